@@ -1,0 +1,86 @@
+"""What a check is: a pure function from the evidence of one case to findings.
+
+Evidence is gathered by whoever played the case; a check knows no target, no file and no clock. The same check has the
+same name whether it passes or fails, and says itself when the evidence gives it nothing to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from tpharness.findings import Finding, Kind
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.scenario.model import Compare, Expectation
+
+__all__ = ["Check", "Delivery", "Evidence", "Side", "Thread", "Variant"]
+
+Thread = Mapping[str, Any]
+
+
+class Delivery(Enum):
+    """How much of what the server said reached the client."""
+
+    WHOLE = "whole"  # all of it up to the place where both stopped: identity is owed
+    PART = "part"  # bytes were lost: a prefix is owed (R32)
+    UNRELATED = "unrelated"  # there is one side only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """What one side ended up with: its thread, and what its fold reported."""
+
+    name: str
+    thread: Thread
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """The thread of the same case told in another way, such as `reads of 1 byte`, or treated once more."""
+
+    name: str
+    side: str
+    thread: Thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything one case left behind, for one version of the protocol.
+
+    `library` is the implementation's own history as a thread; `adopted` what the client holds after it fetched the
+    server's thread; `trail` the client's threads over growing prefixes of its stream, each different from the one
+    before; `rechunked` the same bytes or texts split differently; `repeated` the same thing done twice.
+    """
+
+    case: str
+    version: Version
+    mode: Compare
+    delivery: Delivery
+    server: Side | None = None
+    client: Side | None = None
+    library: Side | None = None
+    adopted: Thread | None = None
+    trail: tuple[Thread, ...] = ()
+    rechunked: tuple[Variant, ...] = ()
+    repeated: tuple[Variant, ...] = ()
+    expectation: Expectation | None = None
+    readings: Readings = field(default_factory=Readings)
+
+    def sides(self) -> tuple[Side, ...]:
+        """Return the sides that are there."""
+        return tuple(side for side in (self.server, self.client, self.library) if side is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A named property of a case. `applies` says whether the evidence holds what the check looks at."""
+
+    name: str
+    title: str
+    kinds: tuple[Kind, ...]
+    applies: Callable[[Evidence], bool]
+    judge: Callable[[Evidence], list[Finding]]

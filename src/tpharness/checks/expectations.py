@@ -1,0 +1,132 @@
+"""Expectations: what the scenario pins by a person's reasoning, because derivation cannot give it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.checks.contract import Check, Evidence
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.scenario.outline import outline
+
+__all__ = ["EXPECTATIONS"]
+
+OUTLINE_DIFFERS = Kind(
+    code="outline-differs",
+    level=Level.MUST,
+    title="the thread has not the turns, messages and parts that the scenario expects",
+    remedy="compare with expect.outline of the scenario; its description and clauses say why it expects them",
+)
+THREAD_DIFFERS = Kind(
+    code="expected-thread-differs",
+    level=Level.MUST,
+    title="a place of the thread has not the value that the scenario expects",
+    remedy="compare with expect.thread of the scenario; its description and clauses say why it expects the value",
+)
+FINDINGS_DIFFER = Kind(
+    code="expected-findings-differ",
+    level=Level.MUST,
+    title="the streams were not reported as the scenario expects",
+    remedy="compare the findings with expect.findings of the scenario",
+    rulings=("R36",),
+)
+UNEXPECTED = Kind(
+    code="unexpected-finding",
+    level=Level.MUST,
+    title="folding a stream reported a violation that the scenario does not expect",
+    remedy="correct the stream, or name the code under expect.findings when the violation is the point",
+    rulings=("R36",),
+)
+
+
+def _judge(evidence: Evidence) -> list[Finding]:
+    return [*_outline(evidence), *_thread(evidence), *_findings(evidence)]
+
+
+def _outline(evidence: Evidence) -> list[Finding]:
+    wanted = evidence.expectation.outline.get(evidence.version) if evidence.expectation else None
+    if wanted is None:
+        return []
+    findings = []
+    for side in (evidence.server, evidence.client):
+        if side is None:
+            continue
+        got = outline(dict(side.thread))
+        for index in range(max(len(got), len(wanted))):
+            one = got[index] if index < len(got) else "(no such turn)"
+            other = wanted[index] if index < len(wanted) else "(no such turn)"
+            if one != other:
+                place = Place(case=evidence.case, side=side.name, pointer=f"/turns/{index}")
+                findings.append(OUTLINE_DIFFERS.at(place, got=one, expected=other))
+                break
+    return findings
+
+
+def _thread(evidence: Evidence) -> list[Finding]:
+    wanted = evidence.expectation.thread.get(evidence.version) if evidence.expectation else None
+    if wanted is None:
+        return []
+    findings = []
+    for side in (evidence.server, evidence.client):
+        if side is None:
+            continue
+        miss = _mismatch(side.thread, wanted, "")
+        if miss is not None:
+            pointer, got, expected = miss
+            place = Place(case=evidence.case, side=side.name, pointer=pointer)
+            findings.append(THREAD_DIFFERS.at(place, got=got, expected=expected))
+    return findings
+
+
+def _mismatch(got: Any, wanted: Any, pointer: str) -> tuple[str, Any, Any] | None:
+    """Return where `got` is not what `wanted` asks for: maps are subsets, lists have the same length."""
+    if isinstance(wanted, Mapping):
+        if not isinstance(got, Mapping):
+            return pointer, got, wanted
+        for key, value in wanted.items():
+            if key not in got:
+                return f"{pointer}/{key}", "(absent)", value
+            if (miss := _mismatch(got[key], value, f"{pointer}/{key}")) is not None:
+                return miss
+        return None
+    if isinstance(wanted, list | tuple):
+        if not isinstance(got, list | tuple) or len(got) != len(wanted):
+            return pointer, got, list(wanted)
+        for index, value in enumerate(wanted):
+            if (miss := _mismatch(got[index], value, f"{pointer}/{index}")) is not None:
+                return miss
+        return None
+    # 1 == 1.0 == True in Python; as JSON a truth value is none of the others
+    same = got == wanted and isinstance(got, bool) == isinstance(wanted, bool)
+    return None if same else (pointer, got, wanted)
+
+
+def _findings(evidence: Evidence) -> list[Finding]:
+    reported = [f for side in (evidence.server, evidence.client) if side is not None for f in side.findings]
+    wanted = evidence.expectation.findings if evidence.expectation else None
+    if wanted is None:
+        return [
+            UNEXPECTED.at(f.located(case=evidence.case).place, f"{f.code}: {f.message}", got=f.got, expected=f.expected)
+            for f in reported
+            if f.level is Level.MUST
+        ]
+    got = Counter(f.code for f in reported if f.level is not Level.MAY or f.code in wanted)
+    if got == Counter(wanted):
+        return []
+    return [
+        FINDINGS_DIFFER.at(
+            Place(case=evidence.case),
+            got=", ".join(sorted(got.elements())) or "none",
+            expected=", ".join(sorted(wanted)) or "none",
+        )
+    ]
+
+
+EXPECTATIONS = Check(
+    name="expectations",
+    title="the scenario's own expectations hold",
+    kinds=(OUTLINE_DIFFERS, THREAD_DIFFERS, FINDINGS_DIFFER, UNEXPECTED),
+    applies=lambda evidence: True,
+    judge=_judge,
+)

@@ -1,0 +1,92 @@
+"""How two threads relate when one has seen more than the other: shared by the checks `prefix` and `monotonicity`.
+
+Turn by turn, the lesser thread's messages stand in the greater one's, in the same order. Whole cycles and events are
+compared, so what either side made of a message has to be the same message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tpharness.checks.contract import Thread
+from tpharness.protocol.canonical import canonical_message
+from tpharness.protocol.compare import content_form
+from tpharness.scenario.model import Compare
+
+__all__ = ["first_missing"]
+
+
+def first_missing(lesser: Thread, greater: Thread, mode: Compare) -> tuple[str, str] | None:
+    """Return JSON pointer and words for the first thing of `lesser` that `greater` does not have, None if it has all."""
+    return _walk(lesser["turns"], greater["turns"], _form(mode))
+
+
+def _walk(
+    lesser: Sequence[Mapping[str, Any]], greater: Sequence[Mapping[str, Any]], form: Callable[[Any], Any]
+) -> tuple[str, str] | None:
+    place = 0
+    for index, turn in enumerate(lesser):
+        pointer = f"/turns/{index}"
+        # A turn in which the lesser side kept nothing does not appear there (R24): the next match decides.
+        while place < len(greater) and not _fits(turn, greater[place], form):
+            place += 1
+        if place == len(greater):
+            return pointer, _why(turn, greater[index : index + 1], form)
+        place += 1
+    return None
+
+
+def _fits(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[Any], Any]) -> bool:
+    if turn is other:
+        return True
+    if turn["turn_type"] != other["turn_type"]:
+        return False
+    if turn["turn_type"] == "user":
+        return bool(form(turn) == form(other))
+    return _missing(turn, other, form) is None
+
+
+def _missing(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[Any], Any]) -> int | None:
+    """Return the index of the first message of `turn` that `other` lacks in this order."""
+    mine, theirs = turn["messages"], other["messages"]
+    same = 0
+    for one, two in zip(mine, theirs, strict=False):
+        if one is not two:
+            break
+        same += 1
+    place = same
+    for index in range(same, len(mine)):
+        wanted = form(mine[index])
+        while place < len(theirs) and form(theirs[place]) != wanted:
+            place += 1
+        if place == len(theirs):
+            return index
+        place += 1
+    return None
+
+
+def _why(turn: Mapping[str, Any], candidate: Sequence[Mapping[str, Any]], form: Callable[[Any], Any]) -> str:
+    if turn["turn_type"] == "user" or not candidate or candidate[0]["turn_type"] == "user":
+        return f"a whole {turn['turn_type']} turn is missing"
+    index = _missing(turn, candidate[0], form)
+    if index is None:
+        return "the turn stands in another place"
+    message = turn["messages"][index]
+    what = message.get("event_type") or " ".join(str(p.get("part_kind")) for p in message.get("parts", ()))
+    return f"message {index} ({message['message_type']}: {what}) is missing or another one"
+
+
+def _form(mode: Compare) -> Callable[[Any], Any]:
+    if mode is Compare.EXACT:
+        return lambda value: canonical_message(value) if "message_type" in value else value.get("parts")
+    return _content
+
+
+def _content(value: Mapping[str, Any]) -> Any:
+    """Mask one message or user turn by itself, so that what stands before it does not matter."""
+    if "message_type" not in value:
+        return value.get("parts")
+    turn = {"turn_type": "agent", "agent_id": "a", "started_at": "", "messages": [value]}
+    masked = content_form({"version": "0.0.4", "turns": [turn]})
+    return masked["turns"][0]["messages"] if masked["turns"] else None

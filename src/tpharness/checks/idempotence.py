@@ -1,0 +1,48 @@
+"""Idempotence: replaying, canonicalising again and reading back change nothing (SPEC, invariant 6)."""
+
+from __future__ import annotations
+
+from tpharness.checks.contract import Check, Evidence
+from tpharness.checks.variants import compare_variants
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.canonical import canonical_thread
+from tpharness.protocol.jcs import jcs
+from tpharness.protocol.parse import parse_json
+
+__all__ = ["IDEMPOTENCE"]
+
+REPEAT_MATTERS = Kind(
+    code="repeat-matters",
+    level=Level.MUST,
+    title="doing the same once more gives another thread",
+    remedy="ignore what was delivered before; derive nothing from the clock or from chance",
+    rulings=("R31",),
+)
+UNSTABLE = Kind(
+    code="canonical-unstable",
+    level=Level.MUST,
+    title="the canonical form of the canonical form is another one",
+    remedy="report this: canonicalising must be idempotent",
+    rulings=("R37",),
+)
+
+
+def _judge(evidence: Evidence) -> list[Finding]:
+    findings = compare_variants(evidence, evidence.repeated, REPEAT_MATTERS)
+    for side in (evidence.server, evidence.client):
+        if side is None:
+            continue
+        once = jcs(canonical_thread(side.thread))
+        read = parse_json(once).value
+        if jcs(canonical_thread(read)) != once:
+            findings.append(UNSTABLE.at(Place(case=evidence.case, side=side.name)))
+    return findings
+
+
+IDEMPOTENCE = Check(
+    name="idempotence",
+    title="repeating and re-reading change nothing",
+    kinds=(REPEAT_MATTERS, UNSTABLE),
+    applies=lambda evidence: evidence.server is not None or evidence.client is not None,
+    judge=_judge,
+)

@@ -1,0 +1,74 @@
+"""Identity: both sides, and the implementation's own history where it is known, hold the same thread (R39)."""
+
+from __future__ import annotations
+
+from tpharness.checks.contract import Check, Delivery, Evidence, Side
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.compare import same_content, same_exact
+from tpharness.protocol.diff import diff
+from tpharness.scenario.model import Compare
+
+__all__ = ["IDENTITY"]
+
+DIFFERS = Kind(
+    code="identity-differs",
+    level=Level.MUST,
+    title="the server's thread and the client's thread differ",
+    remedy="read the first difference: it names the place and the clause that decides it; `tpharness replay ID` shows both sides step by step",
+    rulings=("R39",),
+)
+LIBRARY_DIFFERS = Kind(
+    code="library-differs",
+    level=Level.MUST,
+    title="the implementation's own message history is not the thread that its events tell",
+    remedy="compare the history with the events at the first difference",
+    rulings=("R39",),
+)
+_MOST = 3  # differences shown; the rest follow from the first more often than not
+
+
+def _judge(evidence: Evidence) -> list[Finding]:
+    findings: list[Finding] = []
+    if evidence.server is not None and evidence.client is not None and evidence.delivery is Delivery.WHOLE:
+        findings += _compare(evidence, evidence.server, evidence.client, DIFFERS, evidence.mode)
+    if evidence.server is not None and evidence.library is not None:
+        ours, theirs = _last_turn(evidence.server), _last_turn(evidence.library)
+        findings += _compare(evidence, ours, theirs, LIBRARY_DIFFERS, Compare.CONTENT)
+    return findings
+
+
+def _last_turn(side: Side) -> Side:
+    """Return the side with its last turn only, and without events: a model library's history knows none."""
+    turns = []
+    for turn in side.thread["turns"][-1:]:
+        messages = [m for m in turn.get("messages", ()) if m["message_type"] != "system"]
+        if messages:
+            turns.append({**turn, "messages": messages})
+    return Side(name=side.name, thread={**side.thread, "turns": turns})
+
+
+def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compare) -> list[Finding]:
+    same = same_exact if mode is Compare.EXACT else same_content
+    if same(one.thread, other.thread):
+        return []
+    differences = diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
+    if not differences:
+        return [kind.at(Place(case=evidence.case), "the threads differ in a place that the diff does not name")]
+    return [
+        kind.at(Place(case=evidence.case, pointer=d.pointer), f"{d.text}{f' ({d.cites})' if d.cites else ''}")
+        for d in differences
+    ]
+
+
+def _applies(evidence: Evidence) -> bool:
+    pair = evidence.server is not None and evidence.client is not None and evidence.delivery is Delivery.WHOLE
+    return pair or (evidence.server is not None and evidence.library is not None)
+
+
+IDENTITY = Check(
+    name="identity",
+    title="both sides hold the same thread",
+    kinds=(DIFFERS, LIBRARY_DIFFERS),
+    applies=_applies,
+    judge=_judge,
+)

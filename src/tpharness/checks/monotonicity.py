@@ -1,0 +1,43 @@
+"""Monotonicity: over growing prefixes of one stream nothing canonical changes or goes away (SPEC, invariant 4)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from tpharness.checks.contract import Check, Evidence
+from tpharness.checks.growth import first_missing
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.scenario.model import Compare
+
+__all__ = ["MONOTONICITY"]
+
+SHRANK = Kind(
+    code="canonical-shrank",
+    level=Level.MUST,
+    title="a cycle or an event that had become canonical changed or went away when more of the stream arrived",
+    remedy="make a response canonical only when it has finished and every one of its calls has a return",
+    rulings=("R20", "R21"),
+)
+
+
+def _judge(evidence: Evidence) -> list[Finding]:
+    findings: list[Finding] = []
+    for step, (before, after) in enumerate(pairwise(evidence.trail)):
+        missing = first_missing(before, after, Compare.EXACT)
+        if missing is not None:
+            pointer, words = missing
+            place = Place(case=evidence.case, side="client", pointer=pointer)
+            findings.append(SHRANK.at(place, f"between states {step} and {step + 1} of the stream, {words}"))
+    return findings
+
+
+def _applies(evidence: Evidence) -> bool:
+    """R18: only 0.0.4 shows a turn before its end. Other readings of R20 are known to shrink; they do not certify."""
+    return len(evidence.trail) > 1 and evidence.version is Version.V0_0_4 and evidence.readings == Readings()
+
+
+MONOTONICITY = Check(
+    name="monotonicity", title="the canonical thread only grows", kinds=(SHRANK,), applies=_applies, judge=_judge
+)

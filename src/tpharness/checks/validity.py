@@ -1,0 +1,26 @@
+"""Validity: each side's thread keeps the schema and the rules of its version."""
+
+from __future__ import annotations
+
+from tpharness.checks.contract import Check, Evidence
+from tpharness.findings import Finding
+from tpharness.protocol.rules import KINDS, check_thread
+
+__all__ = ["VALIDITY"]
+
+
+def _judge(evidence: Evidence) -> list[Finding]:
+    """Report what is wrong with each thread; the library's own history is judged by its adapter, not here."""
+    sides = [side for side in (evidence.server, evidence.client) if side is not None]
+    return [
+        finding.located(side=side.name, case=evidence.case) for side in sides for finding in check_thread(side.thread)
+    ]
+
+
+VALIDITY = Check(
+    name="validity",
+    title="each thread keeps the schema and the rules",
+    kinds=KINDS,
+    applies=lambda evidence: evidence.server is not None or evidence.client is not None,
+    judge=_judge,
+)

@@ -1,0 +1,30 @@
+"""Chunking and idempotence: the same thing said or done in another way gives the same thread (SPEC, 5 and 6)."""
+
+from __future__ import annotations
+
+from tpharness.checks.contract import Evidence, Side, Variant
+from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol.canonical import thread_hash
+from tpharness.protocol.diff import diff
+
+__all__ = ["compare_variants"]
+
+
+def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Kind) -> list[Finding]:
+    """Report each variant whose thread is not that of its side, with the first difference."""
+    sides = {side.name: side for side in evidence.sides()}
+    findings: list[Finding] = []
+    for variant in variants:
+        side = sides.get(variant.side)
+        if side is None or _same(side, variant):
+            continue
+        first = diff(side.thread, variant.thread, names=(side.name, variant.name), mode="exact")[:1]
+        text = first[0].text if first else "the canonical bytes differ"
+        pointer = first[0].pointer if first else None
+        place = Place(case=evidence.case, side=side.name, pointer=pointer)
+        findings.append(kind.at(place, f"{variant.name}: {text}"))
+    return findings
+
+
+def _same(side: Side, variant: Variant) -> bool:
+    return side.thread == variant.thread or thread_hash(side.thread) == thread_hash(variant.thread)

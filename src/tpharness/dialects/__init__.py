@@ -1,0 +1,16 @@
+"""Dialects: ways of writing a journal down as a document."""
+
+from tpharness.dialects.contract import Dialect, Renderer, ThreadHeader
+from tpharness.dialects.keep import needs_partial, survivors
+from tpharness.dialects.thread import DIALECTS, ThreadDialect, ThreadRenderer
+
+__all__ = [
+    "DIALECTS",
+    "Dialect",
+    "Renderer",
+    "ThreadDialect",
+    "ThreadHeader",
+    "ThreadRenderer",
+    "needs_partial",
+    "survivors",
+]

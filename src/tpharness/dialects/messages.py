@@ -1,0 +1,86 @@
+"""Entries of a journal as messages of a ThreadProtocol document.
+
+In: entries in order of arrival. Out: messages in order of time (R25), returns gathered into one request per response,
+in the order of its calls (R11). The same for the three versions but for the names of events, which are passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tpharness.journal import Entry, Event, Prompt, Response, Return
+
+__all__ = ["EventNamer", "messages", "time_key"]
+
+EventNamer = Callable[[str], str]
+_EARLIER = -1  # the group of returns to calls that earlier turns left open (R30)
+
+
+def messages(
+    entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], event_name: EventNamer
+) -> list[dict[str, Any]]:
+    """Render entries in order of time; `calls` as in `Segment.calls`, event names through `event_name`."""
+    placed: list[tuple[str, int, dict[str, Any]]] = []
+    groups: dict[int, list[tuple[int, Return]]] = {}
+    last_seen: dict[int, int] = {}
+    for arrival, entry in enumerate(entries):
+        match entry:
+            case Response():
+                if entry.parts:  # an answer with no complete part is nothing to keep, also in a complete turn
+                    placed.append((time_key(entry.at), arrival, _response(entry)))
+            case Return():
+                group, order = calls.get(entry.call_key, (_EARLIER, entry.call_key))
+                groups.setdefault(group, []).append((order, entry))
+                last_seen[group] = arrival
+            case Event():
+                placed.append((time_key(entry.at), arrival, _event(entry, event_name)))
+            case Prompt():
+                placed.append((time_key(entry.at), arrival, _request(entry.agent_id, entry.at, entry.parts)))
+    for group, members in groups.items():
+        at = max((r.at for _, r in members), key=time_key)
+        ordered = [r for _, r in sorted(members, key=lambda member: member[0])]
+        parts = [{"part_kind": r.kind, **r.fields} for r in ordered]
+        placed.append((time_key(at), last_seen[group], _request(ordered[0].agent_id, at, parts)))
+    placed.sort(key=lambda item: item[:2])
+    return [message for _, _, message in placed]
+
+
+def time_key(at: str) -> str:
+    """Return a string that orders ISO 8601 times, whatever their offsets and fractions."""
+    if at.endswith("Z"):
+        return at[:-1]
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return at
+    return (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None).isoformat()
+
+
+def _response(entry: Response) -> dict[str, Any]:
+    return {
+        "message_type": "response",
+        "timestamp": entry.at,
+        "agent_id": entry.agent_id,
+        "parts": [{"part_kind": p.kind, **p.fields} for p in entry.parts],
+        **entry.facts,
+    }
+
+
+def _request(agent_id: str, at: str, parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"message_type": "request", "timestamp": at, "agent_id": agent_id, "parts": [dict(p) for p in parts]}
+
+
+def _event(entry: Event, event_name: EventNamer) -> dict[str, Any]:
+    message: dict[str, Any] = {
+        "message_type": "system",
+        "timestamp": entry.at,
+        "event_type": event_name(entry.name),
+        "event_data": entry.data,
+    }
+    if entry.source_agent is not None:
+        message["source_agent"] = entry.source_agent
+    if entry.target_agents is not None:
+        message["target_agents"] = list(entry.target_agents)
+    return message

@@ -1,0 +1,168 @@
+"""The three versions of ThreadProtocol as dialects.
+
+2.0.0 and 0.0.3 know complete turns only (R18); 0.0.4 keeps the complete cycles of an interrupted turn (R19). They also
+name events differently (R1, R34). Everything else is one renderer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.dialects.contract import ThreadHeader
+from tpharness.dialects.keep import survivors
+from tpharness.dialects.messages import EventNamer, messages, time_key
+from tpharness.journal import AgentTurn, Completed, Interrupted, Journal, Log, Segment, UserTurn
+from tpharness.protocol.versions import Version, event_name
+from tpharness.readings import EmptyTurnRule, Readings
+
+__all__ = ["DIALECTS", "ThreadDialect", "ThreadRenderer"]
+
+_NORMATIVE = "data-tp-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadDialect:
+    """One version of ThreadProtocol; `keeps_interrupted` is what 0.0.4 changed."""
+
+    version: Version
+    keeps_interrupted: bool
+
+    @property
+    def name(self) -> str:
+        """The version, such as `0.0.4`."""
+        return str(self.version.value)
+
+    def renderer(self, header: ThreadHeader, readings: Readings) -> ThreadRenderer:
+        """Return a renderer for one thread."""
+        return ThreadRenderer(self, header, readings)
+
+
+DIALECTS: dict[Version, ThreadDialect] = {
+    Version.V2_0_0: ThreadDialect(version=Version.V2_0_0, keeps_interrupted=False),
+    Version.V0_0_3: ThreadDialect(version=Version.V0_0_3, keeps_interrupted=False),
+    Version.V0_0_4: ThreadDialect(version=Version.V0_0_4, keeps_interrupted=True),
+}
+
+
+@dataclass(slots=True)
+class _Settled:
+    """Messages of the segments rendered so far; grows with the log and is never rebuilt."""
+
+    segments: Log[Segment]
+    messages: list[dict[str, Any]]
+
+
+class ThreadRenderer:
+    """Renders one thread's journal as it grows; pure in what it returns, it only remembers what it rendered."""
+
+    def __init__(self, dialect: ThreadDialect, header: ThreadHeader, readings: Readings) -> None:
+        self._dialect = dialect
+        self._header = header
+        self._readings = readings
+        self._namer: EventNamer = lambda name: event_name(name, dialect.version)
+        self._ended: list[tuple[UserTurn | AgentTurn, dict[str, Any] | None]] = []
+        self._settled: _Settled | None = None
+        self._kept: tuple[Segment, Log[Segment], bool, list[dict[str, Any]]] | None = None
+
+    def render(self, journal: Journal) -> dict[str, Any]:
+        """Return the document; a turn that is still open does not appear (R18, SPEC: the turn is atomic)."""
+        for index in range(len(journal.ended)):
+            turn = journal.ended[index]
+            if index >= len(self._ended):
+                self._ended.append((turn, self._turn(turn)))
+            elif self._ended[index][0] is not turn:
+                self._ended[index:] = [(turn, self._turn(turn))]
+        turns = [document for _, document in self._ended[: len(journal.ended)] if document is not None]
+        if journal.last is not None and (document := self._turn(journal.last)) is not None:
+            turns.append(document)
+        header = self._header
+        return {
+            "version": self._dialect.version.value,
+            "thread_id": header.thread_id,
+            "created_at": header.created_at,
+            "updated_at": max((header.created_at, *(_last_time(turn) for turn in turns[-1:])), key=time_key),
+            **header.extra,
+            "agents": header.agents,
+            "turns": turns,
+        }
+
+    def _turn(self, turn: UserTurn | AgentTurn) -> dict[str, Any] | None:
+        if isinstance(turn, UserTurn):
+            return self._user_turn(turn)
+        match turn.end:
+            case Completed(at=at):
+                document = self._agent_turn(turn, self._messages(turn, cut=False))
+                document["completed_at"] = at
+                if self._dialect.keeps_interrupted:
+                    document["completion_status"] = "complete"
+                return document
+            case Interrupted() as end if self._dialect.keeps_interrupted:
+                kept = self._messages(turn, cut=True)
+                if self._readings.R24 is EmptyTurnRule.DROP and not any(map(_carries_turn, kept)):
+                    return None
+                document = self._agent_turn(turn, kept)
+                document["completion_status"] = "interrupted"
+                document["interruption"] = {"reason": end.reason, "interrupted_at": end.at}
+                return document
+            case _:
+                return None  # R18: 0.0.3 and 2.0.0 show complete turns only
+
+    def _user_turn(self, turn: UserTurn) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "turn_type": "user",
+            "submitted_at": turn.at,
+            "parts": [dict(part) for part in turn.parts],
+        }
+        if turn.client_metadata is not None:
+            document["client_metadata"] = dict(turn.client_metadata)
+        return document
+
+    def _agent_turn(self, turn: AgentTurn, kept: list[dict[str, Any]]) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "turn_type": "agent",
+            "agent_id": turn.agent_id,
+            "started_at": turn.started_at,
+            "messages": kept,
+        }
+        if turn.usage:
+            document["total_usage"] = dict(turn.usage)
+        return document
+
+    def _messages(self, turn: AgentTurn, *, cut: bool) -> list[dict[str, Any]]:
+        if self._kept is not None:
+            tail, segments, was_cut, kept = self._kept
+            if (
+                tail is turn.tail
+                and was_cut == cut
+                and segments.begins(turn.segments)
+                and len(segments) == len(turn.segments)
+            ):
+                return kept
+        tail_entries = survivors(turn.tail, self._readings) if cut else turn.tail.entries
+        kept = self._settled_messages(turn.segments) + messages(tail_entries, turn.tail.calls, self._namer)
+        self._kept = (turn.tail, turn.segments, cut, kept)
+        return kept
+
+    def _settled_messages(self, segments: Log[Segment]) -> list[dict[str, Any]]:
+        settled = self._settled
+        if settled is None or not settled.segments.begins(segments):
+            settled = _Settled(Log(), [])
+        for index in range(len(settled.segments), len(segments)):
+            segment = segments[index]
+            settled.messages.extend(messages(segment.entries, segment.calls, self._namer))
+        settled.segments = segments
+        self._settled = settled
+        return settled.messages
+
+
+def _carries_turn(message: dict[str, Any]) -> bool:
+    """R24: a request, a response or a normative event keeps an interrupted turn in the thread."""
+    return message["message_type"] != "system" or str(message["event_type"]).startswith(_NORMATIVE)
+
+
+def _last_time(turn: dict[str, Any]) -> str:
+    if turn["turn_type"] == "user":
+        return str(turn["submitted_at"])
+    end = turn.get("completed_at") or turn["interruption"]["interrupted_at"]
+    return str(end)

@@ -1,0 +1,50 @@
+"""What can go wrong on *our* side: the caller, the files, the environment.
+
+A wrong document or a wrong peer is a `Finding` (see `findings`), collected and never raised. An exception here means
+that tpharness could not do what it was asked::
+
+    TpharnessError                 base; never raised itself
+    ├── InputError                 a file or standard input that cannot be read or decoded at all   (exit code 2)
+    ├── UsageError                 the question itself is wrong: unknown id, bad option, bad version (exit code 2)
+    ├── ScenarioError              a scenario file that cannot be loaded; carries its findings       (exit code 2)
+    └── TargetError                a target broke its contract, or could not be reached
+
+Every exception has a one-line message (`str(error)`) that names what and where, and a `hint` that says what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tpharness.findings import Finding
+
+__all__ = ["InputError", "ScenarioError", "TargetError", "TpharnessError", "UsageError"]
+
+
+class TpharnessError(Exception):
+    """Base of every exception that tpharness raises on purpose."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class InputError(TpharnessError):
+    """A file or standard input cannot be read, is too large, or is not text of the expected kind."""
+
+
+class UsageError(TpharnessError):
+    """The caller asked for something that does not exist or does not make sense."""
+
+
+class ScenarioError(TpharnessError):
+    """A scenario file cannot be loaded; `findings` says why, each with file, line and column."""
+
+    def __init__(self, message: str, *, findings: tuple[Finding, ...], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.findings = findings
+
+
+class TargetError(TpharnessError):
+    """A target could not be reached or did not keep its contract."""

@@ -1,0 +1,94 @@
+"""Small facts that both sides state in words of their own, brought to one form before they enter a journal.
+
+Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), usage (R17), generated identifiers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = [
+    "FINISH_REASONS",
+    "binary_identifier",
+    "end_reason",
+    "finish_reason",
+    "join_text",
+    "joined_surrogates",
+    "tool_args",
+    "usage",
+]
+
+FINISH_REASONS = ("stop", "length", "content_filter", "tool_call", "error")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REASON_WORDS = {"content-filter": "content_filter", "tool-calls": "tool_call", "tool_calls": "tool_call"}
+_USAGE_WORDS = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "totalTokens": "total_tokens",
+    "reasoningTokens": "thinking_tokens",
+    "output_reasoning_tokens": "thinking_tokens",
+}
+_USAGE_DROPPED = ("requests", "tool_calls")
+
+
+def join_text(pieces: Iterable[str]) -> str:
+    """Join deltas as UTF-16, so that a character split between two of them becomes whole again (R43)."""
+    return joined_surrogates("".join(pieces))
+
+
+def joined_surrogates(text: str) -> str:
+    """Pair adjacent surrogates of a string; one that stays alone is left for the rules to find (R38)."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def tool_args(held: Any) -> Any:
+    """Return tool arguments as the parsed JSON value; text that is not JSON stays a string (R12)."""
+    if not isinstance(held, str):
+        return held
+    try:
+        return json.loads(held)
+    except (ValueError, RecursionError):
+        return held
+
+
+def finish_reason(word: str | None) -> str | None:
+    """Bring a finish reason to the protocol's words; one that it has no word for is an `error` (R16)."""
+    if word is None:
+        return None
+    word = _REASON_WORDS.get(word, word)
+    return word if word in FINISH_REASONS else "error"
+
+
+def end_reason(word: str | None, *, error_seen: bool) -> str | None:
+    """Return why a run that ended with this finish reason counts as interrupted, None when it is complete (R27, R44)."""
+    if word in ("content-filter", "content_filter"):
+        return "safety_halt"
+    if word == "interrupted":
+        return "user_cancelled"
+    return "error" if error_seen and word == "error" else None
+
+
+def usage(counts: Mapping[str, Any] | None) -> dict[str, int]:
+    """Bring token counts to the protocol's names; zeros, and what is no count of tokens, are left out (R17)."""
+    result: dict[str, int] = {}
+    for word, count in (counts or {}).items():
+        if isinstance(count, int) and not isinstance(count, bool) and count and word not in _USAGE_DROPPED:
+            result[_USAGE_WORDS.get(word, word)] = count
+    return result
+
+
+def binary_identifier(data: str) -> str:
+    """Derive the identifier of base64 content as Pydantic AI does, so that both sides give it the same one."""
+    try:
+        content = b64decode(data, validate=True)
+    except ValueError:
+        content = data.encode("utf-8", "surrogatepass")
+    return hashlib.sha1(content, usedforsecurity=False).hexdigest()[:6]

@@ -1,0 +1,64 @@
+"""Splitting a stream differently without changing what it says: reads and deltas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["split_deltas", "split_event_deltas", "split_reads"]
+
+_DELTA_FIELDS = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}
+_PREFIX, _END = b"data: ", b"\n\n"
+
+
+def split_reads(data: bytes, size: int) -> Iterator[bytes]:
+    """Yield the same bytes in reads of `size`."""
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+def split_deltas(data: bytes) -> bytes:
+    """Return the same events with each delta sent one UTF-16 unit at a time, as a JavaScript server may (R43).
+
+    Only plain `data: {…}` events are split; everything else is passed on byte for byte.
+    """
+    out: list[bytes] = []
+    for event in data.split(_END):
+        chunk = _delta_chunk(event)
+        if chunk is None:
+            out.append(event)
+            continue
+        field = _DELTA_FIELDS[chunk["type"]]
+        units = _units(chunk[field])
+        out += [_PREFIX + json.dumps({**chunk, field: unit}, separators=(",", ":")).encode() for unit in units]
+    return _END.join(out)
+
+
+def split_event_deltas(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the same server event, a `part_delta` of text or arguments as one event for each character."""
+    delta = event.get("delta")
+    if event.get("event_kind") != "part_delta" or not isinstance(delta, Mapping):
+        return [event]
+    field = "args_delta" if delta.get("part_delta_kind") == "tool_call" else "content_delta"
+    text = delta.get(field)
+    extra = any(v is not None for k, v in delta.items() if k not in (field, "part_delta_kind", "tool_call_id"))
+    if not isinstance(text, str) or len(text) < 2 or extra:
+        return [event]
+    return [{**event, "delta": {**delta, field: character}} for character in text]
+
+
+def _delta_chunk(event: bytes) -> dict[str, Any] | None:
+    if not event.startswith(_PREFIX) or b"\n" in event or b"\r" in event or b"-delta" not in event:
+        return None
+    try:
+        chunk = json.loads(event[len(_PREFIX) :])
+    except ValueError:
+        return None
+    if not isinstance(chunk, dict) or chunk.get("type") not in _DELTA_FIELDS or "providerMetadata" in chunk:
+        return None
+    return chunk if isinstance(chunk.get(_DELTA_FIELDS[chunk["type"]]), str) else None
+
+
+def _units(text: str) -> list[str]:
+    raw = text.encode("utf-16-le", "surrogatepass")
+    return [raw[i : i + 2].decode("utf-16-le", "surrogatepass") for i in range(0, len(raw), 2)]

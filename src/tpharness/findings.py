@@ -1,0 +1,147 @@
+"""Findings: what is wrong with a document, a stream or a peer, as data.
+
+In: nothing. Out: `Kind` (what can be wrong, one per stable code), `Place` (where), `Finding` (this wrong, here).
+A finding is collected and returned, never raised. This module detects nothing: each detector declares its `Kind`s as
+constants beside the code that finds them, and `tpharness.catalogue` lists them all for `tpharness explain`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+__all__ = ["Finding", "Kind", "Level", "Place", "shorten", "worst"]
+
+
+class Level(Enum):
+    """How strong the broken statement is (RFC 2119). Only `MUST` fails a run."""
+
+    MUST = "must"
+    SHOULD = "should"
+    MAY = "may"
+
+    @property
+    def rank(self) -> int:
+        """0 for the strongest."""
+        return _RANK[self]
+
+
+_RANK = {Level.MUST: 0, Level.SHOULD: 1, Level.MAY: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One thing that can be wrong.
+
+    `code` is stable kebab-case; `title` one line in the present tense; `clauses` ids of `conformance/clauses.yaml`;
+    `rulings` like `R21`; `remedy` tells the reader what to do.
+    """
+
+    code: str
+    level: Level
+    title: str
+    remedy: str
+    clauses: tuple[str, ...] = ()
+    rulings: tuple[str, ...] = ()
+
+    def at(self, place: Place, message: str = "", *, got: Any = None, expected: Any = None) -> Finding:
+        """Make a finding of this kind; `message` defaults to the title."""
+        return Finding(kind=self, place=place, message=message or self.title, got=got, expected=expected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where: any of a file position, a JSON pointer into a document, an event or byte of a stream, a side.
+
+    `line`, `column` count from 1; `event` (chunk or server event) and `byte` from 0.
+    """
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    pointer: str | None = None
+    event: int | None = None
+    byte: int | None = None
+    side: str | None = None
+    case: str | None = None
+
+    def __str__(self) -> str:
+        position = ":".join(str(x) for x in (self.file, self.line, self.column) if x is not None)
+        words = [
+            self.case or "",
+            self.side or "",
+            position,
+            f"event {self.event}" if self.event is not None else "",
+            f"byte {self.byte}" if self.byte is not None else "",
+            self.pointer
+            if self.pointer is not None and self.pointer != ""
+            else ("(root)" if self.pointer == "" else ""),
+        ]
+        return " ".join(w for w in words if w)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One wrong of a `kind` at a `place`; `message` says it for this case, with `got` and `expected`."""
+
+    kind: Kind
+    place: Place
+    message: str
+    got: Any = field(default=None, hash=False)
+    expected: Any = field(default=None, hash=False)
+
+    @property
+    def code(self) -> str:
+        """The stable code of the kind."""
+        return self.kind.code
+
+    @property
+    def level(self) -> Level:
+        """The level of the kind."""
+        return self.kind.level
+
+    def located(self, **changes: Any) -> Finding:
+        """Return the same finding with fields of its place filled in, such as `file`, `side` or `case`."""
+        return replace(self, place=replace(self.place, **changes))
+
+    def line(self) -> str:
+        """Render on one line: level, code, place, message, got, expected, citations."""
+        cites = ", ".join((*self.kind.clauses, *self.kind.rulings))
+        tail = "".join(
+            f"; {word} {shorten(value)}"
+            for word, value in (("got", self.got), ("expected", self.expected))
+            if value is not None
+        )
+        where = str(self.place) or "(unknown place)"
+        return f"{self.level.name} {self.code} at {where}: {self.message}{tail}" + (f" [{cites}]" if cites else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """Shape of a finding in reports and `--json` output (`conformance/schemas/report.schema.json`)."""
+        place = {k: v for k in Place.__slots__ if (v := getattr(self.place, k)) is not None}
+        return {
+            "code": self.code,
+            "level": self.level.value,
+            "message": self.message,
+            "place": place,
+            **({"got": shorten(self.got)} if self.got is not None else {}),
+            **({"expected": shorten(self.expected)} if self.expected is not None else {}),
+            "clauses": list(self.kind.clauses),
+            "rulings": list(self.kind.rulings),
+            "remedy": self.kind.remedy,
+        }
+
+
+def shorten(value: Any, limit: int = 160) -> str:
+    """Render a value for a person, on one line, cut in the middle when longer than `limit` characters."""
+    text = value if isinstance(value, str) else repr(value)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if len(text) <= limit:
+        return text
+    half = (limit - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def worst(findings: tuple[Finding, ...] | list[Finding]) -> Level | None:
+    """Return the strongest level among the findings, or None when there are none."""
+    return min((f.level for f in findings), key=lambda level: level.rank, default=None)

@@ -1,0 +1,585 @@
+"""The journal: what has happened in a thread so far, complete or not.
+
+Both sides fold their own stream into the same journal; a dialect renders it into a document. An interruption is only a
+place where the journal stops. In: calls on a `JournalWriter`, made in order of arrival, time passed in as ISO strings.
+Out: `Journal`, a frozen value that shares structure with the journals before and after it, so that a cut at every
+event costs one fold and not N. Must not contain: words of the wire, of a document version, a clock.
+
+A turn is a log of `Segment`s and a tail. A segment is closed: each of its responses has finished and each of their
+calls has its return, so no interruption can take it back. The tail is what an interruption would still decide about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from tpharness.facts import join_text
+
+__all__ = [
+    "PROVIDER_KINDS",
+    "AgentTurn",
+    "Completed",
+    "Entry",
+    "Event",
+    "Interrupted",
+    "Journal",
+    "JournalWriter",
+    "Log",
+    "OpenPart",
+    "Part",
+    "Prompt",
+    "Response",
+    "Return",
+    "Segment",
+    "UserTurn",
+]
+
+PROVIDER_KINDS = ("builtin-tool-call", "builtin-tool-return")
+"""R42: parts of calls that the provider executes itself; they end nothing and need no return."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Log(Sequence[T_co], Generic[T_co]):
+    """An append-only sequence whose versions share one buffer: `extended` and taking a version are both O(1)."""
+
+    __slots__ = ("_buffer", "_length")
+
+    def __init__(self, items: Sequence[T_co] = ()) -> None:
+        self._buffer: list[T_co] = list(items)
+        self._length = len(self._buffer)
+
+    def extended(self, item: Any) -> Log[T_co]:
+        """Return this log with one more item; this version stays as it is."""
+        buffer = self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
+        buffer.append(item)
+        longer: Log[T_co] = Log.__new__(Log)
+        longer._buffer = buffer
+        longer._length = self._length + 1
+        return longer
+
+    def begins(self, other: Log[Any]) -> bool:
+        """Whether `other` is known, without comparing items, to go on where this log ends."""
+        return self._buffer is other._buffer and self._length <= other._length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[T_co]:
+        buffer = self._buffer
+        return (buffer[i] for i in range(self._length))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self._buffer[: self._length][index])
+        if index >= self._length or index < -self._length:
+            raise IndexError(index)
+        return self._buffer[index if index >= 0 else self._length + index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Log):
+            return NotImplemented
+        return (self.begins(other) and len(self) == len(other)) or tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Log({list(self)!r})"
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    complete: bool = True
+
+    @property
+    def call_id(self) -> str | None:
+        """The call id of a call that the application has to answer, else None (R42)."""
+        return self.fields.get("tool_call_id") if self.kind == "tool-call" else None
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included."""
+
+    agent_id: str
+    at: str
+    parts: tuple[Part, ...]
+    finished: bool
+    facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    def calls(self) -> tuple[str, ...]:
+        """Return the ids of the complete calls, in order."""
+        return tuple(c for p in self.parts if p.complete and (c := p.call_id) is not None)
+
+
+class Return(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back for one call: a `tool-return`, or a `retry-prompt` with the call's id (R22).
+
+    `call_key` says which call: its number over the whole thread, since call ids may be used again.
+    """
+
+    call_id: str
+    agent_id: str
+    at: str
+    kind: str
+    fields: Mapping[str, Any]
+    call_key: int
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact beside the messages. `bound` events are content of the response they stand in, and go with it."""
+
+    name: str
+    data: Any
+    at: str
+    source_agent: str | None = None
+    target_agents: tuple[str, ...] | None = None
+    bound: bool = False
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A request inside an agent turn that is no return: a user prompt of a hand-off or a steering message (R9, R44)."""
+
+    agent_id: str
+    at: str
+    parts: tuple[Mapping[str, Any], ...]
+
+
+Entry = Response | Return | Event | Prompt
+
+
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries that no interruption can take back any more, in order of arrival.
+
+    `calls` says where the complete calls stand: number of the call → (index of its response, place among its calls).
+    """
+
+    entries: tuple[Entry, ...]
+    calls: Mapping[int, tuple[int, int]]
+
+
+class Completed(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn ended regularly."""
+
+    at: str
+
+
+class Interrupted(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn was cut; the first interruption stands (R26)."""
+
+    reason: str
+    at: str
+
+
+class UserTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user submitted, once (R9)."""
+
+    at: str
+    parts: tuple[Mapping[str, Any], ...]
+    client_metadata: Mapping[str, Any] | None = None
+
+
+class AgentTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent's run. `end` is None while it goes on. `usage` counts every response, kept or not (R17)."""
+
+    agent_id: str
+    started_at: str
+    segments: Log[Segment]
+    tail: Segment
+    end: Completed | Interrupted | None
+    usage: Mapping[str, int]
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything so far: the turns that have ended, and the one that is still open or was cut just now."""
+
+    ended: Log[UserTurn | AgentTurn]
+    last: AgentTurn | None = None
+
+    def turns(self) -> Iterator[UserTurn | AgentTurn]:
+        """Iterate over all turns in order."""
+        yield from self.ended
+        if self.last is not None:
+            yield self.last
+
+
+_EMPTY_SEGMENT = Segment(entries=(), calls={})
+
+
+@dataclass(slots=True, eq=False)
+class OpenPart:
+    """Handle of a part that is streaming: append its deltas to `pieces`, then call `JournalWriter.close_part`."""
+
+    kind: str
+    fields: dict[str, Any]
+    pieces: list[str]
+    text_field: str | None
+    complete: bool = False
+    call_key: int | None = None
+
+    def frozen(self) -> Part:
+        return Part(kind=self.kind, fields=self.fields, complete=True)
+
+    def partial(self) -> Part:
+        fields = dict(self.fields)
+        if self.text_field is not None:
+            fields[self.text_field] = join_text(self.pieces)
+        return Part(kind=self.kind, fields=fields, complete=False)
+
+
+@dataclass(slots=True, eq=False)
+class _OpenResponse:
+    agent_id: str
+    at: str
+    parts: list[OpenPart]
+    facts: dict[str, Any]
+    finished: bool = False
+    frozen: Response | None = None
+
+
+class JournalWriter:
+    """Writes one thread's journal. One mutable object per fold; the caller judges what is legal, this only records.
+
+    Methods that need a running agent turn raise `RuntimeError` without one: that is a mistake of the caller's tables.
+    """
+
+    def __init__(self) -> None:
+        self._turns: Log[UserTurn | AgentTurn] = Log()
+        self._running = False
+        self._calls: dict[str, int] = {}
+        self._call_names: dict[int, str] = {}
+        self._answered: set[int] = set()
+        self._returns: dict[int, Return] = {}
+        self._next_call = 0
+        self.version = 0
+        """Grows whenever something that a document could show has changed; the deltas of an open part do not."""
+
+    # ------------------------------------------------------------------ turns
+
+    @property
+    def running(self) -> bool:
+        """Whether an agent turn is open."""
+        return self._running
+
+    def add_user_turn(self, turn: UserTurn) -> None:
+        """Append a user turn."""
+        self._turns = self._turns.extended(turn)
+        self.version += 1
+
+    def begin_turn(self, agent_id: str, at: str) -> None:
+        """Open an agent turn."""
+        if self._running:
+            raise RuntimeError("an agent turn is open")
+        self._running = True
+        self._agent_id, self._started_at = agent_id, at
+        self._segments: Log[Segment] = Log()
+        self._entries: list[_OpenResponse | Entry] = []
+        self._positions: dict[int, tuple[int, int]] = {}
+        self._unanswered = 0
+        self._response: _OpenResponse | None = None
+        self._usage: dict[str, int] = {}
+        self._held: AgentTurn | None = None
+        self._cached: tuple[int, AgentTurn] | None = None
+        self.version += 1
+
+    def name_agent(self, agent_id: str, started_at: str | None = None) -> None:
+        """Give the open turn its agent, learnt after it began; `started_at` too when it is known."""
+        self._need_turn()
+        self._agent_id = agent_id
+        self._started_at = started_at or self._started_at
+        self.version += 1
+
+    def start_time(self, started_at: str) -> None:
+        """Give the open turn the time it began, learnt after it began."""
+        self._need_turn()
+        self._started_at = started_at
+        self.version += 1
+
+    @property
+    def agent_id(self) -> str:
+        """The agent of the open turn."""
+        self._need_turn()
+        return self._agent_id
+
+    @property
+    def turn_is_empty(self) -> bool:
+        """Whether nothing has been recorded in the open turn yet."""
+        return not self._entries and not self._segments
+
+    def complete_turn(self, at: str, usage: Mapping[str, int] | None = None) -> int:
+        """End the turn regularly; return how many parts were still open and are discarded (R28)."""
+        self._need_turn()
+        opened = self.finish_response()
+        self._held = None
+        if usage and not self._usage:
+            self._usage = dict(usage)
+        self._close(Completed(at=at))
+        return opened
+
+    def interrupt_turn(self, reason: str, at: str) -> None:
+        """End the turn as interrupted: nothing finishes any more (R40); the first interruption stands (R26)."""
+        self._need_turn()
+        self._close(Interrupted(reason=reason, at=at))
+
+    def hold(self, reason: str, at: str) -> None:
+        """Remember this place as the interruption, unless the turn is completed after all (R27)."""
+        self._need_turn()
+        if self._held is None:
+            self._held = replace(self._turn(), end=Interrupted(reason=reason, at=at))
+            self.version += 1
+
+    @property
+    def held(self) -> bool:
+        """Whether an interruption is held (see `hold`)."""
+        return self._running and self._held is not None
+
+    # -------------------------------------------------------------- responses
+
+    @property
+    def response_open(self) -> bool:
+        """Whether a response is streaming."""
+        return self._running and self._response is not None and not self._response.finished
+
+    @property
+    def has_response(self) -> bool:
+        """Whether there is a latest response to give facts to, streaming or finished."""
+        return self._running and self._response is not None
+
+    def begin_response(self, at: str, facts: Mapping[str, Any] | None = None) -> None:
+        """Open a response, finishing one that is open (R40)."""
+        self._need_turn()
+        if self.response_open:
+            self.finish_response()
+        self._settle()
+        self._response = _OpenResponse(self._agent_id, at, [], dict(facts or {}))
+        self._entries.append(self._response)
+        self.version += 1
+
+    def open_part(self, kind: str, fields: dict[str, Any], text_field: str | None) -> OpenPart:
+        """Start a part in the open response; `text_field` is the field that its joined pieces become."""
+        part = OpenPart(kind, fields, [], text_field)
+        self._need_response().parts.append(part)
+        self.version += 1
+        return part
+
+    def close_part(self, part: OpenPart, **fields: Any) -> None:
+        """Complete a part (R10): its text is the joined pieces; `fields` are added, those that are None left out."""
+        if part.text_field is not None and part.text_field not in fields:
+            part.fields[part.text_field] = join_text(part.pieces)
+        part.fields.update((k, v) for k, v in fields.items() if v is not None)
+        part.complete = True
+        self._completed(part)
+
+    def amend_part(self, part: OpenPart, **fields: Any) -> None:
+        """Change fields of a complete call whose return has not come: its tool-call event may give the arguments (R10)."""
+        part.fields = {**part.fields, **fields}
+        for entry in self._entries:
+            if isinstance(entry, _OpenResponse) and part in entry.parts:
+                entry.frozen = None
+        self.version += 1
+
+    def add_part(self, kind: str, fields: Mapping[str, Any]) -> None:
+        """Add a part that is complete at once, such as a file."""
+        part = OpenPart(kind, dict(fields), [], None, complete=True)
+        self._need_response().parts.append(part)
+        self._completed(part)
+
+    def set_facts(self, facts: Mapping[str, Any]) -> None:
+        """Add facts to the latest response: model_name, provider_name, provider_response_id, usage, finish_reason."""
+        response = self._need_response()
+        fresh = {k: v for k, v in facts.items() if v is not None and k != "usage"}
+        usage = facts.get("usage")
+        if usage and "usage" not in response.facts:
+            fresh["usage"] = dict(usage)
+            self.add_usage(usage)
+        if fresh:
+            response.facts = {**response.facts, **fresh}
+            response.frozen = None
+            self.version += 1
+
+    def add_usage(self, usage: Mapping[str, int]) -> None:
+        """Add to the turn's usage (R17)."""
+        for key, value in usage.items():
+            if isinstance(value, int):
+                self._usage[key] = self._usage.get(key, 0) + value
+        self.version += 1
+
+    def finish_response(self) -> int:
+        """Finish the open response if there is one (R40); return how many of its parts were open and are discarded."""
+        response = self._response
+        if response is None or response.finished:
+            return 0
+        opened = sum(1 for p in response.parts if not p.complete)
+        if opened:
+            response.parts = [p for p in response.parts if p.complete]
+        response.finished = True
+        response.frozen = None
+        self.version += 1
+        return opened
+
+    def reset_response(self) -> None:
+        """Drop the parts of the open response and the events bound to it (R44)."""
+        response = self._need_response()
+        for part in response.parts:
+            if part.complete and part.kind == "tool-call":
+                self._forget(part.fields["tool_call_id"])
+        index = self._entries.index(response)
+        kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
+        kept = [e for e in kept if not isinstance(e, Return)]
+        self._entries[index:] = kept
+        self._response = None
+        self.version += 1
+
+    # ------------------------------------------------- returns, events, prompts
+
+    def call_key(self, call_id: str) -> int | None:
+        """Return the number of the latest call with this id in the thread, None when there is none."""
+        return self._calls.get(call_id)
+
+    def answered(self, call_id: str) -> bool:
+        """Whether the latest call with this id has its return."""
+        return self._calls.get(call_id) in self._answered
+
+    def tool_name(self, call_id: str) -> str | None:
+        """Return the tool's name of the latest call with this id."""
+        key = self._calls.get(call_id)
+        return None if key is None else self._call_names.get(key)
+
+    def in_open_response(self, call_id: str) -> bool:
+        """Whether the latest call with this id stands in the response that is streaming."""
+        key = self._calls.get(call_id)
+        if key is None or self._response is None or self._response.finished:
+            return False
+        position = self._positions.get(key)
+        return position is not None and self._entries[position[0]] is self._response
+
+    def add_return(self, call_id: str, kind: str, fields: Mapping[str, Any], at: str) -> None:
+        """Record the return of a known call; the first one stands (R14), the caller reports a second."""
+        self._need_turn()
+        key = self._calls[call_id]
+        self._answered.add(key)
+        if key in self._positions:
+            self._unanswered -= 1
+        entry = Return(call_id=call_id, agent_id=self._agent_id, at=at, kind=kind, fields=fields, call_key=key)
+        self._entries.append(entry)
+        self.version += 1
+
+    def add_event(self, event: Event) -> None:
+        """Record an event."""
+        self._need_turn()
+        self._entries.append(event)
+        self.version += 1
+
+    def add_prompt(self, parts: Sequence[Mapping[str, Any]], at: str) -> None:
+        """Record a request with user prompts inside the turn, finishing the response before it."""
+        self._need_turn()
+        self.finish_response()
+        self._settle()
+        self._response = None
+        self._entries.append(Prompt(agent_id=self._agent_id, at=at, parts=tuple(parts)))
+        self.version += 1
+
+    # ------------------------------------------------------------------ reading
+
+    def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
+        """Return the journal as of now; an open turn stays open, or ends with `cut` if given and no other end stands.
+
+        `partial` fills in the text so far of parts that are still open, which only some readings of R20 look at.
+        """
+        if not self._running:
+            return Journal(ended=self._turns)
+        turn = self._held or self._turn(partial=partial)
+        if cut is not None and turn.end is None:
+            turn = replace(turn, end=cut)
+        return Journal(ended=self._turns, last=turn)
+
+    # ------------------------------------------------------------------ inside
+
+    def _need_turn(self) -> None:
+        if not self._running:
+            raise RuntimeError("no agent turn is open")
+
+    def _need_response(self) -> _OpenResponse:
+        if not self._running or self._response is None:
+            raise RuntimeError("no response is open")
+        return self._response
+
+    def _completed(self, part: OpenPart) -> None:
+        response = self._need_response()
+        response.frozen = None
+        self.version += 1
+        if part.kind == "tool-call":
+            key, self._next_call = self._next_call, self._next_call + 1
+            self._calls[part.fields["tool_call_id"]] = key
+            self._call_names[key] = part.fields.get("tool_name", "")
+            part.call_key = key
+            self._unanswered += 1
+            self._place_calls(response)
+
+    def _place_calls(self, response: _OpenResponse) -> None:
+        """Note where each complete call of the response stands, in order of their starts (R11)."""
+        index = self._entries.index(response)
+        keys = [p.call_key for p in response.parts if p.call_key is not None]
+        self._positions.update((key, (index, order)) for order, key in enumerate(keys))
+
+    def _forget(self, call_id: str) -> None:
+        key = self._calls.pop(call_id, None)
+        if key is not None and self._positions.pop(key, None) is not None and key not in self._answered:
+            self._unanswered -= 1
+
+    def _settle(self) -> None:
+        """Close the tail into a segment when nothing in it can be taken back any more."""
+        if not self._entries or self._unanswered or self._held is not None or self.response_open:
+            return
+        self._segments = self._segments.extended(self._tail(partial=False))
+        self._entries = []
+        self._positions = {}
+        self._response = None
+
+    def _tail(self, *, partial: bool) -> Segment:
+        if not self._entries:
+            return _EMPTY_SEGMENT
+        entries = tuple(self._freeze(e, partial=partial) if isinstance(e, _OpenResponse) else e for e in self._entries)
+        return Segment(entries=entries, calls=dict(self._positions))
+
+    def _freeze(self, response: _OpenResponse, *, partial: bool) -> Response:
+        if response.frozen is not None and not partial:
+            return response.frozen
+        parts = tuple(p.frozen() if p.complete else p.partial() for p in response.parts if partial or p.complete)
+        frozen = Response(
+            agent_id=response.agent_id, at=response.at, parts=parts, finished=response.finished, facts=response.facts
+        )
+        if not partial:
+            response.frozen = frozen
+        return frozen
+
+    def _turn(self, *, partial: bool = False) -> AgentTurn:
+        if not partial and self._cached is not None and self._cached[0] == self.version:
+            return self._cached[1]
+        turn = AgentTurn(
+            agent_id=self._agent_id,
+            started_at=self._started_at,
+            segments=self._segments,
+            tail=self._tail(partial=partial),
+            end=None,
+            usage=dict(self._usage),
+        )
+        if not partial:
+            self._cached = (self.version, turn)
+        return turn
+
+    def _close(self, end: Completed | Interrupted) -> None:
+        turn = self._held or replace(self._turn(partial=True), end=end)
+        self._turns = self._turns.extended(turn)
+        self._running = False
+        self._held = None
+        self._response = None
+        self.version += 1

@@ -1,0 +1,126 @@
+"""The canonical form and hash of a thread (R37).
+
+Canonical bytes are JCS of `{version, turns}`. Left out are `meta:*` and `data-sys-*` messages and parts, and optional
+fields that are null. Timestamps are in UTC with `Z`, without trailing zeros in the fraction. JSON that belongs to tools
+and applications (arguments, returned content, event data, metadata) is data: nothing in it is touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from tpharness.protocol.jcs import jcs
+
+__all__ = ["canonical_message", "canonical_thread", "canonical_time", "canonical_turn", "thread_hash"]
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)", re.ASCII)
+_LEFT_OUT = ("meta:", "data-sys-")
+_TURN_TIMES = ("submitted_at", "started_at", "completed_at")
+_DATA_FIELDS = frozenset({"args", "content", "event_data", "metadata", "client_metadata", "vendor_metadata"})
+_KNOWN_PARTS = frozenset({"text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file"})
+_BARE_HASH = re.compile("[0-9a-fA-F]{64}")
+
+
+def canonical_thread(thread: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `{version, turns}` in canonical form; parts that need no change are shared with the input."""
+    return {"version": thread.get("version"), "turns": [canonical_turn(turn) for turn in thread.get("turns") or ()]}
+
+
+def thread_hash(thread: Mapping[str, Any]) -> str:
+    """Return `sha256:<64 hex>` of the canonical bytes. CanonicalError as for `jcs`."""
+    return "sha256:" + hashlib.sha256(jcs(canonical_thread(thread))).hexdigest()
+
+
+def canonical_turn(turn: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one turn in canonical form."""
+    out = _without_nulls(turn)
+    for name in _TURN_TIMES:
+        if isinstance(out.get(name), str):
+            out[name] = canonical_time(out[name])
+    if isinstance(turn.get("messages"), list):
+        out["messages"] = [canonical_message(m) for m in turn["messages"] if not _is_metadata(m)]
+    if isinstance(turn.get("parts"), list):
+        out["parts"] = _parts(turn["parts"])
+    interruption = turn.get("interruption")
+    if isinstance(interruption, Mapping):
+        out["interruption"] = _without_nulls(interruption)
+        if isinstance(interruption.get("interrupted_at"), str):
+            out["interruption"]["interrupted_at"] = canonical_time(interruption["interrupted_at"])
+    if isinstance(turn.get("total_usage"), Mapping):
+        out["total_usage"] = _without_nulls(turn["total_usage"])
+    return out
+
+
+def canonical_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one message in canonical form."""
+    out = _without_nulls(message)
+    if isinstance(out.get("timestamp"), str):
+        out["timestamp"] = canonical_time(out["timestamp"])
+    if isinstance(message.get("parts"), list):
+        out["parts"] = _parts(message["parts"])
+    if isinstance(message.get("usage"), Mapping):
+        out["usage"] = _without_nulls(message["usage"])
+    return out
+
+
+def canonical_time(text: str) -> str:
+    """Return an ISO 8601 time in UTC with `Z`, the fraction without trailing zeros; what is no such time as it is."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return text
+    date, clock, fraction, offset = match.groups()
+    if offset not in ("Z", "z"):
+        hours, minutes = int(offset[1:3]), int(offset[-2:]) if len(offset) > 3 else 0
+        shift = timedelta(hours=hours, minutes=minutes)
+        try:
+            moment = datetime.fromisoformat(f"{date}T{clock}") + (-shift if offset[0] == "+" else shift)
+        except (ValueError, OverflowError):
+            return text
+        date, clock = moment.date().isoformat(), moment.time().isoformat()
+    fraction = (fraction or "").rstrip("0")
+    return f"{date}T{clock}.{fraction}Z" if fraction else f"{date}T{clock}Z"
+
+
+def _parts(parts: list[Any]) -> list[Any]:
+    return [
+        _part(p) for p in parts if not (isinstance(p, Mapping) and str(p.get("part_kind", "")).startswith(_LEFT_OUT))
+    ]
+
+
+def _part(part: Any) -> Any:
+    if not isinstance(part, Mapping) or part.get("part_kind") not in _KNOWN_PARTS:
+        return part  # R7: what we do not know is preserved byte for byte
+    out = _without_nulls(part)
+    content = part.get("content")
+    if part["part_kind"] in ("user-prompt", "file"):
+        if isinstance(content, list):
+            out["content"] = [_without_nulls(item) if isinstance(item, Mapping) else item for item in content]
+        elif isinstance(content, Mapping):
+            out["content"] = _without_nulls(content)
+    if part["part_kind"] != "tool-return" and content is None:
+        out.pop("content", None)
+    reference = part.get("content_ref")
+    if isinstance(reference, Mapping):
+        out["content_ref"] = _without_nulls(reference)
+        if content is None:
+            out.pop("content", None)  # the reference stands instead of the content (R6)
+        digest = reference.get("hash")
+        if isinstance(digest, str):
+            bare = digest.removeprefix("sha256:")
+            if _BARE_HASH.fullmatch(bare):
+                out["content_ref"]["hash"] = f"sha256:{bare.lower()}"
+    return out
+
+
+def _is_metadata(message: Any) -> bool:
+    if not isinstance(message, Mapping) or message.get("message_type") != "system":
+        return False
+    return str(message.get("event_type", "")).startswith(_LEFT_OUT)
+
+
+def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in value.items() if v is not None or k in _DATA_FIELDS}

@@ -1,0 +1,128 @@
+"""The two comparisons of threads (R39).
+
+**exact**: equal canonical bytes. **content**: equal after generated facts are masked, for streams that carry only what
+the wire itself says. Masked are times, which stand in order anyway, generated ids (by order of first use), names of
+models and providers, usage, provider response ids, finish reasons of single responses, metadata of returns. Failed
+returns are alike whatever their text, since the wire does not tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.protocol.canonical import canonical_thread
+from tpharness.protocol.jcs import CanonicalError, jcs
+
+__all__ = ["content_form", "same_content", "same_exact"]
+
+_MESSAGE_FIELDS = ("usage", "model_name", "provider_name", "provider_response_id", "finish_reason", "timestamp")
+_TURN_FIELDS = ("started_at", "completed_at", "submitted_at", "total_usage")
+_PART_FIELDS = ("id", "thinking_id", "provider_name")
+_FAILED = ("error", "validation_error")
+
+
+def same_exact(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two threads have the same canonical bytes. A thread that has none equals only itself, value by value."""
+    first, second = canonical_thread(one), canonical_thread(other)
+    if first == second and _same_types(first, second):
+        return True
+    try:
+        return jcs(first) == jcs(second)
+    except CanonicalError:
+        return False
+
+
+def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two threads are equal in what the wire tells."""
+    first, second = content_form(one), content_form(other)
+    try:
+        return first == second or jcs(first) == jcs(second)
+    except CanonicalError:
+        return False
+
+
+def content_form(thread: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the canonical form with every generated fact masked."""
+    ids = _Names()
+    canonical = canonical_thread(thread)
+    return {"version": canonical["version"], "turns": [_turn(turn, ids) for turn in canonical["turns"]]}
+
+
+class _Names:
+    """Renames ids by order of first use, each kind by itself."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], str] = {}
+
+    def of(self, kind: str, name: Any) -> str:
+        key = (kind, str(name))
+        if key not in self._names:
+            self._names[key] = f"{kind}-{sum(k == kind for k, _ in self._names) + 1}"
+        return self._names[key]
+
+
+def _turn(turn: dict[str, Any], ids: _Names) -> dict[str, Any]:
+    out = {k: v for k, v in turn.items() if k not in _TURN_FIELDS}
+    if "agent_id" in out:
+        out["agent_id"] = ids.of("agent", out["agent_id"])
+    if isinstance(out.get("interruption"), Mapping):
+        out["interruption"] = {k: v for k, v in out["interruption"].items() if k != "interrupted_at"}
+    if "messages" in out:
+        out["messages"] = [_message(m, ids) for m in out["messages"]]
+    if "parts" in out:
+        out["parts"] = [_part(p, ids) for p in out["parts"]]
+    return out
+
+
+def _message(message: dict[str, Any], ids: _Names) -> dict[str, Any]:
+    out = {k: v for k, v in message.items() if k not in _MESSAGE_FIELDS}
+    for name in ("agent_id", "source_agent"):
+        if name in out:
+            out[name] = ids.of("agent", out[name])
+    if isinstance(out.get("target_agents"), list):
+        out["target_agents"] = [ids.of("agent", name) for name in out["target_agents"]]
+    if isinstance(out.get("parts"), list):
+        out["parts"] = [_part(p, ids) for p in out["parts"]]
+    return out
+
+
+def _part(part: Any, ids: _Names) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    kind = part.get("part_kind")
+    if (kind == "tool-return" and part.get("status") in _FAILED) or (
+        kind == "retry-prompt" and part.get("tool_call_id")
+    ):
+        call = ids.of("call", part.get("tool_call_id"))
+        return {
+            "part_kind": "tool-return",
+            "tool_name": part.get("tool_name"),
+            "tool_call_id": call,
+            "status": "failed",
+        }
+    out = {k: v for k, v in part.items() if k not in _PART_FIELDS}
+    if "tool_call_id" in out:
+        out["tool_call_id"] = ids.of("call", out["tool_call_id"])
+    if kind == "tool-return":
+        out.pop("metadata", None)
+    content = out.get("content")
+    if kind in ("file", "user-prompt"):
+        if isinstance(content, Mapping):
+            out["content"] = _without_identifier(content)
+        elif isinstance(content, list):
+            out["content"] = [_without_identifier(c) if isinstance(c, Mapping) else c for c in content]
+    return out
+
+
+def _without_identifier(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in content.items() if k != "identifier"}
+
+
+def _same_types(one: Any, other: Any) -> bool:
+    """Tell 1 from true, which Python calls equal and JSON does not; only looked at when all else is equal."""
+    if isinstance(one, dict):
+        return all(_same_types(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return all(map(_same_types, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)

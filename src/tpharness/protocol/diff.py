@@ -1,0 +1,226 @@
+"""A diff of threads that speaks: turn, message, part, first differing character, and what decides there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from tpharness.findings import shorten
+from tpharness.protocol.canonical import canonical_thread
+from tpharness.protocol.compare import content_form
+from tpharness.protocol.jcs import CanonicalError, escape, jcs
+
+__all__ = ["Difference", "diff"]
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One difference: JSON pointer (into the canonical forms), words for a person, and the rulings that decide there."""
+
+    pointer: str
+    text: str
+    cites: str = ""
+
+
+def diff(
+    one: Mapping[str, Any],
+    other: Mapping[str, Any],
+    *,
+    names: tuple[str, str] = ("a", "b"),
+    mode: str = "exact",
+) -> list[Difference]:
+    """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). Empty when they are equal."""
+    form = canonical_thread if mode == "exact" else content_form
+    return list(_Diff(names).threads(form(one), form(other)))
+
+
+class _Diff:
+    def __init__(self, names: tuple[str, str]) -> None:
+        self.a, self.b = names
+
+    def threads(self, one: dict[str, Any], other: dict[str, Any]) -> Iterator[Difference]:
+        if one["version"] != other["version"]:
+            yield from self._value("/version", "the version", one["version"], other["version"], "R1")
+        yield from self._sequence(one["turns"], other["turns"], "/turns", "", self._turn, _turn_key, "R24")
+
+    def _sequence(
+        self,
+        one: Sequence[Any],
+        other: Sequence[Any],
+        pointer: str,
+        prefix: str,
+        compare: Any,
+        key: Any,
+        cites: str,
+    ) -> Iterator[Difference]:
+        """Compare two lists: what stands on both sides is aligned, so that one missing item is told once."""
+        keys_one, keys_other = [key(x) for x in one], [key(x) for x in other]
+        for tag, a1, a2, b1, b2 in SequenceMatcher(None, keys_one, keys_other, autojunk=False).get_opcodes():
+            if tag == "equal" or (tag == "replace" and a2 - a1 == b2 - b1):
+                for i, j in zip(range(a1, a2), range(b1, b2), strict=True):
+                    yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
+                continue
+            for i in range(a1, a2):
+                text = f"{prefix}{_describe(one[i], i)} is there on the {self.a} side only"
+                yield Difference(pointer=f"{pointer}/{i}", text=text, cites=_why(one[i]) or cites)
+            for j in range(b1, b2):
+                text = f"{prefix}{_describe(other[j], j)} is there on the {self.b} side only"
+                yield Difference(pointer=f"{pointer}/{j}", text=text, cites=_why(other[j]) or cites)
+
+    def _turn(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[Difference]:
+        where = f"{prefix}{_describe(one, index)}"
+        if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+            yield from self._value(pointer, where, one, other, "")
+            return
+        yield from self._fields(one, other, pointer, where, skip=("messages", "parts"))
+        for name, key in (("messages", _message_key), ("parts", _part_key)):
+            if name in one or name in other:
+                compare = self._message if name == "messages" else self._part
+                lists = one.get(name) or [], other.get(name) or []
+                yield from self._sequence(*lists, f"{pointer}/{name}", f"{where}, ", compare, key, "R25")
+
+    def _message(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[Difference]:
+        where = f"{prefix}{_describe(one, index)}"
+        yield from self._fields(one, other, pointer, where, skip=("parts",))
+        if "parts" in one or "parts" in other:
+            parts = one.get("parts") or [], other.get("parts") or []
+            mine, theirs = [_part_key(p) for p in parts[0]], [_part_key(p) for p in parts[1]]
+            if mine != theirs and sorted(mine) == sorted(theirs):
+                text = f"{where}: the parts stand in another order: {self.a} {_list(mine)}, {self.b} {_list(theirs)}"
+                yield Difference(pointer=f"{pointer}/parts", text=text, cites="R11")
+                return
+            yield from self._sequence(*parts, f"{pointer}/parts", f"{where}, ", self._part, _part_key, "R10")
+
+    def _part(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[Difference]:
+        yield from self._value(pointer, f"{prefix}{_describe(one, index)}", one, other, "")
+
+    def _fields(
+        self, one: Mapping[str, Any], other: Mapping[str, Any], pointer: str, where: str, skip: tuple[str, ...]
+    ) -> Iterator[Difference]:
+        for name in dict.fromkeys((*one, *other)):
+            if name not in skip:
+                cites = _FIELD_CITES.get(name, "")
+                place = f"{pointer}/{escape(name)}"
+                yield from self._value(
+                    place, f"{where}: {name}", one.get(name, _ABSENT), other.get(name, _ABSENT), cites
+                )
+
+    def _value(self, pointer: str, where: str, one: Any, other: Any, cites: str) -> Iterator[Difference]:
+        if one is other or _equal(one, other):
+            return
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            for name in dict.fromkeys((*one, *other)):
+                place = f"{pointer}/{escape(name)}"
+                inner = cites or _FIELD_CITES.get(name, "")
+                yield from self._value(
+                    place, f"{where}, {name}", one.get(name, _ABSENT), other.get(name, _ABSENT), inner
+                )
+            return
+        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            for index, (a, b) in enumerate(zip(one, other, strict=True)):
+                yield from self._value(f"{pointer}/{index}", f"{where}[{index}]", a, b, cites)
+            return
+        if one is _ABSENT or other is _ABSENT:
+            here, value = (self.b, other) if one is _ABSENT else (self.a, one)
+            yield Difference(
+                pointer=pointer, text=f"{where} is there on the {here} side only: {shorten(value, 80)}", cites=cites
+            )
+            return
+        if isinstance(one, str) and isinstance(other, str):
+            at = next(
+                (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+            )
+            text = f"{where} differs at character {at}: {self.a} {_around(one, at)}, {self.b} {_around(other, at)}"
+            yield Difference(pointer=pointer, text=text, cites=cites)
+            return
+        text = f"{where} differs: {self.a} {shorten(one, 80)}, {self.b} {shorten(other, 80)}"
+        yield Difference(pointer=pointer, text=text, cites=cites)
+
+
+_FIELD_CITES = {
+    "completion_status": "R19",
+    "interruption": "R19, R27",
+    "reason": "R27",
+    "interrupted_at": "R19",
+    "completed_at": "R19",
+    "args": "R12",
+    "status": "R22",
+    "total_usage": "R17",
+    "usage": "R17",
+    "finish_reason": "R16",
+    "provider_name": "R15",
+    "event_type": "R34",
+    "timestamp": "R25",
+    "agent_id": "R45",
+    "content_ref": "R6",
+}
+
+
+def _why(item: Any) -> str:
+    """Name the ruling that usually decides whether this item stays."""
+    if not isinstance(item, Mapping):
+        return ""
+    if item.get("message_type") == "system":
+        return "R25"
+    kinds = [p.get("part_kind") for p in item.get("parts") or () if isinstance(p, Mapping)]
+    if item.get("message_type") == "response":
+        return "R20, R21" if "tool-call" in kinds else "R20"
+    if item.get("message_type") == "request":
+        return "R23"
+    if item.get("turn_type") == "agent":
+        return "R24"
+    return {"tool-return": "R21, R22", "tool-call": "R10"}.get(
+        str(item.get("part_kind")), "R10" if "part_kind" in item else ""
+    )
+
+
+def _turn_key(turn: Any) -> str:
+    return str(turn.get("turn_type")) if isinstance(turn, Mapping) else "?"
+
+
+def _message_key(message: Any) -> str:
+    if not isinstance(message, Mapping):
+        return "?"
+    calls = [
+        str(p.get("tool_call_id")) for p in message.get("parts") or () if isinstance(p, Mapping) and "tool_call_id" in p
+    ]
+    return " ".join((str(message.get("message_type")), str(message.get("event_type", "")), *sorted(calls)))
+
+
+def _part_key(part: Any) -> str:
+    return f"{part.get('part_kind')} {part.get('tool_call_id', '')}".strip() if isinstance(part, Mapping) else "?"
+
+
+def _describe(item: Any, index: int) -> str:
+    if not isinstance(item, Mapping):
+        return f"item {index}"
+    if "turn_type" in item:
+        agent = f", {item['agent_id']}" if item.get("agent_id") else ""
+        return f"turn {index} ({item['turn_type']}{agent})"
+    if "message_type" in item:
+        what = item.get("event_type") or ", ".join(_part_key(p) for p in item.get("parts") or ())
+        return f"message {index} ({item['message_type']}: {shorten(str(what), 80)})"
+    return f"part {index} ({_part_key(item)})"
+
+
+def _around(text: str, at: int) -> str:
+    start = max(0, at - 15)
+    cut = f"{'…' if start else ''}{text[start:at]}|{text[at : at + 15]}{'…' if at + 15 < len(text) else ''}"
+    return shorten(repr(cut), 80)
+
+
+def _list(keys: list[str]) -> str:
+    return "[" + ", ".join(keys) + "]"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one is _ABSENT or other is _ABSENT:
+        return False
+    try:
+        return jcs(one) == jcs(other)
+    except CanonicalError:
+        return bool(one == other)

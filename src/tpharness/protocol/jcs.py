@@ -1,0 +1,194 @@
+"""JSON canonicalisation by RFC 8785 (JCS): one value, one sequence of bytes.
+
+A walk over the value finds what a fast ordinary writer would write differently: numbers, keys beyond the BMP. Only
+those nodes are written here; the rest is left to orjson. Integers beyond ±(2^53−1), NaN, infinities, lone surrogates
+and keys that are no strings are errors that name the place (R38). No Unicode normalisation.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from tpharness.errors import TpharnessError
+
+__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "es_number", "jcs", "unsafe_places"]
+
+MAX_SAFE_INTEGER = 2**53 - 1
+_PRIVATE_USE = "\ue000"  # the first character that UTF-16 and UTF-8 order differently from a surrogate pair
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_DEPTH = 900
+
+
+class CanonicalError(TpharnessError):
+    """A value that has no canonical form; `pointer` is the JSON pointer of the place."""
+
+    def __init__(self, pointer: str, reason: str) -> None:
+        super().__init__(f"{pointer or '(root)'}: {reason}", hint="send such values as strings (R38)")
+        self.pointer = pointer
+        self.reason = reason
+
+
+def jcs(value: Any) -> bytes:
+    """Return the canonical bytes of a JSON value. CanonicalError names the first place that has none."""
+    try:
+        return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError, RecursionError):
+        for pointer, reason in unsafe_places(value):
+            raise CanonicalError(pointer, reason) from None
+        try:
+            return _written(value).encode()
+        except RecursionError:
+            raise CanonicalError("", "the value is nested too deeply") from None
+
+
+def unsafe_places(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield pointer and reason of every place that has no canonical form (R38)."""
+    match value:
+        case None | bool():
+            return
+        case str():
+            if not value.isascii() and _SURROGATE.search(value):
+                yield pointer, "a surrogate stands alone in this text"
+        case int():
+            if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+                yield (
+                    pointer,
+                    f"the integer {value:.6g} is beyond ±(2^53−1)" if abs(value) < 1e300 else "a huge integer",
+                )
+        case float():
+            if not math.isfinite(value):
+                yield pointer, f"{value} is no JSON number"
+        case dict() | list() if depth > _MAX_DEPTH:
+            yield pointer, "the value is nested too deeply"
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    yield pointer, f"the key {key!r} is no string"
+                    continue
+                if not key.isascii() and _SURROGATE.search(key):
+                    yield pointer, "a surrogate stands alone in a key"
+                yield from unsafe_places(item, f"{pointer}/{escape(key)}", depth + 1)
+        case list() | tuple():
+            for index, item in enumerate(value):
+                yield from unsafe_places(item, f"{pointer}/{index}", depth + 1)
+        case _:
+            yield pointer, f"{type(value).__name__} is no JSON value"
+
+
+def escape(key: str) -> str:
+    """Escape a key for a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def es_number(number: float) -> str:
+    """Write a finite double as ECMAScript's `Number::toString` does, which RFC 8785 asks for."""
+    if number == 0:
+        return "0"  # also for -0
+    sign = "-" if number < 0 else ""
+    mantissa, _, exponent = repr(abs(number)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    # The value is 0.digits × 10^point.
+    leading = len(whole + fraction) - len((whole + fraction).lstrip("0"))
+    point = len(whole) - leading + int(exponent or 0)
+    digits = digits.rstrip("0")
+    count = len(digits)
+    if count <= point <= 21:
+        text = digits + "0" * (point - count)
+    elif 0 < point <= 21:
+        text = f"{digits[:point]}.{digits[point:]}"
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + digits
+    else:
+        power = point - 1
+        head = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
+        text = f"{head}e{'+' if power > 0 else '-'}{abs(power)}"
+    return sign + text
+
+
+def _normal(value: Any) -> Any:
+    """Return the value with the nodes that orjson would write differently replaced; itself when there are none."""
+    kind = type(value)
+    if kind is dict:
+        return _normal_dict(value)
+    if kind is list:
+        out: list[Any] | None = None
+        for index, item in enumerate(value):
+            if type(item) is str:
+                continue
+            normal = _normal(item)
+            if normal is not item:
+                if out is None:
+                    out = value.copy()
+                out[index] = normal
+        return value if out is None else out
+    if kind is str or value is None or kind is bool:
+        return value
+    if kind is int:
+        if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+            return value
+        raise ValueError
+    if kind is float:
+        return _normal_float(value)
+    if isinstance(value, dict):
+        return _normal_dict(dict(value))
+    if isinstance(value, tuple):
+        return _normal(list(value))
+    raise TypeError
+
+
+def _normal_dict(value: dict[str, Any]) -> Any:
+    out: dict[str, Any] | None = None
+    odd = False
+    for key, item in value.items():
+        if not key.isascii() and max(key) >= _PRIVATE_USE:
+            odd = True
+        if type(item) is str:
+            continue
+        normal = _normal(item)
+        if normal is not item:
+            if out is None:
+                out = value.copy()
+            out[key] = normal
+    if odd:
+        return orjson.Fragment(_written(value))
+    return value if out is None else out
+
+
+def _normal_float(value: float) -> Any:
+    # Between these bounds both write the shortest digits in the same form, unless the value is a whole number.
+    if 1e-5 <= value < 1e15 or -1e15 < value <= -1e-5:
+        return int(value) if value.is_integer() else value
+    if not math.isfinite(value):
+        raise ValueError
+    return orjson.Fragment(es_number(value))
+
+
+def _written(value: Any) -> str:
+    """Write a whole value by the letter of the RFC; the slow way."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            value.encode()  # a lone surrogate raises
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case float():
+            return es_number(value)
+        case dict():
+            items = sorted(value.items(), key=lambda item: item[0].encode("utf-16-be", "surrogatepass"))
+            return "{" + ",".join(f"{_written(k)}:{_written(v)}" for k, v in items) + "}"
+        case list() | tuple():
+            return "[" + ",".join(map(_written, value)) + "]"
+        case _:
+            raise TypeError(type(value).__name__)

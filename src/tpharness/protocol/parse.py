@@ -1,0 +1,141 @@
+"""Bytes → JSON value, strictly: everything about the bytes that would make two readers disagree is a finding.
+
+Never raises for what the bytes hold, whatever they hold: a value that cannot be had is None with a finding.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.jcs import unsafe_places
+
+__all__ = ["KINDS", "MAX_DEPTH", "MAX_SIZE", "Parsed", "parse_json"]
+
+MAX_SIZE = 256 * 1024 * 1024
+MAX_DEPTH = 500
+
+TOO_LARGE = Kind(
+    code="json-too-large",
+    level=Level.MUST,
+    title="the document is larger than tpharness reads",
+    remedy="store large returns elsewhere and refer to them by content_ref, or raise the limit",
+)
+NOT_UTF8 = Kind(
+    code="json-not-utf8",
+    level=Level.MUST,
+    title="the document is not UTF-8",
+    remedy="write JSON as UTF-8 (RFC 8259, 8.1)",
+    rulings=("R38",),
+)
+BOM = Kind(
+    code="json-bom",
+    level=Level.SHOULD,
+    title="the document begins with a byte order mark",
+    remedy="write JSON without one (RFC 8259, 8.1)",
+)
+NOT_JSON = Kind(
+    code="json-invalid",
+    level=Level.MUST,
+    title="the document is not JSON",
+    remedy="correct the syntax at the place named",
+)
+TOO_DEEP = Kind(
+    code="json-too-deep",
+    level=Level.MUST,
+    title=f"the document is nested deeper than {MAX_DEPTH} levels",
+    remedy="store deeply nested returns as text or by content_ref",
+)
+DUPLICATE = Kind(
+    code="json-duplicate-key",
+    level=Level.SHOULD,
+    title="an object has the same key twice; the last one counts",
+    remedy="write each key once: readers disagree about duplicates",
+    rulings=("R12",),
+)
+UNSAFE = Kind(
+    code="json-not-interoperable",
+    level=Level.MUST,
+    title="a value that not every JSON reader reads the same",
+    remedy="send integers beyond ±(2^53−1) as strings; no NaN or infinities; whole characters only",
+    rulings=("R38",),
+)
+KINDS = (TOO_LARGE, NOT_UTF8, BOM, NOT_JSON, TOO_DEEP, DUPLICATE, UNSAFE)
+
+_BOM = b"\xef\xbb\xbf"
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_MOST_DUPLICATES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """The value, None when there is none to be had, and what was found. `ok` is false when there is no value."""
+
+    value: Any
+    findings: tuple[Finding, ...]
+    ok: bool = True
+
+
+def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE) -> Parsed:
+    """Parse bytes strictly; duplicate keys, unsafe numbers and lone surrogates are found with their places."""
+    place = Place(file=file)
+    if len(data) > max_size:
+        got, expected = f"{len(data)} bytes", f"at most {max_size}"
+        return _nothing(TOO_LARGE.at(place, got=got, expected=expected))
+    findings: list[Finding] = []
+    if data.startswith(_BOM):
+        findings.append(BOM.at(place))
+        data = data[len(_BOM) :]
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        finding = NOT_UTF8.at(Place(file=file, byte=error.start), f"byte 0x{data[error.start]:02x}: {error.reason}")
+        return _nothing(*findings, finding)
+    if _depth(data) > MAX_DEPTH:
+        return _nothing(*findings, TOO_DEEP.at(place, got=f"{_depth(data)} levels", expected=f"at most {MAX_DEPTH}"))
+    duplicates: list[str] = []
+    try:
+        value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, duplicates))
+    except json.JSONDecodeError as error:
+        where = Place(file=file, line=error.lineno, column=error.colno)
+        return _nothing(*findings, NOT_JSON.at(where, error.msg, got=text[error.pos : error.pos + 40] or "end of file"))
+    except ValueError as error:  # an integer of more digits than Python converts
+        return _nothing(*findings, NOT_JSON.at(place, str(error)))
+    findings += [
+        DUPLICATE.at(place, f"the key {key!r} stands twice in one object") for key in duplicates[:_MOST_DUPLICATES]
+    ]
+    findings += [UNSAFE.at(Place(file=file, pointer=pointer), reason) for pointer, reason in unsafe_places(value)]
+    return Parsed(value=value, findings=tuple(findings))
+
+
+def _nothing(*findings: Finding) -> Parsed:
+    return Parsed(value=None, findings=findings, ok=False)
+
+
+def _object(pairs: list[tuple[str, Any]], duplicates: list[str]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                duplicates.append(key)
+            seen.add(key)
+    return value
+
+
+def _depth(data: bytes) -> int:
+    """Return how deep brackets nest, without building anything."""
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return 0
+    depth = deepest = 0
+    for match in _BRACKETS.finditer(data):
+        token = match[0]
+        if token in (b"[", b"{"):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in (b"]", b"}"):
+            depth -= 1
+    return deepest

@@ -1,0 +1,119 @@
+"""Baselines: cases that are known to fail for one implementation, each with the reason.
+
+A known failure has to fail, and with the findings that the baseline names: a pass, another finding, or an entry that
+matches no case is an error of the run, so that a baseline never goes stale unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tpharness.errors import InputError, UsageError
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.resources import conformance_dir
+from tpharness.run.judge import Outcome, Result
+
+__all__ = ["KINDS", "Baseline", "Entry", "load_baseline"]
+
+STALE = Kind(
+    code="baseline-stale",
+    level=Level.MUST,
+    title="a case does not fail as the baseline says",
+    remedy="if the implementation was corrected, take the entry out of the baseline; else look what else broke",
+)
+UNMATCHED = Kind(
+    code="baseline-unmatched",
+    level=Level.MUST,
+    title="an entry of the baseline names no case of this run",
+    remedy="correct the id, or take the entry out",
+)
+KINDS = (STALE, UNMATCHED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One known failure: the case, the codes of its findings at MUST, the clauses and the reason in words."""
+
+    id: str
+    findings: frozenset[str]
+    clauses: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """Known failures by case id."""
+
+    entries: Mapping[str, Entry]
+    path: str = ""
+
+    def judged(self, result: Result) -> Result:
+        """Return the result as the baseline sees it."""
+        entry = self.entries.get(result.id)
+        if entry is None:
+            return result
+        if result.outcome is Outcome.FAILED and result.failing == entry.findings:
+            return replace(result, outcome=Outcome.EXPECTED, reason=entry.reason)
+        got = ", ".join(sorted(result.failing)) or result.outcome.value
+        finding = STALE.at(Place(case=result.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))
+        return replace(result, outcome=Outcome.STALE, findings=(finding, *result.findings), reason=entry.reason)
+
+    def unmatched(self, played: Iterable[str]) -> list[Finding]:
+        """Return a finding for each entry that none of the ids played matches."""
+        seen = set(played)
+        return [
+            UNMATCHED.at(Place(file=self.path, case=entry.id), got=entry.id)
+            for entry in self.entries.values()
+            if entry.id not in seen
+        ]
+
+
+def load_baseline(path: Path | None = None) -> Baseline:
+    """Read a baseline file, the built-in ones for None. InputError or UsageError names the file and the entry."""
+    if path is not None:
+        return _read(path)
+    folder = conformance_dir() / "baselines"
+    entries: dict[str, Entry] = {}
+    for file in sorted(folder.glob("*.yaml")):
+        entries.update(_read(file).entries)
+    return Baseline(entries=entries, path=str(folder))
+
+
+def _read(path: Path) -> Baseline:
+    try:
+        loaded = yaml.safe_load(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", hint="give a YAML file that can be read") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path} is not YAML: {error}") from error
+    if loaded is None:
+        return Baseline(entries={}, path=str(path))
+    if not isinstance(loaded, list):
+        raise UsageError(f"{path}: a baseline is a list of entries, not {type(loaded).__name__}")
+    entries = [_entry(item, index, path) for index, item in enumerate(loaded)]
+    twice = {e.id for i, e in enumerate(entries) if any(e.id == other.id for other in entries[:i])}
+    if twice:
+        raise UsageError(f"{path}: more than one entry for {', '.join(sorted(twice))}")
+    return Baseline(entries={entry.id: entry for entry in entries}, path=str(path))
+
+
+def _entry(item: Any, index: int, path: Path) -> Entry:
+    if not isinstance(item, dict):
+        raise UsageError(f"{path}: entry {index + 1} is no map", hint="write id, findings, reason and clauses")
+    missing = [key for key in ("id", "findings", "reason") if not item.get(key)]
+    unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings"})
+    if missing or unknown:
+        words = [f"lacks {', '.join(missing)}"] if missing else []
+        words += [f"has unknown {', '.join(unknown)}"] if unknown else []
+        raise UsageError(f"{path}: entry {index + 1} ({item.get('id', '?')}) {' and '.join(words)}")
+    return Entry(
+        id=str(item["id"]),
+        findings=frozenset(map(str, item["findings"])),
+        clauses=tuple(map(str, item.get("clauses") or ())),
+        reason=str(item["reason"]),
+    )

@@ -1,0 +1,84 @@
+"""Evidence → result. Pure: the checks find, this counts, compares with the baseline and names the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tpharness.checks import CHECKS, Evidence
+from tpharness.findings import Finding, Level
+
+__all__ = ["CheckState", "Outcome", "Result", "judge"]
+
+
+class Outcome(Enum):
+    """How a case ended. Only `PASSED`, `EXPECTED` and `NOT_APPLICABLE` are green."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    EXPECTED = "expected"  # failed just as the baseline says, with a reason
+    STALE = "stale"  # the baseline says that it fails, but it passes or fails otherwise
+    ERRORED = "errored"  # the harness or the set-up broke
+    NOT_APPLICABLE = "not-applicable"  # a capability that the target does not declare
+    COULD_NOT_RUN = "could-not-run"  # something that the case needs is missing
+
+    @property
+    def green(self) -> bool:
+        """Whether the run may pass with it."""
+        return self in (Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE)
+
+
+class CheckState(Enum):
+    """What one check said of a case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not-applicable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The verdict on one case. `cases` counts the places of a sweep that this result stands for."""
+
+    id: str
+    outcome: Outcome
+    checks: Mapping[str, CheckState] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    cases: int = 1
+    reason: str = ""
+    seconds: float = 0.0
+    clauses: tuple[str, ...] = ()
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The codes of the findings at MUST."""
+        return frozenset(f.code for f in self.findings if f.level is Level.MUST)
+
+
+_STRENGTH = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICABLE: 0}
+
+
+def judge(case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] = ()) -> Result:
+    """Judge all evidence of one case; findings that several versions share are told once."""
+    states: dict[str, CheckState] = {check.name: CheckState.NOT_APPLICABLE for check in CHECKS}
+    findings: dict[tuple[object, ...], Finding] = {}
+    for piece in evidence:
+        for check in CHECKS:
+            if not check.applies(piece):
+                continue
+            found = check.judge(piece)
+            failed = any(f.level is Level.MUST for f in found)
+            state = CheckState.FAILED if failed else CheckState.PASSED
+            states[check.name] = max(states[check.name], state, key=_STRENGTH.__getitem__)
+            for finding in found:
+                key = (finding.code, finding.message, finding.place.side, finding.place.pointer)
+                findings.setdefault(key, finding.located(case=piece.case))
+    failed = CheckState.FAILED in states.values()
+    return Result(
+        id=case,
+        outcome=Outcome.FAILED if failed else Outcome.PASSED,
+        checks=states,
+        findings=tuple(findings.values()),
+        clauses=clauses,
+    )

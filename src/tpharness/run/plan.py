@@ -1,0 +1,250 @@
+"""Scenario → cases, and case → what each side is told. Pure.
+
+In: a loaded scenario. Out: its cases (one, or one for each place of a sweep), the `Script` for the server, and the
+`Stream`s for the client, cut where the scenario says. Nothing here plays or judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tpharness import journal
+from tpharness.checks import Delivery
+from tpharness.dialects import ThreadHeader
+from tpharness.journal import Interrupted
+from tpharness.protocol.versions import Version
+from tpharness.scenario.model import (
+    AgentRun,
+    ClientCut,
+    CutAt,
+    CutSide,
+    CutUnit,
+    Interrupt,
+    Scenario,
+    UserTurn,
+    WireEnd,
+)
+from tpharness.server_events import shift
+from tpharness.targets.contract import Observed, Packet, RunScript, Script, Stream
+from tpharness.vsp.encode import DONE, encode_sse
+
+__all__ = [
+    "Case",
+    "SweepPlace",
+    "base_case",
+    "cut_case",
+    "cut_places",
+    "cut_time",
+    "delivery",
+    "explicit_packets",
+    "place_name",
+    "script_of",
+    "streams_of",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One thing to play: a scenario as it stands, or cut at one place. `id` is what reports and baselines use."""
+
+    id: str
+    scenario: Scenario
+    versions: tuple[Version, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPlace:
+    """One place of a sweep: run `turn` stops after `count` events."""
+
+    id: str
+    turn: int
+    count: int
+    reason: str
+
+
+def base_case(scenario: Scenario, versions: Sequence[Version] | None = None) -> Case:
+    """Return the scenario itself as a case, in those of the versions that it holds for."""
+    wanted = tuple(v for v in scenario.versions if versions is None or v in versions)
+    return Case(id=scenario.id, scenario=scenario, versions=wanted)
+
+
+def place_name(scenario: Scenario, turn: int, reason: str, count: int) -> str:
+    """Return the id of one place of the scenario's sweep: `theme/name@event-12`.
+
+    The turn is named when several runs are cut, the reason when there are several.
+    """
+    plan = scenario.cut
+    if plan is None:
+        raise ValueError(f"{scenario.id} has no sweep")
+    runs = [i for i, _ in scenario.runs if plan.turn is None or plan.turn == i]
+    word = "event" if plan.at is CutAt.EVERY_EVENT else "byte"
+    where = f"turn-{turn}-" if len(runs) > 1 else ""
+    why = f":{reason}" if len(plan.reasons) > 1 else ""
+    return f"{scenario.id}@{where}{word}-{count}{why}"
+
+
+def cut_places(scenario: Scenario) -> Iterator[SweepPlace]:
+    """Yield the places of the scenario's sweep after each server event, for targets that cannot be stepped."""
+    plan = scenario.cut
+    for index, run in scenario.runs if plan is not None else ():
+        if plan is not None and (plan.turn is None or plan.turn == index):
+            for reason in plan.reasons:
+                for count in range(len(run.events or ()) + 1):
+                    name = place_name(scenario, index, reason, count)
+                    yield SweepPlace(id=name, turn=index, count=count, reason=reason)
+
+
+def cut_case(case: Case, place: SweepPlace) -> Case:
+    """Return the scenario cut at one place as a case of its own, for a target that cannot be stepped."""
+    scenario = case.scenario
+    run = scenario.turns[place.turn]
+    if not isinstance(run, AgentRun) or scenario.cut is None:
+        raise TypeError(f"turn {place.turn} of {scenario.id} is no run of a sweep")
+    both = scenario.cut.side is CutSide.BOTH
+    interrupt = Interrupt(
+        reason=place.reason,
+        at=cut_time(run, place.count),
+        wire=WireEnd.CUT,
+        server_after=place.count if both else None,
+        client_after=None if both else ClientCut(unit=CutUnit.EVENT, count=place.count),
+        client_reason=place.reason,
+    )
+    turns = (*scenario.turns[: place.turn], replace(run, interrupt=interrupt))
+    expect = replace(scenario.expect, outline={}, thread={})
+    return replace(case, id=place.id, scenario=replace(scenario, id=place.id, turns=turns, cut=None, expect=expect))
+
+
+def cut_time(run: AgentRun, count: int | None) -> str:
+    """Return when a run that is cut after `count` events is cut: just after the last of them."""
+    events = (run.events or ())[:count]
+    last = next((str(e["at"]) for e in reversed(events) if "at" in e), run.started_at)
+    return shift(last, 0.001)
+
+
+def script_of(case: Case) -> Script:
+    """Return what the server is told."""
+    scenario = case.scenario
+    turns: list[journal.UserTurn | RunScript] = []
+    for turn in scenario.turns:
+        turns.append(_user(turn) if isinstance(turn, UserTurn) else _run(turn))
+    return Script(
+        header=ThreadHeader(thread_id=scenario.thread_id, created_at=scenario.created_at, agents=scenario.agents),
+        turns=tuple(turns),
+        versions=case.versions,
+        carriers=scenario.carriers,
+        readings=scenario.readings,
+    )
+
+
+def streams_of(case: Case, derived: Sequence[Sequence[Packet]] | None) -> tuple[journal.UserTurn | Stream, ...]:
+    """Return what the client gets: the scenario's own streams where it gives them, else the server's, both cut."""
+    turns: list[journal.UserTurn | Stream] = []
+    sent = iter(derived or ())
+    for turn in case.scenario.turns:
+        if isinstance(turn, UserTurn):
+            turns.append(_user(turn))
+            continue
+        packets: Sequence[Packet] = next(sent, ())
+        if turn.wire is not None:
+            packets = explicit_packets(turn)
+        turns.append(
+            Stream(
+                agent_id=turn.agent_id,
+                begun_at=turn.started_at,
+                packets=tuple(_cut(packets, turn.interrupt)),
+                end=_observed(turn, packets),
+            )
+        )
+    return tuple(turns)
+
+
+def delivery(case: Case) -> Delivery:
+    """Return how much of what the server said reaches the client."""
+    runs = [run for _, run in case.scenario.runs]
+    if any(run.events is None for run in runs):
+        return Delivery.UNRELATED
+    lost = any(run.interrupt is not None and run.interrupt.client_after is not None for run in runs)
+    return Delivery.PART if lost else Delivery.WHOLE
+
+
+def explicit_packets(run: AgentRun) -> list[Packet]:
+    """Return a stream that the scenario gives itself; chunks get one tick each, raw bytes all come at the start."""
+    wire = run.wire
+    if wire is None:
+        return []
+    if wire.data is not None:
+        return [Packet(data=wire.data, at=run.started_at)]
+    chunks = [Packet(data=encode_sse(chunk), at=run.started_at, event=i) for i, chunk in enumerate(wire.chunks or ())]
+    ended = any(chunk.get("type") in ("finish", "abort") for chunk in wire.chunks or ())
+    return [*chunks, Packet(data=DONE if ended else b"", at=run.started_at)]
+
+
+def _user(turn: UserTurn) -> journal.UserTurn:
+    return journal.UserTurn(at=turn.submitted_at, parts=turn.parts, client_metadata=turn.client_metadata)
+
+
+def _run(run: AgentRun) -> RunScript:
+    interrupt = run.interrupt
+    events = run.happened
+    base = RunScript(agent_id=run.agent_id, started_at=run.started_at, events=events, message_id=run.message_id)
+    if interrupt is None or (interrupt.server_after is None and interrupt.client_after is not None):
+        return base  # the server went on to its end
+    cut = Interrupted(reason=interrupt.reason, at=interrupt.at)
+    if any(e.get("event_kind") == "agent_run_result" for e in events):
+        return replace(base, interruption=cut)  # R26: the run has ended, there is nothing to tell any more
+    match interrupt.wire:
+        case WireEnd.ERROR if not any(e.get("event_kind") == "error" for e in events):
+            told = {"event_kind": "error", "error_text": "the run failed", "at": interrupt.at}
+            return replace(base, events=(*events, told), interruption=cut)
+        case WireEnd.FINISH:
+            told = {"event_kind": "agent_run_result", "finish_reason": "content_filter", "at": interrupt.at}
+            return replace(base, events=(*events, told), interruption=cut)
+        case WireEnd.ABORT:
+            return replace(base, interruption=cut, abort=True)
+        case _:
+            return replace(base, interruption=cut)
+
+
+def _observed(run: AgentRun, packets: Sequence[Packet]) -> Observed:
+    interrupt = run.interrupt
+    if interrupt is None:
+        last = packets[-1].at if packets else run.started_at
+        events = run.events or ()
+        return Observed(reason=None, at=str(events[-1].get("at", last)) if events else last)
+    told = interrupt.wire in (WireEnd.ABORT, WireEnd.ERROR, WireEnd.FINISH) and interrupt.client_after is None
+    reason = interrupt.client_reason or (None if told else interrupt.reason)
+    return Observed(reason=reason, at=interrupt.at)
+
+
+def _cut(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iterator[Packet]:
+    after = None if interrupt is None else interrupt.client_after
+    if after is None:
+        yield from packets
+        return
+    match after.unit:
+        case CutUnit.BYTE:
+            yield from _first_bytes(packets, after.count)
+        case CutUnit.EVENT:
+            yield from packets[: after.count + 1]  # the first packet opens the stream, then one for each event
+        case CutUnit.CHUNK:
+            yield from _first_chunks(packets, after.count)
+
+
+def _first_bytes(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
+    for packet in packets:
+        if count <= 0:
+            return
+        yield replace(packet, data=packet.data[:count])
+        count -= len(packet.data)
+
+
+def _first_chunks(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
+    """Cut after a number of events of the stream; only whole events count, whatever the line ends."""
+    for packet in packets:
+        if count <= 0:
+            return
+        pieces = packet.data.split(b"\n\n")
+        whole = len(pieces) - 1
+        yield packet if whole <= count else replace(packet, data=b"\n\n".join(pieces[:count]) + b"\n\n")
+        count -= whole

@@ -1,0 +1,59 @@
+"""Which scenarios a run plays: ids and patterns over the scenario files found."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tpharness.errors import UsageError
+from tpharness.scenario import find_scenarios, scenario_id
+
+__all__ = ["Selected", "find"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """One scenario file; `place` is the full id of one place of its sweep when only that was asked for."""
+
+    id: str
+    path: Path
+    root: Path
+    place: str | None = None
+
+
+def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
+    """Return the scenarios below `roots` that the ids name, all of them for no ids.
+
+    An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`. UsageError when an id names
+    nothing, with the nearest names: a run that selects nothing is never green.
+    """
+    known: dict[str, Selected] = {}
+    for root in roots:
+        for path in find_scenarios([root]):
+            base = root if root.is_dir() else root.parent
+            name = scenario_id(path, base)
+            known.setdefault(name, Selected(id=name, path=path, root=base))
+    if not known:
+        raise UsageError(
+            f"no scenario files in {', '.join(str(r) for r in roots)}", hint="give a folder with .yaml scenario files"
+        )
+    if not ids:
+        return [known[name] for name in sorted(known)]
+    chosen: dict[str, Selected] = {}
+    for wanted in ids:
+        base, at, _ = wanted.partition("@")
+        hits = [
+            name for name in known if name == base or fnmatchcase(name, base) or name.startswith(base.rstrip("/") + "/")
+        ]
+        if not hits:
+            near = difflib.get_close_matches(base, known, n=3)
+            hint = f"did you mean {', '.join(near)}?" if near else "`tpharness list scenarios` names them all"
+            raise UsageError(f"no scenario is called {wanted!r}", hint=hint)
+        for name in hits:
+            one = known[name]
+            place = wanted if at and "*" not in wanted else None
+            chosen.setdefault(name, Selected(id=one.id, path=one.path, root=one.root, place=place))
+    return [chosen[name] for name in sorted(chosen)]

@@ -1,0 +1,38 @@
+"""Traceability: which clause was exercised by which scenario, computed from what was really played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tpharness.clauses import Clause
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.run.judge import Outcome, Result
+
+__all__ = ["KINDS", "exercised", "unexercised"]
+
+UNEXERCISED = Kind(
+    code="clause-unexercised",
+    level=Level.MUST,
+    title="no scenario that was played exercises a MUST clause",
+    remedy="write a scenario that cites it, or say in clauses.yaml why only a tool can exercise it",
+)
+KINDS = (UNEXERCISED,)
+
+
+def exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
+    """Map each clause to the scenarios that were played to a verdict and cite it."""
+    found: dict[str, dict[str, None]] = {}
+    for result in results:
+        if result.outcome in (Outcome.PASSED, Outcome.EXPECTED, Outcome.FAILED):
+            for clause in result.clauses:
+                found.setdefault(clause, {})[result.id.partition("@")[0]] = None
+    return {clause: tuple(ids) for clause, ids in sorted(found.items())}
+
+
+def unexercised(clauses: Mapping[str, Clause], found: Mapping[str, tuple[str, ...]]) -> list[Finding]:
+    """Return a finding for each MUST clause that no scenario exercised and that scenarios can exercise."""
+    return [
+        UNEXERCISED.at(Place(pointer=clause.id), f"{clause.id}: {clause.text}")
+        for clause in clauses.values()
+        if clause.level == "MUST" and clause.id not in found and not clause.exercised_by
+    ]

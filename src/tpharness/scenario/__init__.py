@@ -1,0 +1,52 @@
+"""Scenarios: what a model and its tools do, what goes over the wire, and where it is interrupted."""
+
+from tpharness.scenario.files import find_scenarios, scenario_id
+from tpharness.scenario.load import load_scenario, load_text
+from tpharness.scenario.model import (
+    AgentRun,
+    ClientCut,
+    Clock,
+    Compare,
+    CutAt,
+    CutPlan,
+    CutSide,
+    CutUnit,
+    Expectation,
+    Interrupt,
+    Recorded,
+    Scenario,
+    Turn,
+    UserTurn,
+    Wire,
+    WireEnd,
+)
+from tpharness.scenario.outline import outline
+from tpharness.scenario.problems import KINDS
+from tpharness.scenario.save import dump, write
+
+__all__ = [
+    "KINDS",
+    "AgentRun",
+    "ClientCut",
+    "Clock",
+    "Compare",
+    "CutAt",
+    "CutPlan",
+    "CutSide",
+    "CutUnit",
+    "Expectation",
+    "Interrupt",
+    "Recorded",
+    "Scenario",
+    "Turn",
+    "UserTurn",
+    "Wire",
+    "WireEnd",
+    "dump",
+    "find_scenarios",
+    "load_scenario",
+    "load_text",
+    "outline",
+    "scenario_id",
+    "write",
+]

@@ -1,0 +1,89 @@
+"""The server events of one run as they are written down: events, their times, labels and calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpharness.scenario.fields import Fields
+from tpharness.scenario.locate import Spot
+from tpharness.scenario.problems import BAD_VALUE, DUPLICATE_LABEL, Problems
+from tpharness.scenario.ticker import Ticker
+
+__all__ = ["RESERVED_LABELS", "Call", "EventLog"]
+
+RESERVED_LABELS = ("start", "end")
+_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
+_PLACED_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.start|\.mid)?\Z")
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One tool call of the thread. `args` is the text the model wrote, None when it wrote none."""
+
+    tool_name: str
+    args: str | None
+    started: bool = False
+
+    @property
+    def args_valid(self) -> bool:
+        """Whether the arguments are JSON, or none at all."""
+        try:
+            json.loads(self.args or "{}")
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+
+@dataclass(slots=True, kw_only=True)
+class EventLog:
+    """What a run has been expanded to so far. `calls` are those of the whole thread, the latest with each id."""
+
+    problems: Problems
+    ticker: Ticker
+    calls: dict[str, Call]
+    events: list[dict[str, Any]] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+
+    def emit(self, kind: str, **facts: Any) -> dict[str, Any]:
+        """Write down one event; facts that are None are left out."""
+        event = {"event_kind": kind, **{k: v for k, v in facts.items() if v is not None}, "at": self.ticker.next()}
+        self.events.append(event)
+        return event
+
+    def label(self, fields: Fields, since: int) -> None:
+        """Set the label of a step or part, if it has one: its last event, `.start` its first, `.mid` the middle."""
+        name = fields.text("label")
+        if name is None:
+            return
+        if not _LABEL.match(name) or name in RESERVED_LABELS:
+            fields.bad("label", f"letters, digits, - and _, and not {' or '.join(RESERVED_LABELS)}")
+            return
+        deltas = [i for i in range(since, len(self.events)) if self.events[i]["event_kind"] == "part_delta"]
+        span = deltas or list(range(since, len(self.events)))
+        if not span:
+            fields.bad("label", "absent: this expands to no event")
+            return
+        spot = fields.value_spot("label")
+        self.place(f"{name}.start", since + 1, spot)
+        self.place(f"{name}.mid", span[(len(span) - 1) // 2] + 1, spot)
+        self.place(name, len(self.events), spot)
+
+    def place(self, name: str, count: int, spot: Spot) -> None:
+        """Set a label to a number of events that have happened."""
+        if not _PLACED_LABEL.match(name) or name in RESERVED_LABELS:
+            self.problems.add(BAD_VALUE, spot, "a label is letters, digits, - and _", got=name)
+        elif name in self.labels:
+            self.problems.add(DUPLICATE_LABEL, spot, f"the label {name.partition('.')[0]!r} stands twice in this run")
+        else:
+            self.labels[name] = count
+
+    def note_call(self, part: Mapping[str, Any]) -> None:
+        """Remember a call, so that later steps and runs can return to it."""
+        call_id, name, args = part.get("tool_call_id"), part.get("tool_name"), part.get("args")
+        if isinstance(call_id, str) and isinstance(name, str):
+            text = args if args is None or isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+            self.calls[call_id] = Call(tool_name=name, args=text)

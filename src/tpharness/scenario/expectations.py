@@ -1,0 +1,79 @@
+"""The `expect` of a scenario file: what it pins because derivation cannot give it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.protocol.versions import Version
+from tpharness.scenario.fields import Fields, shown
+from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
+from tpharness.scenario.model import Expectation
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, Problems
+
+__all__ = ["EXPECT_KEYS", "read_expectation"]
+
+EXPECT_KEYS = ("findings", "outline", "thread")
+_CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+
+
+def read_expectation(fields: Fields, versions: tuple[Version, ...]) -> Expectation:
+    """Return the expectation; `versions` are those that the scenario holds for."""
+    node = fields.node("expect")
+    if node is None:
+        return Expectation()
+    expect = Fields(node, fields.problems, "expect", EXPECT_KEYS)
+    findings = None
+    if "findings" in expect:
+        codes = [item.value if isinstance(item, ScalarNode) else None for item in expect.items("findings")]
+        if not all(isinstance(code, str) and _CODE.match(code) for code in codes):
+            expect.bad("findings", "a list of finding codes, lower-case words joined by -")
+        findings = tuple(str(code) for code in codes)
+    outline, thread = expect.node("outline"), expect.node("thread")
+    return Expectation(
+        findings=findings,
+        outline={} if outline is None else _outlines(expect, outline, versions),
+        thread={} if thread is None else _threads(expect, thread, versions),
+    )
+
+
+def _outlines(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mapping[Version, tuple[str, ...]]:
+    by_version = _by_version(node, expect.problems, "expect.outline", versions)
+    if by_version is None:
+        by_version = dict.fromkeys(versions, node)
+    outlines = {}
+    for version, lines in by_version.items():
+        items = lines.items if isinstance(lines, ListNode) else []
+        texts = [item.value for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
+        if not isinstance(lines, ListNode) or len(texts) != len(items):
+            said = "expect.outline must be a list of strings, one for each turn"
+            expect.problems.add(BAD_VALUE, lines.spot, said, got=shown(lines))
+        outlines[version] = tuple(" ".join(text.split()) for text in texts)
+    return outlines
+
+
+def _threads(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mapping[Version, Any]:
+    if not isinstance(node, MapNode):
+        expect.bad("thread", "a map, part of the thread")
+        return {}
+    by_version = _by_version(node, expect.problems, "expect.thread", versions)
+    if by_version is None:
+        by_version = dict.fromkeys(versions, node)
+    return {version: plain(subset) for version, subset in by_version.items()}
+
+
+def _by_version(
+    node: Node, problems: Problems, where: str, versions: tuple[Version, ...]
+) -> dict[Version, Node] | None:
+    """Return the values of a map whose keys are versions; None when it is something else."""
+    known = {str(version.value): version for version in Version}
+    if not isinstance(node, MapNode) or not node.items or not any(key in known for key in node.items):
+        return None
+    for key, spot in node.keys.items():
+        if key not in known:
+            problems.add(BAD_VALUE, spot, f"{where}: no version {key!r}", got=key, expected=", ".join(known))
+        elif known[key] not in versions:
+            said = f"{where}: the scenario does not hold for {key}"
+            problems.add(CONTRADICTION, spot, said, expected=", ".join(str(version.value) for version in versions))
+    return {known[key]: value for key, value in node.items.items() if key in known}

@@ -1,0 +1,46 @@
+"""Where scenario files lie, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tpharness.errors import InputError
+from tpharness.resources import scenarios_dir
+
+__all__ = ["find_scenarios", "scenario_id"]
+
+
+def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
+    """Return the scenario files (`*.yaml`) under the folders, and files that are named themselves, in order of path.
+
+    InputError for a root that is not there.
+    """
+    found: dict[Path, None] = {}
+    for root in map(Path, roots):
+        if root.is_dir():
+            files = (path for path in root.rglob("*.yaml") if path.is_file())
+            inside = (path for path in files if not any(p.startswith(".") for p in path.relative_to(root).parts))
+            found.update(dict.fromkeys(sorted(inside)))
+        elif root.is_file():
+            found[root] = None
+        else:
+            raise InputError(f"no scenario file or folder at {root}", hint="check the path")
+    return list(found)
+
+
+def scenario_id(path: Path | str, root: Path | str | None = None) -> str:
+    """Return `theme/kebab-name`: the path below `root` without its suffix.
+
+    Without a root it is the folder of the built-in scenarios for a file in there, else the folder above the file's.
+    """
+    full = Path(path).resolve()
+    base = Path(root).resolve() if root is not None else scenarios_dir().resolve()
+    if not full.is_relative_to(base):
+        base = full.parent.parent
+    return "/".join(_slug(part) for part in full.relative_to(base).with_suffix("").parts)
+
+
+def _slug(part: str) -> str:
+    return re.sub(r"[^a-z0-9.@:]+", "-", part.lower()).strip("-") or "scenario"

@@ -1,0 +1,340 @@
+"""Scenario files → `Scenario`.
+
+In: a YAML file in the language of `docs/SCENARIOS.md`. Out: a `Scenario` in the long form, or a `ScenarioError` with
+every problem found, each with file, line and column. Nothing here plays a scenario or knows what its threads are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from tpharness.errors import InputError, ScenarioError
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.scenario.citations import known_clauses, known_rulings
+from tpharness.scenario.expectations import read_expectation
+from tpharness.scenario.fields import Fields, shown
+from tpharness.scenario.files import scenario_id
+from tpharness.scenario.interrupts import check_reason
+from tpharness.scenario.locate import MAX_BYTES, MapNode, read_yaml
+from tpharness.scenario.model import (
+    AgentRun,
+    Clock,
+    Compare,
+    CutAt,
+    CutPlan,
+    CutSide,
+    Recorded,
+    Scenario,
+    Turn,
+)
+from tpharness.scenario.problems import (
+    BAD_VALUE,
+    CONTRADICTION,
+    CUT_OUTSIDE,
+    NOT_YAML,
+    TOO_LARGE,
+    UNKNOWN_CLAUSE,
+    UNKNOWN_RULING,
+    Problems,
+    did_you_mean,
+)
+from tpharness.scenario.sources import Sources
+from tpharness.scenario.ticker import Ticker
+from tpharness.scenario.turns import read_turns
+
+__all__ = ["TOP_KEYS", "load_scenario", "load_text"]
+
+MAX_DESCRIPTION = 200
+TOP_KEYS = (
+    "description",
+    "clauses",
+    "rulings",
+    "tags",
+    "versions",
+    "compare",
+    "carriers",
+    "clock",
+    "thread_id",
+    "agents",
+    "readings",
+    "turns",
+    "cut",
+    "expect",
+    "recorded",
+)
+_AGENT_KEYS = ("agent_id", "agent_name", "model_name", "provider_name", "created_at", "config_ref")
+_TAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+
+
+def load_scenario(
+    path: Path | str,
+    *,
+    root: Path | str | None = None,
+    clauses: Collection[str] | None = None,
+    rulings: Collection[str] | None = None,
+) -> Scenario:
+    """Load one file; `root` is where its id begins.
+
+    ScenarioError with all findings; InputError if the file cannot be read.
+    """
+    file = Path(path)
+    try:
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= MAX_BYTES else b""
+    except OSError as error:
+        raise InputError(f"cannot read the scenario {file}: {error.strerror}", hint="check the path") from error
+    ident = scenario_id(file, root)
+    if size > MAX_BYTES:
+        problems = Problems(str(file))
+        problems.add(TOO_LARGE, None, "the file is too large", got=f"{size} bytes", expected=f"≤ {MAX_BYTES} bytes")
+        raise _error(problems, ident)
+    return _load(data, ident, file.parent, file, clauses, rulings)
+
+
+def load_text(
+    text: str | bytes,
+    *,
+    id: str,  # noqa: A002  # the scenario's own word
+    base_dir: Path | str | None = None,
+    clauses: Collection[str] | None = None,
+    rulings: Collection[str] | None = None,
+) -> Scenario:
+    """Load a scenario from text; `base_dir` is where the files lie that it names. ScenarioError with all findings.
+
+    `clauses` and `rulings` are the ids that may be cited, by default those of the conformance suite.
+    """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return _load(data, id, None if base_dir is None else Path(base_dir), None, clauses, rulings)
+
+
+def _error(problems: Problems, ident: str) -> ScenarioError:
+    findings = problems.in_order()
+    count = len(findings)
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    where = str(findings[0].place) or ident
+    hint = "docs/SCENARIOS.md describes the language"
+    return ScenarioError(f"{where}: {findings[0].message}{more}", findings=findings, hint=hint)
+
+
+def _load(
+    data: bytes,
+    ident: str,
+    folder: Path | None,
+    path: Path | None,
+    clauses: Collection[str] | None,
+    rulings: Collection[str] | None,
+) -> Scenario:
+    problems = Problems(str(path) if path is not None else None)
+    root = read_yaml(data, problems)
+    if root is not None and not isinstance(root, MapNode):
+        expected = "a map with description, clauses and turns"
+        problems.add(NOT_YAML, root.spot, "a scenario is a map", got=shown(root), expected=expected)
+    if not isinstance(root, MapNode):
+        raise _error(problems, ident)
+    fields = Fields(root, problems, "", TOP_KEYS)
+    cited = _citations(
+        fields,
+        known_clauses() if clauses is None else clauses,
+        known_rulings() if rulings is None else rulings,
+    )
+    clock = _clock(fields)
+    agents = _agents(fields, clock)
+    carriers = fields.flag("carriers") is not False
+    sources = Sources(problems=problems, folder=folder)
+    ticker = Ticker(clock.start, clock.tick)
+    turns = read_turns(
+        fields.items("turns", required=True, least=1),
+        problems,
+        sources,
+        agents=agents,
+        ticker=ticker,
+        carriers=carriers,
+    )
+    versions = _versions(fields)
+    scenario = Scenario(
+        id=ident,
+        path=path,
+        description=_description(fields),
+        clauses=cited[0],
+        rulings=cited[1],
+        tags=_tags(fields),
+        versions=versions,
+        compare=_compare(fields, carriers=carriers),
+        carriers=carriers,
+        clock=clock,
+        thread_id=fields.text("thread_id") or str(uuid5(NAMESPACE_URL, f"tpharness:{ident}")),
+        created_at=clock.start,
+        agents=agents,
+        readings=_readings(fields),
+        turns=turns,
+        cut=_cut(fields, turns),
+        expect=read_expectation(fields, versions),
+        recorded=_recorded(fields),
+    )
+    if problems.findings:
+        raise _error(problems, ident)
+    return scenario
+
+
+# ------------------------------------------------------------------ one function for each key
+
+
+def _description(fields: Fields) -> str:
+    text = fields.text("description", required=True) or ""
+    if len(text) > MAX_DESCRIPTION or "\n" in text.strip("\n"):
+        fields.bad("description", f"one line of at most {MAX_DESCRIPTION} characters", f", it has {len(text)}")
+    return text.strip()
+
+
+def _citations(
+    fields: Fields, clauses: Collection[str], rulings: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    cited = fields.texts("clauses", required=True, least=1)
+    for name, spot in cited:
+        if name not in clauses:
+            near = did_you_mean(name, clauses)
+            fields.problems.add(UNKNOWN_CLAUSE, spot, f"no clause {name!r}{near}", got=name)
+    ruled = fields.texts("rulings")
+    for name, spot in ruled:
+        if name not in rulings:
+            near = did_you_mean(name, rulings)
+            fields.problems.add(UNKNOWN_RULING, spot, f"no ruling {name!r}{near}", got=name)
+    return tuple(name for name, _ in cited), tuple(name for name, _ in ruled)
+
+
+def _tags(fields: Fields) -> tuple[str, ...]:
+    tags = fields.texts("tags")
+    for name, spot in tags:
+        if not _TAG.match(name):
+            fields.problems.add(BAD_VALUE, spot, "a tag is lower-case words joined by -", got=name)
+    return tuple(name for name, _ in tags)
+
+
+def _versions(fields: Fields) -> tuple[Version, ...]:
+    known = {str(version.value): version for version in Version}
+    if "versions" not in fields:
+        return tuple(Version)
+    named = fields.texts("versions", least=1)
+    for name, spot in named:
+        if name not in known:
+            near = did_you_mean(name, known)
+            said = f"no version {name!r}{near}"
+            fields.problems.add(BAD_VALUE, spot, said, got=name, expected=", ".join(known))
+    wanted = {name for name, _ in named}
+    return tuple(version for name, version in known.items() if name in wanted)
+
+
+def _compare(fields: Fields, *, carriers: bool) -> Compare:
+    compare = fields.choice("compare", Compare)
+    if compare is Compare.EXACT and not carriers:
+        said = "compare: exact needs carriers, the stock wire does not say every fact (R39)"
+        fields.problems.add(CONTRADICTION, fields.value_spot("compare"), said)
+    return compare or (Compare.EXACT if carriers else Compare.CONTENT)
+
+
+def _clock(fields: Fields) -> Clock:
+    node = fields.node("clock")
+    if node is None:
+        return Clock()
+    clock = Fields(node, fields.problems, "clock", ("start", "tick"))
+    start, tick = clock.time("start"), clock.seconds("tick")
+    return Clock(start=start or Clock().start, tick=Clock().tick if tick is None else tick)
+
+
+def _agents(fields: Fields, clock: Clock) -> Mapping[str, Mapping[str, Any]]:
+    node = fields.node("agents")
+    configs: dict[str, Mapping[str, Any]] = {}
+    if isinstance(node, MapNode) and node.items:
+        for agent_id, item in node.items.items():
+            config = Fields(item, fields.problems, f"agents.{agent_id}", _AGENT_KEYS)
+            given = {key: text for key in _AGENT_KEYS if (text := config.text(key)) is not None}
+            if given.get("agent_id", agent_id) != agent_id:
+                said = f"agents.{agent_id}.agent_id is not its key"
+                fields.problems.add(CONTRADICTION, config.value_spot("agent_id"), said, got=given["agent_id"])
+            configs[agent_id] = {**_agent(agent_id, clock), **given}
+    elif node is not None:
+        fields.bad("agents", "a map from agent id to its configuration")
+    return configs or {"assistant": _agent("assistant", clock)}
+
+
+def _agent(agent_id: str, clock: Clock) -> dict[str, Any]:
+    return {
+        "agent_id": agent_id,
+        "agent_name": re.sub(r"[-_]+", " ", agent_id).title(),
+        "model_name": "test-model",
+        "provider_name": "test",
+        "created_at": clock.start,
+    }
+
+
+def _readings(fields: Fields) -> Readings:
+    chosen = fields.any("readings", {})
+    if not isinstance(chosen, dict) or not all(isinstance(value, str) for value in chosen.values()):
+        fields.bad("readings", "a map from ruling to reading, such as {R20: complete-parts}")
+        return Readings()
+    try:
+        return Readings.parse(chosen)
+    except ValueError as error:
+        fields.problems.add(BAD_VALUE, fields.value_spot("readings"), f"readings: {error}")
+        return Readings()
+
+
+def _cut(fields: Fields, turns: tuple[Turn, ...]) -> CutPlan | None:
+    node = fields.node("cut")
+    if node is None:
+        return None
+    plan = fields
+    reasons: tuple[str, ...] = ()
+    turn: int | None = None
+    side: CutSide | None = None
+    if isinstance(node, MapNode):
+        plan = Fields(node, fields.problems, "cut", ("at", "reasons", "turn", "side"))
+        at = plan.choice("at", CutAt)
+        if "at" not in plan:
+            plan.missing("at")
+        for reason, spot in plan.texts("reasons", least=1):
+            check_reason(plan, "reasons", reason)
+            reasons = (*reasons, reason)
+            if ":" in reason or "@" in reason:
+                plan.problems.add(BAD_VALUE, spot, "a reason of a sweep stands in ids: no : and no @", got=reason)
+        turn, side = plan.count("turn"), plan.choice("side", CutSide)
+    else:
+        at = fields.choice("cut", CutAt)
+    if at is None:
+        return None
+    _check_cut(plan, "turn" if turn is not None else ("at" if plan is not fields else "cut"), turns, turn, at)
+    return CutPlan(at=at, reasons=reasons or CutPlan(at=at).reasons, turn=turn, side=side or CutSide.BOTH)
+
+
+def _check_cut(fields: Fields, key: str, turns: tuple[Turn, ...], turn: int | None, at: CutAt) -> None:
+    runs = {index: run for index, run in enumerate(turns) if isinstance(run, AgentRun)}
+    if turn is not None and turn not in runs:
+        said = f"cut.turn {turn} is no agent run; turns count from 0"
+        expected = ", ".join(map(str, runs))
+        fields.problems.add(CUT_OUTSIDE, fields.value_spot(key), said, got=turn, expected=expected)
+        return
+    swept = runs if turn is None else {turn: runs[turn]}
+    for index, run in swept.items():
+        if run.interrupt is not None:
+            said = f"turns[{index}] has an interruption of its own and cannot be swept"
+            fields.problems.add(CONTRADICTION, fields.value_spot(key), said, expected="cut.turn names another run")
+        if at is CutAt.EVERY_EVENT and run.events is None:
+            said = f"turns[{index}] has no server events to cut after"
+            fields.problems.add(CONTRADICTION, fields.value_spot(key), said, expected=CutAt.EVERY_BYTE.value)
+
+
+def _recorded(fields: Fields) -> Recorded | None:
+    node = fields.node("recorded")
+    if node is None:
+        return None
+    recorded = Fields(node, fields.problems, "recorded", ("implementation", "version", "note"))
+    return Recorded(
+        implementation=recorded.text("implementation", required=True) or "",
+        version=recorded.text("version", required=True) or "",
+        note=recorded.text("note", empty=True) or "",
+    )

@@ -1,0 +1,249 @@
+"""YAML text → nodes that know where they stand.
+
+In: the bytes of one scenario file. Out: the root `Node`, or findings. A scenario is JSON data in YAML syntax: scalars
+follow the JSON subset of the YAML 1.2 core schema, so `yes`, `1:30`, `0.0.4`, `010` and dates stay strings; keys are
+strings as written; merge keys and tags other than `!!str` mean nothing. Duplicate keys are errors.
+
+Nodes are built from the parser's events and not by PyYAML's composer, which recurses in C: a line of ten thousand
+brackets would end the process. Anchors and aliases share nodes, and what they expand to is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import yaml
+
+from tpharness.scenario.problems import DUPLICATE_KEY, NOT_YAML, TOO_LARGE, Problems
+
+__all__ = ["FLOAT", "INT", "MAX_BYTES", "MAX_DEPTH", "MAX_SHARED", "ListNode", "MapNode", "Node", "ScalarNode", "Spot"]
+__all__ += ["plain", "read_yaml"]
+
+MAX_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 200
+MAX_SHARED = 100_000
+"""How many nodes aliases may add to the document when they are written out."""
+
+INT = re.compile(r"-?(0|[1-9][0-9]*)\Z")
+FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
+_WORDS: Mapping[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+_STR_TAG = "tag:yaml.org,2002:str"
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A position in the file; both count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ScalarNode:
+    """A JSON scalar."""
+
+    spot: Spot
+    value: Any
+    size: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class ListNode:
+    """A list. `size` counts nodes with aliases written out."""
+
+    spot: Spot
+    items: list[Node] = field(default_factory=list)
+    size: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class MapNode:
+    """A map with string keys; `keys` says where each key stands."""
+
+    spot: Spot
+    items: dict[str, Node] = field(default_factory=dict)
+    keys: dict[str, Spot] = field(default_factory=dict)
+    size: int = 1
+
+
+Node: TypeAlias = ScalarNode | ListNode | MapNode
+
+
+def plain(node: Node) -> Any:
+    """Return the JSON value of a node; every call makes a new one."""
+    if isinstance(node, ScalarNode):
+        return node.value
+    if isinstance(node, ListNode):
+        return [plain(item) for item in node.items]
+    return {key: plain(item) for key, item in node.items.items()}
+
+
+def read_yaml(data: bytes, problems: Problems) -> Node | None:
+    """Return the root node, or None when problems were added that leave nothing to go on with."""
+    if len(data) > MAX_BYTES:
+        problems.add(TOO_LARGE, None, "the file is too large", got=f"{len(data)} bytes", expected=f"≤ {MAX_BYTES}")
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        spot = Spot(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
+        problems.add(NOT_YAML, spot, "the file is not UTF-8", got=f"byte 0x{data[error.start]:02x}")
+        return None
+    builder = _Builder(problems)
+    try:
+        for event in _events(text):
+            if not builder.take(event):
+                return None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        said = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
+        spot = _spot(mark) if mark is not None else _offset_spot(text, getattr(error, "position", None))
+        problems.add(NOT_YAML, spot, f"the file is not YAML: {said}")
+        return None
+    if builder.root is None:
+        problems.add(NOT_YAML, Spot(1, 1), "the file is empty", expected="a map with description, clauses and turns")
+    return builder.root
+
+
+def _events(text: str) -> Iterator[Any]:
+    parser = _PARSER(text)
+    try:
+        while parser.check_event():
+            yield parser.get_event()
+    finally:
+        parser.dispose()
+
+
+def _offset_spot(text: str, position: int | None) -> Spot | None:
+    """Return the spot of a character that the reader refuses; its place counts bytes of UTF-8."""
+    if position is None:
+        return None
+    before = text.encode()[:position].decode("utf-8", "ignore")
+    return Spot(before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def _spot(mark: Any) -> Spot:
+    return Spot(mark.line + 1, mark.column + 1)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or map whose end has not come; `key` is the key that waits for its value."""
+
+    node: ListNode | MapNode
+    anchor: str | None
+    key: tuple[str, Spot] | None = None
+
+
+class _Builder:
+    """Builds nodes from parser events; `take` says whether to go on."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, Node | None] = {}
+        self._shared = 0
+        self._documents = 0
+        self.root: Node | None = None
+
+    def take(self, event: Any) -> bool:
+        match event:
+            case yaml.ScalarEvent():
+                return self._scalar(event)
+            case yaml.AliasEvent():
+                return self._alias(event)
+            case yaml.SequenceStartEvent():
+                return self._open(event, ListNode(spot=_spot(event.start_mark)))
+            case yaml.MappingStartEvent():
+                return self._open(event, MapNode(spot=_spot(event.start_mark)))
+            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
+                opened = self._stack.pop()
+                if opened.anchor is not None:
+                    self._anchors[opened.anchor] = opened.node
+                return self._put(opened.node)
+            case yaml.DocumentStartEvent():
+                self._documents += 1
+                if self._documents > 1:
+                    return self._refuse(event, "the file holds more than one document")
+        return True
+
+    def _scalar(self, event: Any) -> bool:
+        spot = _spot(event.start_mark)
+        if event.tag is not None and event.tag not in ("!", _STR_TAG):
+            return self._refuse(event, "tags are not supported", got=event.tag)
+        top = self._stack[-1] if self._stack else None
+        if top is not None and isinstance(top.node, MapNode) and top.key is None:
+            if event.value in top.node.items:
+                first = top.node.keys[event.value]
+                said = f"the key {event.value!r} stands here and in line {first.line}"
+                self._problems.add(DUPLICATE_KEY, spot, said)
+            top.key = (event.value, spot)
+            return True
+        bare = event.tag is None and not event.style and event.implicit[0]
+        node = ScalarNode(spot=spot, value=_scalar_value(event.value) if bare else event.value)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        return self._put(node)
+
+    def _alias(self, event: Any) -> bool:
+        node = self._anchors.get(event.anchor)
+        if node is None:
+            known = event.anchor in self._anchors
+            said = "an alias stands inside its own anchor" if known else "an alias names no anchor"
+            return self._refuse(event, said, got=f"*{event.anchor}")
+        self._shared += node.size
+        if self._shared > MAX_SHARED:
+            return self._refuse(event, "aliases expand to too much", expected=f"≤ {MAX_SHARED} nodes")
+        return self._put(node)
+
+    def _open(self, event: Any, node: ListNode | MapNode) -> bool:
+        if event.tag is not None and event.tag != "!":
+            return self._refuse(event, "tags are not supported", got=event.tag)
+        if len(self._stack) >= MAX_DEPTH:
+            return self._refuse(event, "lists and maps are nested too deep", expected=f"≤ {MAX_DEPTH} levels")
+        if self._stack and isinstance(self._stack[-1].node, MapNode) and self._stack[-1].key is None:
+            return self._refuse(event, "a key must be a string")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        self._stack.append(_Open(node, event.anchor))
+        return True
+
+    def _put(self, node: Node) -> bool:
+        if not self._stack:
+            self.root = node
+            return True
+        top = self._stack[-1]
+        top.node.size += node.size
+        if isinstance(top.node, ListNode):
+            top.node.items.append(node)
+        elif top.key is None:
+            self._problems.add(NOT_YAML, node.spot, "an alias cannot be a key")
+            return False
+        else:
+            key, spot = top.key
+            if key not in top.node.items:
+                top.node.items[key] = node
+                top.node.keys[key] = spot
+            top.key = None
+        return True
+
+    def _refuse(self, event: Any, message: str, **facts: Any) -> bool:
+        self._problems.add(NOT_YAML, _spot(event.start_mark), message, **facts)
+        return False
+
+
+def _scalar_value(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    if INT.match(text):
+        return json.loads(text) if len(text) < 1000 else text
+    if FLOAT.match(text):
+        number = float(text)
+        return number if number - number == 0 else text
+    return text

@@ -1,0 +1,276 @@
+"""`Scenario` → YAML text that loads to an equal scenario.
+
+In: a scenario, or the scenario of a case of a sweep. Out: YAML in the long form, every time written out. What YAML
+cannot say (lone surrogates, bytes that are no text) goes in as JSON or base64 text.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tpharness.errors import InputError, UsageError
+from tpharness.readings import Readings
+from tpharness.scenario.eventlog import RESERVED_LABELS
+from tpharness.scenario.locate import FLOAT, INT
+from tpharness.scenario.model import (
+    AgentRun,
+    Compare,
+    CutPlan,
+    CutSide,
+    Expectation,
+    Interrupt,
+    Scenario,
+    Turn,
+    UserTurn,
+    Wire,
+)
+from tpharness.server_events.events import REQUIRED_FIELDS, EventKind
+
+__all__ = ["dump", "write"]
+
+_WIDTH = 110
+_SHORT = 100
+_REQUIRED = {kind.value: REQUIRED_FIELDS.get(kind, ()) for kind in EventKind}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def dump(scenario: Scenario) -> str:
+    """Return the scenario as YAML. It loads to an equal one when it is given the same id.
+
+    UsageError when a text outside streams holds a lone surrogate, which YAML cannot say.
+    """
+    document = _document(scenario)
+    if not _sayable(document):
+        raise UsageError(f"scenario {scenario.id} holds text that YAML cannot say", hint="lone surrogates, NaN")
+    text: str = yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
+    )
+    return text
+
+
+def write(scenario: Scenario, path: Path | str) -> None:
+    """Write the scenario to a file: whole or not at all. InputError when the place cannot be written."""
+    target = Path(path)
+    data = dump(scenario).encode()
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}", hint="check the folder") from error
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        draft.chmod(0o644)
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"cannot write {target}: {error.strerror}", hint="check the folder") from error
+
+
+# ------------------------------------------------------------------ scenario → plain data
+
+
+def _document(scenario: Scenario) -> dict[str, Any]:
+    document: dict[str, Any] = {"description": scenario.description, "clauses": list(scenario.clauses)}
+    for key in ("rulings", "tags"):
+        if getattr(scenario, key):
+            document[key] = list(getattr(scenario, key))
+    document["versions"] = [str(version.value) for version in scenario.versions]
+    if scenario.compare is not (Compare.EXACT if scenario.carriers else Compare.CONTENT):
+        document["compare"] = str(scenario.compare.value)
+    if not scenario.carriers:
+        document["carriers"] = False
+    document["clock"] = {"start": scenario.clock.start, "tick": _number(scenario.clock.tick)}
+    document["thread_id"] = scenario.thread_id
+    document["agents"] = {agent_id: dict(config) for agent_id, config in scenario.agents.items()}
+    if scenario.readings != Readings():
+        document["readings"] = scenario.readings.as_json()
+    if scenario.recorded is not None:
+        recorded = scenario.recorded
+        document["recorded"] = {"implementation": recorded.implementation, "version": recorded.version}
+        if recorded.note:
+            document["recorded"]["note"] = recorded.note
+    document["turns"] = [_turn(turn) for turn in scenario.turns]
+    if scenario.cut is not None:
+        document["cut"] = _cut(scenario.cut)
+    expect = _expect(scenario.expect)
+    if expect:
+        document["expect"] = expect
+    return document
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    if isinstance(turn, UserTurn):
+        document: dict[str, Any] = {"user": {"parts": _plain(turn.parts)}, "submitted_at": turn.submitted_at}
+        if turn.client_metadata is not None:
+            document["client_metadata"] = _plain(turn.client_metadata)
+        return document
+    return _run(turn)
+
+
+def _run(run: AgentRun) -> dict[str, Any]:
+    document: dict[str, Any] = {"agent": run.agent_id, "started_at": run.started_at}
+    if run.message_id is not None:
+        document["message_id"] = run.message_id
+    if run.events is not None:
+        events = [_plain(event) for event in run.events]
+        if _inline(run.events):
+            document["server"] = _labelled(events, run.labels)
+        else:
+            document["server"] = {"jsonl": _jsonl(events)}
+    if run.wire is not None:
+        document["client"] = _wire(run.wire)
+    if run.library_messages is not None:
+        messages = _plain(run.library_messages)
+        document["history"] = messages if _sayable(messages) else {"json": json.dumps(messages)}
+    if run.interrupt is not None:
+        document["interrupt"] = _interrupt(run.interrupt)
+    return document
+
+
+def _inline(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the events can stand in the YAML itself, where the loader checks them."""
+    return _sayable(_plain(events)) and all(not _odd(event) for event in events)
+
+
+def _odd(event: Mapping[str, Any]) -> bool:
+    kind = event.get("event_kind")
+    needed = _REQUIRED.get(kind) if isinstance(kind, str) else None
+    maps = all(isinstance(event[name], Mapping) for name in ("part", "delta") if name in event)
+    return needed is None or "label" in event or "_t_ms" in event or not maps or any(n not in event for n in needed)
+
+
+def _labelled(events: list[dict[str, Any]], labels: Mapping[str, int]) -> list[dict[str, Any]]:
+    for name, count in labels.items():
+        if name not in RESERVED_LABELS:
+            events[count - 1].setdefault("label", []).append(name)
+    for event in events:
+        if "label" in event and len(event["label"]) == 1:
+            event["label"] = event["label"][0]
+    return events
+
+
+def _wire(wire: Wire) -> Any:
+    if wire.chunks is not None:
+        chunks = [_plain(chunk) for chunk in wire.chunks]
+        return chunks if _sayable(chunks) else {"jsonl": _jsonl(chunks)}
+    data = wire.data or b""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+    return {"sse": text}
+
+
+def _interrupt(interrupt: Interrupt) -> dict[str, Any]:
+    document: dict[str, Any] = {"reason": interrupt.reason, "at": interrupt.at, "wire": str(interrupt.wire.value)}
+    if interrupt.server_after is not None:
+        document["after"] = {"event": interrupt.server_after}
+    client: dict[str, Any] = {}
+    if interrupt.client_after is not None:
+        client["after"] = {str(interrupt.client_after.unit.value): interrupt.client_after.count}
+    if interrupt.client_reason is not None:
+        client["reason"] = interrupt.client_reason
+    if client:
+        document["client"] = client
+    return document
+
+
+def _cut(plan: CutPlan) -> dict[str, Any]:
+    document: dict[str, Any] = {"at": str(plan.at.value), "reasons": list(plan.reasons)}
+    if plan.turn is not None:
+        document["turn"] = plan.turn
+    if plan.side is not CutSide.BOTH:
+        document["side"] = str(plan.side.value)
+    return document
+
+
+def _expect(expect: Expectation) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    if expect.findings is not None:
+        document["findings"] = list(expect.findings)
+    if expect.outline:
+        document["outline"] = {str(version.value): list(lines) for version, lines in expect.outline.items()}
+    if expect.thread:
+        document["thread"] = {str(version.value): _plain(subset) for version, subset in expect.thread.items()}
+    return document
+
+
+# ------------------------------------------------------------------ plain data → YAML
+
+
+def _plain(value: Any) -> Any:
+    """Copy JSON data, so that nothing is shared: shared nodes would be written as anchors."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _jsonl(values: Sequence[Any]) -> str:
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+def _number(value: float) -> float | int:
+    return int(value) if value.is_integer() else value
+
+
+def _sayable(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or not _SURROGATE.search(value)
+    if isinstance(value, float):
+        return value - value == 0
+    if isinstance(value, Mapping):
+        return all(_sayable(key) and _sayable(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(map(_sayable, value))
+    return True
+
+
+class _Dumper(_DUMPER):  # type: ignore[misc]  # the C dumper if there is one
+    """Quotes the strings that `locate`, or a reader of YAML 1.1, would read as something else."""
+
+    # YAML 1.1 words (`yes`, dates) are quoted too: other readers of the file may know nothing newer.
+    yaml_implicit_resolvers: dict[str | None, list[tuple[str, re.Pattern[str]]]] = {  # noqa: RUF012  # PyYAML's own shape
+        **yaml.SafeDumper.yaml_implicit_resolvers,
+        None: [("tag:yaml.org,2002:int", INT), ("tag:yaml.org,2002:float", FLOAT)],
+    }
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write everything out: the loader bounds what aliases may expand to."""
+        del data
+        return True
+
+
+def _represent_float(dumper: Any, value: float) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:float", json.dumps(value))
+
+
+def _represent_text(dumper: Any, value: str) -> Any:
+    style = "|" if "\n" in value and _BLOCK.fullmatch(value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+def _represent_map(dumper: Any, value: dict[str, Any]) -> Any:
+    small = all(not isinstance(item, dict | list) or not item for item in value.values())
+    flow = small and sum(len(str(k)) + len(str(v)) + 4 for k, v in value.items()) <= _SHORT
+    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=flow)
+
+
+_BLOCK = re.compile(r"(?! )[ -~\n]*[!-~]\n", re.DOTALL)
+"""Texts that a block scalar says unchanged whatever stands around it."""
+
+_Dumper.add_representer(float, _represent_float)
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(dict, _represent_map)

@@ -1,0 +1,151 @@
+"""Data that a scenario gives beside its YAML: JSON and SSE text, inline or in files next to it.
+
+A named file lies in the folder of the scenario or below it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpharness.scenario.fields import Fields, shown
+from tpharness.scenario.locate import ListNode, Node, Spot, plain
+from tpharness.scenario.model import Wire
+from tpharness.scenario.problems import BAD_FILE, BAD_VALUE, TOO_LARGE, UNREADABLE, Problems
+
+__all__ = ["MAX_FILE_BYTES", "Sources"]
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+_EVENT = "a server event, that is an object"
+_CHUNK = "a chunk, that is an object"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Reads what `server`, `client` and `history` hold; `folder` is where named files lie, None when there is none."""
+
+    problems: Problems
+    folder: Path | None
+
+    def events(self, node: Node, where: str) -> list[Any]:
+        """Return server events that do not stand in the YAML itself: `{file: …}` or `{jsonl: …}`."""
+        fields = Fields(node, self.problems, where, ("file", "jsonl"))
+        match fields.one_of(("file", "jsonl"), what="a map of server events"):
+            case "file":
+                data = self._file(fields)
+                return [] if data is None else self._lines(data, fields, "file", _EVENT)
+            case "jsonl":
+                text = fields.text("jsonl", empty=True) or ""
+                return self._lines(text.encode(), fields, "jsonl", _EVENT)
+            case _:
+                return []
+
+    def wire(self, node: Node, where: str) -> Wire | None:
+        """Return an explicit client stream: a list of chunks, or `{sse|file|jsonl|base64: …}`."""
+        if isinstance(node, ListNode):
+            return Wire(chunks=tuple(self._objects(node, where)))
+        forms = ("sse", "file", "jsonl", "base64")
+        fields = Fields(node, self.problems, where, forms)
+        match fields.one_of(forms, what="a client stream that is no list"):
+            case "sse":
+                return Wire(data=(fields.text("sse", empty=True) or "").encode())
+            case "file":
+                data = self._file(fields)
+                if data is not None and str(fields.any("file")).endswith(".jsonl"):
+                    return Wire(chunks=tuple(self._lines(data, fields, "file", _CHUNK)))
+                return Wire(data=data or b"")
+            case "jsonl":
+                text = fields.text("jsonl", empty=True) or ""
+                return Wire(chunks=tuple(self._lines(text.encode(), fields, "jsonl", _CHUNK)))
+            case "base64":
+                try:
+                    return Wire(data=base64.b64decode(fields.text("base64", empty=True) or "", validate=True))
+                except binascii.Error:
+                    fields.bad("base64", "base64 text")
+        return None
+
+    def messages(self, node: Node, where: str) -> tuple[Any, ...]:
+        """Return library messages: a list, `{file: …}` or `{json: …}`."""
+        if isinstance(node, ListNode):
+            return tuple(plain(node))
+        fields = Fields(node, self.problems, where, ("file", "json"))
+        word = fields.one_of(("file", "json"), what="a history that is no list")
+        data = None
+        if word == "file":
+            data = self._file(fields)
+        elif word == "json":
+            data = (fields.text("json") or "[]").encode()
+        if data is None or word is None:
+            return ()
+        value = self._json(data, lambda why: self._bad(fields, word, f"not JSON: {why}"))
+        if not isinstance(value, list):
+            self._bad(fields, word, "not a list of messages")
+            return ()
+        return tuple(value)
+
+    def _objects(self, node: ListNode, where: str) -> list[dict[str, Any]]:
+        for number, item in enumerate(node.items):
+            if not isinstance(plain(item), dict):
+                said = f"{where}[{number}] must be a map"
+                self.problems.add(BAD_VALUE, item.spot, said, got=shown(item), expected="a map")
+        return [value for item in node.items if isinstance(value := plain(item), dict)]
+
+    def _lines(self, data: bytes, fields: Fields, key: str, what: str) -> list[Any]:
+        values = []
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            failed: list[str] = []
+            value = self._json(line, failed.append)
+            if failed:
+                self._bad(fields, key, f"line {number} is not JSON: {failed[0]}")
+                return []
+            if not isinstance(value, dict):
+                self._bad(fields, key, f"line {number} is not {what}")
+                return []
+            values.append(value)
+        return values
+
+    def _json(self, data: bytes, report: Callable[[str], object]) -> Any:
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            report(str(error) or type(error).__name__)
+            return None
+
+    def _bad(self, fields: Fields, key: str, why: str) -> None:
+        named = f"file {fields.any(key)!r}" if key == "file" else f"{fields.path(key)}"
+        self.problems.add(BAD_FILE, fields.value_spot(key), f"{named} is bad: {why}")
+
+    def _file(self, fields: Fields) -> bytes | None:
+        name = fields.text("file", required=True)
+        if name is None:
+            return None
+        spot = fields.value_spot("file")
+        if self.folder is None:
+            self.problems.add(UNREADABLE, spot, "a scenario without a folder cannot name files", got=name)
+            return None
+        path = (self.folder / name).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            expected = "a file in the folder of the scenario, or below it"
+            self.problems.add(UNREADABLE, spot, f"the file {name!r} lies outside", got=name, expected=expected)
+            return None
+        return self._read(path, name, spot)
+
+    def _read(self, path: Path, name: str, spot: Spot) -> bytes | None:
+        try:
+            size = path.stat().st_size
+            if size > MAX_FILE_BYTES:
+                said = f"the file {name!r} is too large"
+                self.problems.add(TOO_LARGE, spot, said, got=f"{size} bytes", expected=f"≤ {MAX_FILE_BYTES}")
+                return None
+            return path.read_bytes()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            self.problems.add(UNREADABLE, spot, f"the file {name!r} cannot be read: {why}", got=name)
+            return None

@@ -1,0 +1,184 @@
+"""The `turns` of a scenario file → user turns and agent runs in the long form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.scenario.eventlog import Call, EventLog
+from tpharness.scenario.expand import expand_steps
+from tpharness.scenario.fields import Fields, shown
+from tpharness.scenario.interrupts import INTERRUPT_KEYS, RunSoFar, read_interrupt
+from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode
+from tpharness.scenario.longform import take_events, take_nodes
+from tpharness.scenario.model import AgentRun, Interrupt, Turn, UserTurn
+from tpharness.scenario.parts import user_content
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, MISSING_KEY, UNKNOWN_AGENT, Problems, did_you_mean
+from tpharness.scenario.sources import Sources
+from tpharness.scenario.ticker import Ticker
+
+__all__ = ["RUN_KEYS", "USER_KEYS", "read_turns"]
+
+USER_KEYS = ("user", "submitted_at", "client_metadata")
+RUN_KEYS = (
+    "agent",
+    "message_id",
+    "started_at",
+    "steps",
+    "finish",
+    "server",
+    "client",
+    "history",
+    "interrupt",
+)
+
+
+def read_turns(
+    nodes: list[Node],
+    problems: Problems,
+    sources: Sources,
+    *,
+    agents: Mapping[str, Mapping[str, Any]],
+    ticker: Ticker,
+    carriers: bool,
+) -> tuple[Turn, ...]:
+    """Return the turns; the clock goes on from one to the next."""
+    reader = _Turns(problems, sources, agents, ticker, carriers)
+    return tuple(reader.read(node, f"turns[{number}]") for number, node in enumerate(nodes))
+
+
+class _Turns:
+    """Reads turns in order: what was submitted and called before matters to what comes after."""
+
+    def __init__(
+        self,
+        problems: Problems,
+        sources: Sources,
+        agents: Mapping[str, Mapping[str, Any]],
+        ticker: Ticker,
+        carriers: bool,
+    ) -> None:
+        self._problems = problems
+        self._sources = sources
+        self._agents = agents
+        self._ticker = ticker
+        self._carriers = carriers
+        self._calls: dict[str, Call] = {}
+        self._user_parts: tuple[Mapping[str, Any], ...] = ()
+        self._first = True
+
+    def read(self, node: Node, where: str) -> Turn:
+        """Return one turn."""
+        user = isinstance(node, MapNode) and "user" in node.items
+        fields = Fields(node, self._problems, where, USER_KEYS if user else RUN_KEYS)
+        turn = self._user(fields) if user else self._run(fields)
+        self._first = False
+        return turn
+
+    def _now(self, fields: Fields, key: str) -> str:
+        given = fields.time(key)
+        if given is not None and not self._ticker.goto(given):
+            said = f"{fields.path(key)} lies before what has already happened"
+            expected = f"≥ {self._ticker.now}"
+            self._problems.add(CONTRADICTION, fields.value_spot(key), said, got=given, expected=expected)
+        if given is None and self._first:
+            self._ticker.goto(self._ticker.now)
+        return self._ticker.next()
+
+    def _user(self, fields: Fields) -> UserTurn:
+        at = self._now(fields, "submitted_at")
+        node = fields.node("user")
+        parts: list[Mapping[str, Any]]
+        if isinstance(node, MapNode):
+            given = Fields(node, self._problems, fields.path("user"), ("parts",))
+            for item in given.items("parts", required=True, least=1):
+                kind = item.items.get("part_kind") if isinstance(item, MapNode) else None
+                if not isinstance(kind, ScalarNode) or not isinstance(kind.value, str):
+                    said = f"{given.path('parts')} must hold maps with part_kind"
+                    self._problems.add(BAD_VALUE, item.spot, said, got=shown(item))
+            parts = given.any("parts") or []
+        else:
+            parts = [{"part_kind": "user-prompt", "content": user_content(fields, "user")}]
+        metadata = fields.any("client_metadata")
+        if "client_metadata" in fields and not isinstance(metadata, dict):
+            fields.bad("client_metadata", "a map")
+            metadata = None
+        self._user_parts = tuple(parts)
+        return UserTurn(parts=tuple(parts), submitted_at=at, client_metadata=metadata)
+
+    def _run(self, fields: Fields) -> AgentRun:
+        agent_id = self._agent(fields)
+        started_at = self._now(fields, "started_at")
+        message_id = fields.text("message_id")
+        log = self._server(fields, agent_id, started_at)
+        client, history = fields.node("client"), fields.node("history")
+        wire = self._sources.wire(client, fields.path("client")) if client is not None else None
+        if log is None and client is None and not {"steps", "server"} & {k for k in RUN_KEYS if k in fields}:
+            said = f"{fields.where}: a run needs steps, server or client"
+            self._problems.add(MISSING_KEY, fields.spot, said, expected="user, or one of steps, server, client")
+        state = RunSoFar(
+            log=log,
+            wire=wire,
+            agent_id=agent_id,
+            message_id=message_id,
+            started_at=started_at,
+            user_parts=self._user_parts,
+            carriers=self._carriers,
+            derivable="steps" in fields,
+        )
+        interrupt = self._interrupt(fields, state)
+        self._user_parts = ()
+        return AgentRun(
+            agent_id=agent_id,
+            started_at=started_at,
+            message_id=message_id,
+            events=None if log is None else tuple(log.events),
+            wire=wire,
+            library_messages=None if history is None else self._sources.messages(history, fields.path("history")),
+            interrupt=interrupt,
+            labels={} if log is None else {"start": 0, **log.labels, "end": len(log.events)},
+        )
+
+    def _agent(self, fields: Fields) -> str:
+        default = next(iter(self._agents), "assistant")
+        agent_id = fields.text("agent")
+        if agent_id is None:
+            return default
+        if agent_id not in self._agents:
+            near = did_you_mean(agent_id, self._agents)
+            spot = fields.value_spot("agent")
+            self._problems.add(UNKNOWN_AGENT, spot, f"no agent {agent_id!r}{near}", expected=", ".join(self._agents))
+        return agent_id
+
+    def _server(self, fields: Fields, agent_id: str, started_at: str) -> EventLog | None:
+        steps, server = fields.node("steps"), fields.node("server")
+        finish = fields.flag("finish")
+        if steps is not None and server is not None:
+            said = f"{fields.where}: steps and server exclude each other"
+            self._problems.add(CONTRADICTION, fields.key_spot("server"), said)
+        if finish is not None and steps is None:
+            said = f"{fields.where}: finish goes with steps"
+            self._problems.add(CONTRADICTION, fields.key_spot("finish"), said)
+        log = EventLog(problems=self._problems, ticker=self._ticker, calls=self._calls)
+        if steps is not None:
+            nodes = fields.items("steps", least=1)
+            expand_steps(
+                log, nodes, fields.path("steps"), agents=self._agents, agent_id=agent_id, finish=finish is not False
+            )
+        elif isinstance(server, ListNode):
+            take_nodes(log, server, fields.path("server"), started_at)
+        elif server is not None:
+            events = self._sources.events(server, fields.path("server"))
+            take_events(log, events, fields.path("server"), started_at, server.spot)
+        else:
+            return None
+        return log
+
+    def _interrupt(self, fields: Fields, state: RunSoFar) -> Interrupt | None:
+        node = fields.node("interrupt")
+        if node is None:
+            return None
+        interrupt = read_interrupt(Fields(node, self._problems, fields.path("interrupt"), INTERRUPT_KEYS), state)
+        if interrupt is not None:
+            self._ticker.catch_up(interrupt.at)
+        return interrupt

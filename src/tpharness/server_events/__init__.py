@@ -1,0 +1,7 @@
+"""The server's side: model events, their fold into a journal, and the chunks a server sends for them."""
+
+from tpharness.server_events.encoder import Encoder
+from tpharness.server_events.events import EventKind, event_kind, event_time, shift
+from tpharness.server_events.recorder import Recorder, RunState
+
+__all__ = ["Encoder", "EventKind", "Recorder", "RunState", "event_kind", "event_time", "shift"]

@@ -1,0 +1,358 @@
+"""Server events → the chunks that a server sends for them: the reference server's wire.
+
+In: the events of one run, in order. Out: for each event the chunks it gives rise to, as JSON objects, so that a cut
+after an event is a cut after its chunks. The order is that of `ai` 7: start, one step for each model call, the calls'
+inputs when the response ends, outputs as they come, finish-step as soon as nothing of the step is outstanding. With
+`carriers` every fact that the wire does not say goes ahead of the chunk it belongs to.
+"""
+
+# ruff: noqa: SLF001  # the table at the end names methods of the class above it
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tpharness.facts import tool_args
+from tpharness.server_events.events import EventKind, event_time
+from tpharness.server_events.returns import DENIAL, data_events, event_name
+
+__all__ = ["Encoder"]
+
+Chunks = list[dict[str, Any]]
+_CARRIER = "data-sys-tp"
+_SOURCES = ("source.url", "source.document")
+_SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
+_WIRE_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
+
+
+class Encoder:
+    """Encodes one run. Call `start`, then `feed` for each event, then `abort` if the server says that it was stopped."""
+
+    def __init__(self, *, agent_id: str, carriers: bool = True, message_id: str | None = None) -> None:
+        self._agent_id = agent_id
+        self._carriers = carriers
+        self._message_id = message_id
+        self._parts: dict[int, tuple[str, str]] = {}
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._outstanding: set[str] = set()
+        self._announced: set[str] = set()
+        self._facts: dict[str, Any] = {}
+        self._in_step = self._responding = False
+        self._usage_sent = False
+        self._last_finish: str | None = None
+        self._serial = 0
+        self._user: list[Any] = []
+        self._began = False
+
+    def start(self, at: str, user_parts: tuple[Mapping[str, Any], ...] = ()) -> Chunks:
+        """Return the chunks that open the stream."""
+        self._at = self._started_at = at
+        self._user = [p.get("content") for p in user_parts]
+        opening: dict[str, Any] = {"type": "start"}
+        if self._message_id is not None:
+            opening["messageId"] = self._message_id
+        return [opening, *self._carry(agent_id=self._agent_id, started_at=at)]
+
+    def feed(self, event: Mapping[str, Any]) -> Chunks:
+        """Return the chunks of one event; none for an event that the wire does not tell."""
+        try:
+            kind = EventKind(event.get("event_kind"))
+        except ValueError:
+            return []
+        self._at = event_time(event, self._started_at) or self._at
+        action = _ACTIONS.get(kind)
+        return [] if action is None else action(self, event)
+
+    def abort(self, reason: str, at: str) -> Chunks:
+        """Return the chunks by which a server says that the run was stopped."""
+        return [*self._carry(at, interrupted_at=at), {"type": "abort", "reason": reason}]
+
+    # ---------------------------------------------------------------- actions
+
+    def _request(self, event: Mapping[str, Any]) -> Chunks:
+        chunks = self._end_step()
+        self._facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
+        prompts = [p for p in event.get("parts") or () if p.get("part_kind") == "user-prompt"]
+        if prompts and (self._began or [p.get("content") for p in prompts] != self._user):  # R9
+            self._began = True
+            chunks += self._carry()
+            chunks += [
+                {"type": "steering-message", "id": self._id("steering"), "parts": _steering(p.get("content"))}
+                for p in prompts
+            ]
+        return chunks
+
+    def _part_start(self, event: Mapping[str, Any]) -> Chunks:
+        index, part = event["index"], event["part"]
+        chunks: Chunks = []
+        if not self._responding or index in self._parts:
+            chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
+            self._in_step = self._responding = self._began = True
+            self._parts, self._calls = {}, {}
+        kind = part.get("part_kind")
+        content = part.get("content")
+        match kind:
+            case "text" | "thinking":
+                word = "text" if kind == "text" else "reasoning"
+                ident = self._id(word)
+                self._parts[index] = (word, ident)
+                chunks.append({"type": f"{word}-start", "id": ident})
+                if content:
+                    chunks.append({"type": f"{word}-delta", "id": ident, "delta": content})
+            case "tool-call":
+                chunks += self._call_start(index, part)
+            case "builtin-tool-call" | "builtin-tool-return":
+                chunks += self._provider_part(part)
+                self._parts[index] = ("whole", "")
+            case "file" if isinstance(content, Mapping):
+                chunks.append({"type": "file", "url": _url(content), "mediaType": content.get("media_type", "")})
+                self._parts[index] = ("whole", "")
+            case _:
+                self._parts[index] = ("whole", "")
+                if str(kind).startswith("custom:"):
+                    chunks.append(_custom(part))
+        return chunks
+
+    def _call_start(self, index: int, part: Mapping[str, Any]) -> Chunks:
+        call_id, name, args = str(part["tool_call_id"]), part.get("tool_name", ""), part.get("args")
+        self._parts[index] = ("tool-input", call_id)
+        self._calls[call_id] = {"toolName": name, "args": args if isinstance(args, Mapping) else "", "held": []}
+        chunks: Chunks = [{"type": "tool-input-start", "toolCallId": call_id, "toolName": name}]
+        if isinstance(args, str) and args:
+            self._calls[call_id]["held"].append(args)
+            chunks.append({"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": args})
+        return chunks
+
+    def _provider_part(self, part: Mapping[str, Any]) -> Chunks:
+        base = {"toolCallId": part.get("tool_call_id"), "providerExecuted": True}
+        provider = part.get("provider_name")
+        metadata = {"providerMetadata": {"pydantic_ai": {"provider_name": provider}}} if provider else {}
+        if part["part_kind"] == "builtin-tool-return":
+            return [{"type": "tool-output-available", **base, "output": part.get("content")}]
+        named = {**base, "toolName": part.get("tool_name", ""), **metadata}
+        return [
+            {"type": "tool-input-start", **named},
+            {"type": "tool-input-available", **named, "input": tool_args(part.get("args"))},
+        ]
+
+    def _part_delta(self, event: Mapping[str, Any]) -> Chunks:
+        word, ident = self._parts.get(event["index"], ("", ""))
+        delta = event["delta"]
+        if word == "tool-input":
+            piece = delta.get("args_delta")
+            if isinstance(piece, str):
+                self._calls[ident]["held"].append(piece)
+                return [{"type": "tool-input-delta", "toolCallId": ident, "inputTextDelta": piece}]
+            if isinstance(piece, Mapping):
+                self._calls[ident]["args"] = {**(self._calls[ident]["args"] or {}), **piece}
+        elif word in ("text", "reasoning") and isinstance(delta.get("content_delta"), str):
+            return [{"type": f"{word}-delta", "id": ident, "delta": delta["content_delta"]}]
+        return []
+
+    def _part_end(self, event: Mapping[str, Any]) -> Chunks:
+        word, ident = self._parts.get(event["index"], ("", ""))
+        if word not in ("text", "reasoning"):
+            return []  # R10: a call is complete at the end of its response
+        self._parts[event["index"]] = ("whole", "")
+        names = ("id",) if word == "text" else ("id", "signature", "provider_name")
+        facts = {k: event["part"][k] for k in names if event["part"].get(k) is not None}
+        metadata = {"providerMetadata": {"pydantic_ai": facts}} if facts else {}
+        return [{"type": f"{word}-end", "id": ident, **metadata}]
+
+    def _response_end(self, event: Mapping[str, Any]) -> Chunks:
+        names = ("usage", "finish_reason", "provider_response_id", "model_name", "provider_name")
+        facts = {k: event[k] for k in names if event.get(k) is not None}
+        self._last_finish = event.get("finish_reason")
+        self._usage_sent |= bool(facts.get("usage"))
+        chunks: Chunks = []
+        if not self._in_step:  # a response without a single part
+            chunks.append({"type": "start-step"})
+            self._in_step = True
+        if facts:
+            chunks += self._carry(**facts)
+        return [*chunks, *self._announce(), *self._settle_step()]
+
+    def _tool_call(self, event: Mapping[str, Any]) -> Chunks:
+        part = event["part"]
+        call_id = str(part.get("tool_call_id"))
+        if call_id in self._calls and part.get("args") is not None and call_id not in self._announced:
+            self._calls[call_id]["given"] = tool_args(part["args"])
+        chunks = self._announce()
+        if call_id not in self._announced:  # a call of the history before this run
+            self._announced.add(call_id)
+            name, args = part.get("tool_name", ""), tool_args(part.get("args"))
+            chunks += [
+                *self._carry(),
+                {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": args},
+            ]
+        return chunks
+
+    def _tool_result(self, event: Mapping[str, Any]) -> Chunks:
+        part = event["part"]
+        call_id = str(part.get("tool_call_id"))
+        outcome, retry = part.get("outcome") or "success", part.get("part_kind") == "retry-prompt"
+        chunks = self._announce()
+        if outcome == "interrupted":
+            return chunks  # R41
+        told = {k: part[k] for k in ("content_ref", "metadata") if part.get(k) is not None}
+        events = list(data_events(part.get("metadata")))
+        if events:
+            told.pop("metadata", None)
+        content = part.get("content")
+        error = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        if (retry or outcome != "success") and not isinstance(content, str):
+            told["content"] = content
+        if retry:
+            told["part_kind"] = "retry-prompt"
+        chunks += self._carry(**({"tool_return": told} if told else {}))
+        base = {"toolCallId": call_id}
+        if retry or outcome == "failed":
+            chunks.append({"type": "tool-output-error", **base, "errorText": error})
+        elif outcome == "retried":
+            call = self._calls.get(call_id, {})
+            known = {"toolName": part.get("tool_name") or call.get("toolName", ""), "input": call.get("input")}
+            chunks.append({"type": "tool-input-error", **base, **known, "errorText": error})
+        elif outcome == "denied":
+            if error != DENIAL:
+                approval = self._id("approval")
+                chunks += [
+                    {"type": "tool-approval-request", "approvalId": approval, **base},
+                    {"type": "tool-approval-response", "approvalId": approval, "approved": False, "reason": error},
+                ]
+            chunks.append({"type": "tool-output-denied", **base})
+        else:
+            chunks.append({"type": "tool-output-available", **base, "output": content})
+        self._outstanding.discard(call_id)
+        chunks += [{"type": name, "data": data} for name, data in events]
+        return [*chunks, *self._settle_step()]
+
+    def _progress(self, event: Mapping[str, Any]) -> Chunks:
+        base = {"toolCallId": event["tool_call_id"], "output": event["content"]}
+        return [{"type": "tool-output-available", **base, "preliminary": True}]
+
+    def _event(self, event: Mapping[str, Any]) -> Chunks:
+        self._began = True
+        name = event_name(str(event["event_type"]))
+        facts = {k: event[k] for k in ("source_agent", "target_agents") if event.get(k) is not None}
+        if name in _SOURCES:
+            return [*self._carry(), {"type": name.replace(".", "-"), **_camel(event.get("event_data"))}]
+        wire = {"type": f"data-{name}" if name.startswith("meta:") else name, "data": event.get("event_data")}
+        if event.get("transient"):
+            wire["transient"] = True
+        return [*self._carry(**facts), wire]
+
+    def _error(self, event: Mapping[str, Any]) -> Chunks:
+        return [*self._carry(), {"type": "error", "errorText": event["error_text"]}]
+
+    def _reset(self, event: Mapping[str, Any]) -> Chunks:
+        del event
+        self._parts, self._calls, self._outstanding = {}, {}, set()
+        self._responding = False
+        return [{"type": "reset-step"}]
+
+    def _agent_start(self, event: Mapping[str, Any]) -> Chunks:
+        self._agent_id = event["agent_id"]
+        return [*self._end_step(), *self._carry(agent_id=self._agent_id, started_at=self._at)]
+
+    def _result(self, event: Mapping[str, Any]) -> Chunks:
+        chunks = [*self._announce(), *self._end_step()]
+        facts: dict[str, Any] = {"completed_at": self._at}
+        if event.get("usage") and not self._usage_sent:
+            facts["usage"] = event["usage"]
+        finish: dict[str, Any] = {"type": "finish"}
+        word = event.get("finish_reason") or self._last_finish
+        if word is not None:
+            finish["finishReason"] = _WIRE_REASONS.get(word, word)
+        return [*chunks, *self._carry(**facts), finish]
+
+    # ----------------------------------------------------------------- inside
+
+    def _carry(self, at: Any = None, **facts: Any) -> Chunks:
+        if not self._carriers:
+            return []
+        return [{"type": _CARRIER, "data": {"timestamp": at or self._at, **facts}, "transient": True}]
+
+    def _announce(self) -> Chunks:
+        """Send the inputs of the response's calls, which are complete once it has finished (R10)."""
+        self._responding = False
+        chunks: Chunks = []
+        for call_id, call in self._calls.items():
+            if "input" not in call:
+                text = "".join(call["held"])
+                call["input"] = call.get("given", call["args"] or (tool_args(text) if text else {}))
+                self._announced.add(call_id)
+                self._outstanding.add(call_id)
+                chunks.append(
+                    {
+                        "type": "tool-input-available",
+                        "toolCallId": call_id,
+                        "toolName": call["toolName"],
+                        "input": call["input"],
+                    }
+                )
+        return chunks
+
+    def _settle_step(self) -> Chunks:
+        """Send finish-step as soon as no call of the step is outstanding."""
+        return [] if self._outstanding or self._responding else self._end_step()
+
+    def _end_step(self) -> Chunks:
+        if not self._in_step:
+            return []
+        chunks = self._announce()
+        self._in_step = False
+        self._outstanding = set()
+        return [*chunks, {"type": "finish-step"}]
+
+    def _id(self, word: str) -> str:
+        self._serial += 1
+        return f"{word}-{self._serial}"
+
+
+def _camel(data: Any) -> dict[str, Any]:
+    return {_SOURCE_FIELDS.get(str(k), str(k)): v for k, v in data.items()} if isinstance(data, Mapping) else {}
+
+
+def _url(content: Mapping[str, Any]) -> str:
+    if "data" in content:
+        return f"data:{content.get('media_type', '')};base64,{content['data']}"
+    return str(content.get("url", ""))
+
+
+def _custom(part: Mapping[str, Any]) -> dict[str, Any]:
+    kind = str(part["part_kind"]).removeprefix("custom:")
+    content = part.get("content")
+    if kind == "reasoning-file" and isinstance(content, Mapping):
+        return {"type": "reasoning-file", "url": _url(content), "mediaType": content.get("media_type", "")}
+    metadata = part.get("provider_metadata")
+    return {"type": "custom", "kind": kind, **({"providerMetadata": metadata} if metadata else {})}
+
+
+def _steering(content: Any) -> list[dict[str, Any]]:
+    items = content if isinstance(content, list) else [content]
+    return [
+        {"type": "text", "text": item}
+        if isinstance(item, str)
+        else {"type": "file", "url": _url(item), "mediaType": item.get("media_type", "")}
+        for item in items
+    ]
+
+
+_ACTIONS: Mapping[EventKind, Callable[[Encoder, Mapping[str, Any]], Chunks]] = {
+    EventKind.MODEL_REQUEST: Encoder._request,
+    EventKind.PART_START: Encoder._part_start,
+    EventKind.PART_DELTA: Encoder._part_delta,
+    EventKind.PART_END: Encoder._part_end,
+    EventKind.MODEL_RESPONSE_END: Encoder._response_end,
+    EventKind.FUNCTION_TOOL_CALL: Encoder._tool_call,
+    EventKind.OUTPUT_TOOL_CALL: Encoder._tool_call,
+    EventKind.FUNCTION_TOOL_RESULT: Encoder._tool_result,
+    EventKind.OUTPUT_TOOL_RESULT: Encoder._tool_result,
+    EventKind.TOOL_PROGRESS: Encoder._progress,
+    EventKind.SYSTEM_EVENT: Encoder._event,
+    EventKind.ERROR: Encoder._error,
+    EventKind.RESPONSE_RESET: Encoder._reset,
+    EventKind.AGENT_START: Encoder._agent_start,
+    EventKind.AGENT_RUN_RESULT: Encoder._result,
+}

@@ -1,0 +1,427 @@
+"""The server's fold: model events → journal.
+
+In: server events (see `events`), one at a time, with their times; at the end, the interruption if there was one. Out:
+the journal, and findings for events that have no place in the run's order. No I/O, no clock, no import of Pydantic AI.
+
+The order of events is one table from (state, kind) to an action; a missing pair is a violation, named with the event's
+index, and the thread is what it would be without that event (R36).
+"""
+
+# ruff: noqa: SLF001  # the table at the end names methods of the class above it
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+from typing import Any
+
+from tpharness.facts import binary_identifier, end_reason, finish_reason, tool_args, usage
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
+from tpharness.server_events import events as vocabulary
+from tpharness.server_events.events import EventKind, event_kind, event_time
+from tpharness.server_events.returns import data_events, event_name, return_part
+
+__all__ = ["KINDS", "TRANSITIONS", "Recorder", "RunState"]
+
+
+class RunState(Enum):
+    """Where a run stands between two events."""
+
+    BETWEEN = auto()  # no response is streaming
+    RESPONDING = auto()  # parts are streaming
+    EXECUTING = auto()  # the response has finished because its first tool started (R40)
+    ENDED = auto()
+
+
+OUT_OF_ORDER = Kind(
+    code="server-event-out-of-order",
+    level=Level.MUST,
+    title="a server event has no place at this point of the run",
+    remedy="emit events in the order of the run; the thread is what it would be without this one",
+    rulings=("R36",),
+)
+UNKNOWN_PART = Kind(
+    code="server-part-unknown",
+    level=Level.MUST,
+    title="a delta or an end names a part that has not started or has ended",
+    remedy="emit part_start first and nothing for a part after its end",
+    rulings=("R36",),
+)
+UNKNOWN_CALL = Kind(
+    code="server-return-without-call",
+    level=Level.MUST,
+    title="a tool result answers a call that was never made",
+    remedy="give the result the id of a call in this thread",
+    rulings=("R23", "R36"),
+)
+SECOND_RETURN = Kind(
+    code="server-second-return",
+    level=Level.MUST,
+    title="a tool call got a second result; the first one stands",
+    remedy="report one final result for each call",
+    rulings=("R14",),
+)
+DISCARDED = Kind(
+    code="server-open-part-discarded",
+    level=Level.SHOULD,
+    title="a part was still open when its response finished and is discarded",
+    remedy="end each part before its response",
+    rulings=("R28",),
+)
+PART_DIFFERS = Kind(
+    code="server-part-differs",
+    level=Level.SHOULD,
+    title="the part given at the end is not what its deltas add up to; the end counts",
+    remedy="emit deltas that add up to the part",
+    rulings=("R10",),
+)
+KINDS = (*vocabulary.KINDS, OUT_OF_ORDER, UNKNOWN_PART, UNKNOWN_CALL, SECOND_RETURN, DISCARDED, PART_DIFFERS)
+
+_TEXT_FIELDS = {"text": "content", "thinking": "content", "tool-call": "args"}
+_PART_FIELDS = {
+    "text": ("content", "id"),
+    "thinking": ("content", "signature", "provider_name", "id"),
+    "tool-call": ("tool_name", "tool_call_id", "args"),
+    "builtin-tool-call": ("tool_name", "tool_call_id", "args", "provider_name"),
+    "builtin-tool-return": ("tool_name", "tool_call_id", "content", "provider_name"),
+    "file": ("content", "id"),
+}
+
+
+class Recorder:
+    """Folds the server's events of one thread; one `begin` … `feed`* … (`interrupt`)? for each run."""
+
+    def __init__(self, *, providers: Mapping[str, str] | None = None) -> None:
+        self._writer = JournalWriter()
+        self._providers = dict(providers or {})
+        self.findings: list[Finding] = []
+        self.state = RunState.ENDED
+        self._last_user: tuple[Any, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """Grows whenever a document could show a change."""
+        return self._writer.version
+
+    def add_user_turn(self, turn: UserTurn) -> None:
+        """Record what the user submitted."""
+        self._writer.add_user_turn(turn)
+        self._last_user = tuple(turn.parts)
+
+    def begin(self, agent_id: str, at: str) -> None:
+        """Start a run."""
+        self._writer.begin_turn(agent_id, at)
+        self._started_at = self._at = at
+        self._index = -1
+        self.state = RunState.BETWEEN
+        self._parts: dict[int, OpenPart] = {}
+        self._calls: dict[str, OpenPart] = {}
+        self._request_facts: dict[str, Any] = {}
+        self._last_finish: str | None = None
+
+    def feed(self, event: Mapping[str, Any]) -> None:
+        """Fold one event."""
+        self._index += 1
+        kind = event_kind(event, self._place())
+        if isinstance(kind, Finding):
+            self.findings.append(kind)
+            return
+        self._at = event_time(event, self._started_at) or self._at
+        action = TRANSITIONS.get((self.state, kind))
+        if action is None:
+            self._report(OUT_OF_ORDER, f"{kind.value} came while the run was {self.state.name.lower()}", got=event)
+            return
+        action(self, event)
+
+    def interrupt(self, reason: str, at: str) -> None:
+        """Cut the run here; after its end this changes nothing (R26)."""
+        if self.state is not RunState.ENDED:
+            self._writer.interrupt_turn(reason, at)
+            self.state = RunState.ENDED
+
+    def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
+        """Return the journal as of now, cut here if `cut` is given and the run has not ended."""
+        return self._writer.journal(cut, partial=partial)
+
+    # ---------------------------------------------------------------- actions
+
+    def _ignore(self, event: Mapping[str, Any]) -> None:
+        """R14: progress is no return; stalls only take time; the others repeat what parts say."""
+
+    def _request(self, event: Mapping[str, Any]) -> None:
+        self._finish_response()
+        self.state = RunState.BETWEEN
+        self._request_facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
+        prompts = [p for p in event.get("parts") or () if p.get("part_kind") == "user-prompt"]
+        repeats = self._writer.turn_is_empty and _contents(prompts) == _contents(self._last_user)
+        if prompts and not repeats:  # R9: the user's own input is stored once, in the user turn
+            self._writer.add_prompt([_kept(p, ("part_kind", "content")) for p in prompts], self._at)
+
+    def _part_start(self, event: Mapping[str, Any]) -> None:
+        index, part = event["index"], event["part"]
+        again = self.state is RunState.RESPONDING and index in self._parts
+        if self.state is not RunState.RESPONDING or again:
+            self._finish_response()
+            self._begin_response()
+        kind = str(part.get("part_kind"))
+        fields = self._fields(kind, part)
+        text_field = _TEXT_FIELDS.get(kind)
+        if text_field is None:
+            if kind == "file":
+                fields["content"] = _file_content(fields.get("content"))
+            self._writer.add_part(kind, fields)
+            self._parts[index] = OpenPart(kind, fields, [], None, complete=True)
+            return
+        first = fields.pop(text_field, None)
+        handle = self._writer.open_part(kind, fields, text_field)
+        self._parts[index] = handle
+        if isinstance(first, str):
+            handle.pieces.append(first)
+        elif first is not None:
+            handle.fields[text_field] = first
+
+    def _part_delta(self, event: Mapping[str, Any]) -> None:
+        handle = self._parts.get(event["index"])
+        if handle is None or handle.complete:
+            self._report(UNKNOWN_PART, f"delta for part {event['index']}", got=event)
+            return
+        delta = event["delta"]
+        piece = delta.get("args_delta" if handle.kind == "tool-call" else "content_delta")
+        if isinstance(piece, str):
+            handle.pieces.append(piece)
+        elif isinstance(piece, Mapping):
+            handle.fields["args"] = {**handle.fields.get("args", {}), **piece}
+        if delta.get("signature_delta") is not None:
+            handle.fields["signature"] = handle.fields.get("signature", "") + delta["signature_delta"]
+        if delta.get("provider_name") is not None and handle.kind == "thinking":
+            handle.fields["provider_name"] = delta["provider_name"]
+        if delta.get("tool_name_delta") and handle.kind == "tool-call":
+            handle.fields["tool_name"] = handle.fields.get("tool_name", "") + delta["tool_name_delta"]
+
+    def _part_end(self, event: Mapping[str, Any]) -> None:
+        handle = self._parts.get(event["index"])
+        if handle is None or (handle.complete and handle.text_field is not None):
+            self._report(UNKNOWN_PART, f"end of part {event['index']}", got=event)
+            return
+        if handle.complete or handle.kind == "tool-call":
+            return  # R10: a call is complete at the end of its response, its deltas may go on after this
+        final = event["part"].get("content")
+        held = "".join(handle.pieces)
+        if isinstance(final, str) and final != held:
+            self._report(PART_DIFFERS, f"part {event['index']}", got=final, expected=held)
+            handle.pieces[:] = [final]
+        extra = self._fields(handle.kind, event["part"])
+        extra.pop("content", None)
+        if handle.kind == "thinking":
+            extra.setdefault("provider_name", handle.fields.get("provider_name") or self._provider())
+        self._writer.close_part(handle, **extra)
+
+    def _response_end(self, event: Mapping[str, Any]) -> None:
+        facts = {k: event.get(k) for k in ("model_name", "provider_name", "provider_response_id")}
+        self._last_finish = event.get("finish_reason")
+        facts["finish_reason"] = finish_reason(event.get("finish_reason"))
+        facts["usage"] = usage(event.get("usage")) or None
+        if (
+            not self._writer.response_open
+        ):  # a response without a single part: it is not kept, but it was paid for (R17)
+            self._writer.add_usage(facts["usage"] or {})
+            return
+        self._writer.set_facts(facts)
+        self._finish_response()
+        self.state = RunState.EXECUTING
+
+    def _tool_call(self, event: Mapping[str, Any]) -> None:
+        part = event["part"]
+        call_id = str(part.get("tool_call_id"))
+        self._finish_response(call_id, part)
+        if self._writer.call_key(call_id) is None:  # a call of a history that this thread does not hold
+            self._begin_response()
+            self._writer.add_part("tool-call", self._call_fields(part))
+            self._finish_response()
+        self.state = RunState.EXECUTING
+
+    def _tool_result(self, event: Mapping[str, Any]) -> None:
+        part = event["part"]
+        call_id = str(part.get("tool_call_id"))
+        self._finish_response()
+        self.state = RunState.EXECUTING
+        if self._writer.call_key(call_id) is None:
+            self._report(UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
+            return
+        written = return_part(part, self._writer.tool_name(call_id) or "")
+        if written is not None:  # R41: the result of a tool that the interruption stopped is no return
+            if self._writer.answered(call_id):
+                self._report(SECOND_RETURN, f"second result for call {call_id!r}", got=part)
+                return
+            kind, fields = written
+            self._writer.add_return(call_id, kind, fields, self._at)
+        for name, data in data_events(part.get("metadata")):
+            self._writer.add_event(Event(name=name, data=data, at=self._at))
+
+    def _event(self, event: Mapping[str, Any]) -> None:
+        name = str(event["event_type"])
+        if event.get("transient") and not name.startswith("data-tp-"):
+            return
+        targets = event.get("target_agents")
+        self._writer.add_event(
+            Event(
+                name=event_name(name),
+                data=event.get("event_data"),
+                at=self._at,
+                source_agent=event.get("source_agent"),
+                target_agents=tuple(targets) if targets is not None else None,
+                bound=name.startswith("source.") and self._writer.response_open,
+            )
+        )
+
+    def _custom(self, event: Mapping[str, Any]) -> None:
+        name = event.get("name") or event.get("event_name")
+        if isinstance(name, str):
+            data = event.get("data", event.get("payload"))
+            self._writer.add_event(Event(name=event_name(name), data=data, at=self._at))
+
+    def _enqueued(self, event: Mapping[str, Any]) -> None:
+        for message in event.get("messages") or ():
+            prompts = [p for p in message.get("parts") or () if p.get("part_kind") == "user-prompt"]
+            if prompts:
+                self._finish_response()
+                self.state = RunState.BETWEEN
+                self._writer.add_prompt([_kept(p, ("part_kind", "content")) for p in prompts], self._at)
+
+    def _error(self, event: Mapping[str, Any]) -> None:
+        self._writer.add_event(Event(name="data-tp-error", data={"error": event["error_text"]}, at=self._at))
+        self._writer.hold("error", self._at)  # R27: unless a regular result follows
+
+    def _reset(self, event: Mapping[str, Any]) -> None:
+        del event
+        self._writer.reset_response()
+        self._parts, self._calls = {}, {}
+        self.state = RunState.BETWEEN
+
+    def _agent_start(self, event: Mapping[str, Any]) -> None:
+        agent_id = str(event["agent_id"])
+        if agent_id == self._writer.agent_id:
+            return
+        self._finish_response()
+        self._request_facts = {}
+        if self._writer.turn_is_empty:
+            self._writer.name_agent(agent_id, self._at)
+            return
+        self._writer.complete_turn(self._at)  # R45
+        self._writer.begin_turn(agent_id, self._at)
+        self.state = RunState.BETWEEN
+
+    def _result(self, event: Mapping[str, Any]) -> None:
+        self._finish_response()
+        reason = end_reason(event.get("finish_reason") or self._last_finish, error_seen=self._writer.held)
+        if reason is None:
+            self._writer.complete_turn(self._at, usage(event.get("usage")))
+        else:
+            self._writer.interrupt_turn(reason, self._at)
+        self.state = RunState.ENDED
+
+    # ----------------------------------------------------------------- inside
+
+    def _begin_response(self) -> None:
+        self._writer.begin_response(self._at, self._request_facts)
+        self._parts, self._calls = {}, {}
+        self.state = RunState.RESPONDING
+
+    def _finish_response(self, call_id: str | None = None, part: Mapping[str, Any] | None = None) -> None:
+        """Finish the open response, its calls complete with the arguments held, or those of a tool-call event (R10)."""
+        given = self._call_fields(part) if part is not None and part.get("args") is not None else None
+        if not self._writer.response_open:
+            handle = self._calls.get(call_id or "")
+            if handle is not None and given is not None and not self._writer.answered(str(call_id)):
+                if handle.fields.get("args") != given["args"]:
+                    self._writer.amend_part(handle, args=given["args"])
+            return
+        for handle in self._parts.values():
+            if handle.kind == "tool-call" and not handle.complete:
+                text = "".join(handle.pieces)
+                args = handle.fields.get("args", tool_args(text) if text else {})
+                if given is not None and handle.fields.get("tool_call_id") == call_id:
+                    args = given["args"]
+                self._writer.close_part(handle, args=args)
+                self._calls[handle.fields["tool_call_id"]] = handle
+        opened = self._writer.finish_response()
+        if opened:
+            self._report(DISCARDED, f"{opened} open part(s) discarded")
+
+    def _call_fields(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        fields = _kept(part, ("tool_name", "tool_call_id"))
+        held = part.get("args")
+        return {**fields, "args": {} if held is None or held == "" else tool_args(held)}
+
+    def _fields(self, kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
+        names = _PART_FIELDS.get(kind)
+        if names is None:  # R7: a part of a kind that we do not know keeps all its fields
+            return {k: v for k, v in part.items() if k != "part_kind" and v is not None}
+        fields = _kept(part, names)
+        if kind == "thinking" and "id" in fields:
+            fields["thinking_id"] = fields.pop("id")
+        if kind.startswith("builtin-") and "args" in fields:
+            fields["args"] = tool_args(fields["args"])
+        return fields
+
+    def _provider(self) -> str:
+        return str(self._request_facts.get("provider_name") or self._providers.get(self._writer.agent_id) or "unknown")
+
+    def _place(self) -> Place:
+        return Place(side="server", event=self._index)
+
+    def _report(self, kind: Kind, message: str, *, got: Any = None, expected: Any = None) -> None:
+        self.findings.append(kind.at(self._place(), message, got=got, expected=expected))
+
+
+def _kept(part: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: part[name] for name in names if part.get(name) is not None}
+
+
+def _contents(parts: Any) -> list[Any]:
+    return [p.get("content") for p in parts]
+
+
+def _file_content(content: Any) -> Any:
+    if not isinstance(content, Mapping):
+        return content
+    kept = _kept(content, ("kind", "data", "url", "media_type", "identifier", "vendor_metadata"))
+    if isinstance(kept.get("data"), str):
+        kept.setdefault("identifier", binary_identifier(kept["data"]))
+    return kept
+
+
+_Action = Callable[[Recorder, Mapping[str, Any]], None]
+_S, _K = RunState, EventKind
+_ANYTIME: dict[EventKind, _Action] = {
+    _K.MODEL_REQUEST: Recorder._request,
+    _K.PART_START: Recorder._part_start,
+    _K.FUNCTION_TOOL_CALL: Recorder._tool_call,
+    _K.OUTPUT_TOOL_CALL: Recorder._tool_call,
+    _K.FUNCTION_TOOL_RESULT: Recorder._tool_result,
+    _K.OUTPUT_TOOL_RESULT: Recorder._tool_result,
+    _K.MODEL_RESPONSE_END: Recorder._response_end,
+    _K.SYSTEM_EVENT: Recorder._event,
+    _K.CUSTOM: Recorder._custom,
+    _K.ENQUEUED_MESSAGES: Recorder._enqueued,
+    _K.ERROR: Recorder._error,
+    _K.AGENT_START: Recorder._agent_start,
+    _K.AGENT_RUN_RESULT: Recorder._result,
+    **dict.fromkeys(
+        (_K.FINAL_RESULT, _K.DEFERRED_TOOL_REQUESTS, _K.DEFERRED_TOOL_RESULTS, _K.TOOL_PROGRESS, _K.STALL),
+        Recorder._ignore,
+    ),
+}
+TRANSITIONS: Mapping[tuple[RunState, EventKind], _Action] = {
+    **{
+        (state, kind): action
+        for state in (_S.BETWEEN, _S.RESPONDING, _S.EXECUTING)
+        for kind, action in _ANYTIME.items()
+    },
+    (_S.RESPONDING, _K.PART_DELTA): Recorder._part_delta,
+    (_S.RESPONDING, _K.PART_END): Recorder._part_end,
+    (_S.RESPONDING, _K.RESPONSE_RESET): Recorder._reset,
+    # Pydantic AI reports the result object after an event that already ended the run's last response.
+    **{(_S.ENDED, kind): Recorder._ignore for kind in (_K.STALL, _K.FINAL_RESULT)},
+}
+"""Which event may come when, and what it does; a pair that is not here is a violation (R36)."""

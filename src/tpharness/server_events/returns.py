@@ -1,0 +1,59 @@
+"""Tool results and events as the server states them → returns and event names as the journal has them (R22, R41)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["DENIAL", "data_events", "event_name", "return_part"]
+
+DENIAL = "The tool call was denied."
+"""What a denied call returns when nobody gave a reason; Pydantic AI's own words."""
+
+_NORMATIVE = {
+    "agent.handoff": "data-tp-agent_handoff",
+    "thread.spawn": "data-tp-thread_spawn",
+    "thread.merge": "data-tp-thread_merge",
+    "thread.end": "data-tp-thread_end",
+    "error": "data-tp-error",
+}
+_STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}
+
+
+def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str, Any]] | None:
+    """Return kind and fields of the return that a tool result stands for, None when it stands for none (R41).
+
+    Outcomes map by R22; a `retry-prompt` stays one. `content_ref` is kept beside or instead of the content (R6).
+    """
+    fields: dict[str, Any] = {
+        "tool_name": part.get("tool_name") or tool_name,
+        "tool_call_id": part["tool_call_id"],
+    }
+    if part.get("part_kind") == "retry-prompt":
+        return "retry-prompt", {"content": part.get("content"), **fields}
+    outcome = part.get("outcome") or "success"
+    if outcome == "interrupted":
+        return None
+    fields["status"] = part.get("status") or _STATUS.get(outcome, "error")
+    if part.get("content_ref") is not None:
+        fields["content_ref"] = part["content_ref"]
+    else:
+        fields["content"] = part.get("content")
+    metadata = part.get("metadata")
+    if metadata is not None and not list(data_events(metadata)):
+        fields["metadata"] = metadata
+    return "tool-return", fields
+
+
+def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
+    """Yield name and data of the events that a tool sends along, as Pydantic AI's tools do: data chunks as metadata."""
+    for item in metadata if isinstance(metadata, list) else ():
+        if isinstance(item, Mapping) and str(item.get("type", "")).startswith("data-") and "data" in item:
+            if not item.get("transient") or str(item["type"]).startswith("data-tp-"):
+                yield str(item["type"]), item["data"]
+
+
+def event_name(name: str) -> str:
+    """Name an event as the wire does: normative and custom events carry `data-`, sources and metadata do not (R34)."""
+    renamed = _NORMATIVE.get(name, name)
+    return renamed if renamed.startswith(("data-", "meta:", "source.")) else f"data-{renamed}"

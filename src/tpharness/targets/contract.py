@@ -1,0 +1,218 @@
+"""What a target is: a server, a client or both, told what to play and asked for the thread afterwards.
+
+A target gives no verdicts. One whole case is a `Script`; a target that can be stepped offers sessions as well, which
+sweeps use to cut one run at every place with one fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from tpharness.dialects import ThreadHeader
+from tpharness.findings import Finding
+from tpharness.journal import Interrupted, UserTurn
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+
+__all__ = [
+    "Capabilities",
+    "ClientSession",
+    "ClientTarget",
+    "Observed",
+    "Outcome",
+    "Packet",
+    "RunScript",
+    "Script",
+    "ServerSession",
+    "ServerTarget",
+    "SteppableClient",
+    "SteppableServer",
+    "Stream",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a target declares: its name, the versions it speaks, whether its stream has carriers, its readings."""
+
+    name: str
+    implementation_version: str = ""
+    versions: tuple[Version, ...] = tuple(Version)
+    carriers: bool = True
+    readings: Readings = field(default_factory=Readings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packet:
+    """Bytes of a response body and when they arrive; `event` is the index of the server event they end, if known."""
+
+    data: bytes
+    at: str
+    event: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What is seen of a stream's end: a reason (None for a plain end of the body) and when."""
+
+    reason: str | None
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScript:
+    """One agent run as the server lives it: the events that happen, and the interruption that stops them.
+
+    `abort` tells the server to say `abort` on the wire; without it the stream only stops.
+    """
+
+    agent_id: str
+    started_at: str
+    events: tuple[Mapping[str, Any], ...]
+    interruption: Interrupted | None = None
+    abort: bool = False
+    message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A whole case for a server: user turns and runs in order, the thread's header, the versions asked for."""
+
+    header: ThreadHeader
+    turns: tuple[UserTurn | RunScript, ...]
+    versions: tuple[Version, ...]
+    carriers: bool = True
+    readings: Readings = field(default_factory=Readings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """One response body as the client gets it, and what it sees of its end."""
+
+    agent_id: str
+    begun_at: str
+    packets: tuple[Packet, ...]
+    end: Observed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a target ended up with: a thread for each version, findings of its fold, a server's streams."""
+
+    threads: Mapping[Version, dict[str, Any]]
+    findings: tuple[Finding, ...] = ()
+    streams: tuple[tuple[Packet, ...], ...] = ()
+
+
+class ServerTarget(Protocol):
+    """Plays the server's side of a script."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the target declares."""
+        ...
+
+    async def serve(self, script: Script) -> Outcome:
+        """Play the script; return the threads and, for each run, the packets sent. TargetError if it cannot."""
+        ...
+
+
+class ClientTarget(Protocol):
+    """Receives streams."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the target declares."""
+        ...
+
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+        """Receive the streams of a case, user turns between them; return the threads. TargetError if it cannot."""
+        ...
+
+    async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
+        """Fetch the server's threads after a loss; return what the client then holds (R32)."""
+        ...
+
+
+class ServerSession(Protocol):
+    """A server's side, one event at a time."""
+
+    version: int
+
+    def user(self, turn: UserTurn) -> None:
+        """Record a user turn."""
+        ...
+
+    def begin(self, run: RunScript) -> bytes:
+        """Start a run; return the bytes that open its stream."""
+        ...
+
+    def feed(self, event: Mapping[str, Any]) -> bytes:
+        """Play one event; return the bytes it puts on the wire."""
+        ...
+
+    def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
+        """Cut the run here; return the bytes by which the client is told."""
+        ...
+
+    def close(self) -> bytes:
+        """End a run that was not cut; return the bytes that end its stream."""
+        ...
+
+    def threads(self, cut: Interrupted | None = None) -> Mapping[Version, dict[str, Any]]:
+        """Return the threads as of now, cut here if `cut` is given and the run has not ended."""
+        ...
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the fold has reported."""
+        ...
+
+
+class ClientSession(Protocol):
+    """A client's side, one read at a time."""
+
+    version: int
+
+    def user(self, turn: UserTurn) -> None:
+        """Record a user turn."""
+        ...
+
+    def begin(self, agent_id: str, at: str) -> None:
+        """Open a stream."""
+        ...
+
+    def feed(self, data: bytes, at: str) -> None:
+        """Take in one read."""
+        ...
+
+    def close(self, end: Observed) -> None:
+        """End the stream."""
+        ...
+
+    def threads(self, cut: Interrupted | None = None) -> Mapping[Version, dict[str, Any]]:
+        """Return the threads as of now, cut here if `cut` is given and the turn has not ended."""
+        ...
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the fold has reported."""
+        ...
+
+
+@runtime_checkable
+class SteppableServer(Protocol):
+    """A server that can be stepped."""
+
+    def server_session(self, script: Script) -> ServerSession:
+        """Open a session for one thread."""
+        ...
+
+
+@runtime_checkable
+class SteppableClient(Protocol):
+    """A client that can be stepped."""
+
+    def client_session(self, script: Script) -> ClientSession:
+        """Open a session for one thread."""
+        ...

@@ -1,0 +1,194 @@
+"""The embedded reference: recorder and encoder as a server, assembler as a client.
+
+The reference fills in the side that a target does not provide, and is what a scenario is played on by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tpharness.dialects import DIALECTS, ThreadRenderer, needs_partial
+from tpharness.findings import Finding
+from tpharness.journal import Interrupted, Journal, UserTurn
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.server_events import Encoder, Recorder, RunState
+from tpharness.targets.contract import Capabilities, Observed, Outcome, Packet, RunScript, Script, Stream
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.encode import DONE, encode_sse
+
+__all__ = ["Reference", "ReferenceClient", "ReferenceServer"]
+
+
+class _Rendering:
+    """Renders one growing journal in several versions."""
+
+    def __init__(self, script: Script) -> None:
+        self.partial = needs_partial(script.readings)
+        self._renderers: dict[Version, ThreadRenderer] = {
+            version: DIALECTS[version].renderer(script.header, script.readings) for version in script.versions
+        }
+
+    def threads(self, journal: Journal) -> dict[Version, dict[str, Any]]:
+        return {version: renderer.render(journal) for version, renderer in self._renderers.items()}
+
+
+def _providers(script: Script) -> dict[str, str]:
+    """R15: the provider of each agent's registry entry."""
+    agents = script.header.agents.items()
+    return {agent_id: str(agent["provider_name"]) for agent_id, agent in agents if agent.get("provider_name")}
+
+
+class ReferenceServer:
+    """A server session of the reference."""
+
+    def __init__(self, script: Script) -> None:
+        self._recorder = Recorder(providers=_providers(script))
+        self._rendering = _Rendering(script)
+        self._carriers = script.carriers
+        self._user_parts: tuple[Mapping[str, Any], ...] = ()
+        self._encoder: Encoder | None = None
+
+    @property
+    def version(self) -> int:
+        """Grows whenever a document could show a change."""
+        return self._recorder.version
+
+    def user(self, turn: UserTurn) -> None:
+        """Record a user turn."""
+        self._recorder.add_user_turn(turn)
+        self._user_parts = turn.parts
+
+    def begin(self, run: RunScript) -> bytes:
+        """Start a run; return the bytes that open its stream."""
+        self._recorder.begin(run.agent_id, run.started_at)
+        self._encoder = Encoder(agent_id=run.agent_id, carriers=self._carriers, message_id=run.message_id)
+        return _encode(self._encoder.start(run.started_at, self._user_parts))
+
+    def feed(self, event: Mapping[str, Any]) -> bytes:
+        """Play one event; return the bytes it puts on the wire."""
+        self._recorder.feed(event)
+        return _encode(self._running().feed(event))
+
+    def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
+        """Cut the run here; return the bytes by which the client is told."""
+        if self._recorder.state is RunState.ENDED:
+            return DONE  # R26: the run had ended before
+        self._recorder.interrupt(cut.reason, cut.at)
+        return _encode(self._running().abort(cut.reason, cut.at)) + DONE if abort else b""
+
+    def close(self) -> bytes:
+        """End a run that was not cut; return the bytes that end its stream."""
+        return DONE
+
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
+        """Return the threads as of now, cut here if `cut` is given and the run has not ended."""
+        return self._rendering.threads(self._recorder.journal(cut, partial=self._rendering.partial))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the fold has reported."""
+        return tuple(self._recorder.findings)
+
+    def _running(self) -> Encoder:
+        if self._encoder is None:
+            raise RuntimeError("begin() starts a run")
+        return self._encoder
+
+
+class ReferenceClient:
+    """A client session of the reference."""
+
+    def __init__(self, script: Script) -> None:
+        first = next(iter(script.header.agents), "assistant")
+        self._assembler = Assembler(agent_id=first, providers=_providers(script))
+        self._rendering = _Rendering(script)
+
+    @property
+    def version(self) -> int:
+        """Grows whenever a document could show a change."""
+        return self._assembler.version
+
+    def user(self, turn: UserTurn) -> None:
+        """Record a user turn."""
+        self._assembler.add_user_turn(turn)
+
+    def begin(self, agent_id: str, at: str) -> None:
+        """Open a stream."""
+        self._assembler.begin(at, agent_id=agent_id)
+
+    def feed(self, data: bytes, at: str) -> None:
+        """Take in one read."""
+        self._assembler.feed(data, at)
+
+    def close(self, end: Observed) -> None:
+        """End the stream."""
+        self._assembler.close(end.reason, end.at)
+
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
+        """Return the threads as of now, cut here if `cut` is given and the turn has not ended."""
+        return self._rendering.threads(self._assembler.journal(cut, partial=self._rendering.partial))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the fold has reported."""
+        return tuple(self._assembler.findings)
+
+
+class Reference:
+    """The reference as a target for both sides."""
+
+    def __init__(self, *, readings: Readings | None = None) -> None:
+        self._capabilities = Capabilities(name="reference", readings=readings or Readings())
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything there is."""
+        return self._capabilities
+
+    def server_session(self, script: Script) -> ReferenceServer:
+        """Open a server session for one thread."""
+        return ReferenceServer(script)
+
+    def client_session(self, script: Script) -> ReferenceClient:
+        """Open a client session for one thread."""
+        return ReferenceClient(script)
+
+    async def serve(self, script: Script) -> Outcome:
+        """Play the script on a server session."""
+        session = self.server_session(script)
+        streams: list[tuple[Packet, ...]] = []
+        for turn in script.turns:
+            if isinstance(turn, UserTurn):
+                session.user(turn)
+                continue
+            at = turn.started_at
+            packets = [Packet(data=session.begin(turn), at=at)]
+            for index, event in enumerate(turn.events):
+                at = str(event.get("at", at))
+                packets.append(Packet(data=session.feed(event), at=at, event=index))
+            cut = turn.interruption
+            last = session.interrupt(cut, abort=turn.abort) if cut is not None else session.close()
+            packets.append(Packet(data=last, at=cut.at if cut is not None else at))
+            streams.append(tuple(packets))
+        return Outcome(threads=session.threads(), findings=session.findings(), streams=tuple(streams))
+
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+        """Receive the streams on a client session."""
+        session = self.client_session(script)
+        for turn in turns:
+            if isinstance(turn, UserTurn):
+                session.user(turn)
+                continue
+            session.begin(turn.agent_id, turn.begun_at)
+            for packet in turn.packets:
+                session.feed(packet.data, packet.at)
+            session.close(turn.end)
+        return Outcome(threads=session.threads(), findings=session.findings())
+
+    async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
+        """After a loss the client holds what it fetched (R32)."""
+        return threads
+
+
+def _encode(chunks: list[dict[str, Any]]) -> bytes:
+    return b"".join(map(encode_sse, chunks))

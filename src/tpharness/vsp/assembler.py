@@ -1,0 +1,99 @@
+"""Bytes → frames → chunks → journal: the reference client.
+
+In: reads of a response body, of any size, each with the time it arrived. Out: the journal, and every finding of the
+layers below. No I/O and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tpharness.findings import Finding, Place
+from tpharness.journal import Interrupted, Journal, UserTurn
+from tpharness.vsp.chunks import Chunk, Done, chunk_from_object
+from tpharness.vsp.fold import ChunkFold, StreamState
+from tpharness.vsp.sse import SseParser
+
+__all__ = ["Assembler"]
+
+
+class Assembler:
+    """Folds the streams of one thread. For each run: `begin`, `feed` for each read, `close` at the end."""
+
+    def __init__(
+        self, *, agent_id: str = "assistant", providers: Mapping[str, str] | None = None, max_line: int | None = None
+    ) -> None:
+        self._fold = ChunkFold(agent_id=agent_id, providers=providers)
+        self._max_line = max_line
+        self._sse: SseParser | None = None
+        self._sse_findings: list[Finding] = []
+
+    def add_user_turn(self, turn: UserTurn) -> None:
+        """Record what the user submitted."""
+        self._fold.add_user_turn(turn)
+
+    def begin(self, at: str, *, agent_id: str | None = None) -> None:
+        """Open a stream; `agent_id` is the agent that was asked, until a carrier names one."""
+        self._sse = SseParser() if self._max_line is None else SseParser(max_line=self._max_line)
+        self._fold.begin(at, agent_id=agent_id)
+
+    def feed(self, data: bytes, at: str) -> int:
+        """Take in the next bytes of the body, received at `at`; return how many chunks they completed."""
+        if self._sse is None:
+            raise RuntimeError("begin() opens a stream")
+        events = self._sse.feed_data(data)
+        self._fold.feed_events(events, at)
+        return len(events)
+
+    def feed_chunks(self, chunks: Iterable[Mapping[str, Any] | Chunk], at: str) -> None:
+        """Take in chunks that are decoded already, records or JSON objects."""
+        for chunk in chunks:
+            self._fold.feed(chunk_from_object(dict(chunk)) if isinstance(chunk, Mapping) else chunk, at)
+
+    def close(self, reason: str | None, at: str) -> None:
+        """End the stream; `reason` is what was observed of its end, None for a plain end of the body (R27)."""
+        if self._sse is not None:
+            self._sse.close()
+            self._sse_findings += [f.located(side="client") for f in self._sse.findings]
+            self._sse = None
+        self._fold.close(reason, at)
+
+    def done(self, at: str) -> None:
+        """Take in the end marker of a stream that was given as decoded chunks."""
+        self._fold.feed(Done(), at)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything found so far, in order of layers."""
+        live = [f.located(side="client") for f in self._sse.findings] if self._sse is not None else []
+        return [*self._sse_findings, *live, *self._fold.findings]
+
+    @property
+    def version(self) -> int:
+        """Grows whenever a document could show a change."""
+        return self._fold.version
+
+    @property
+    def state(self) -> StreamState:
+        """Where the stream stands."""
+        return self._fold.state
+
+    @property
+    def turn_ended(self) -> bool:
+        """Whether the stream has said how its turn ended, or has begun none."""
+        return self._fold.turn_ended
+
+    @property
+    def open_parts(self) -> int:
+        """How many parts have started and not ended."""
+        return self._fold.open_parts
+
+    @property
+    def place(self) -> Place:
+        """The place of the latest chunk."""
+        return self._fold.place
+
+    def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
+        """Return the journal as of now, cut here if `cut` is given and the turn has not ended."""
+        return self._fold.journal(cut, partial=partial)

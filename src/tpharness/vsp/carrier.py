@@ -1,0 +1,74 @@
+"""Carriers: `data-sys-tp` chunks, by which a server tells the client what the stream itself does not say.
+
+A fact holds for what follows until the next carrier that names it; facts about one response (usage, finish reason,
+the provider's response id) are used up by that response, `tool_return` by the next output, `source_agent` and
+`target_agents` by the next event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["CARRIER", "CarriedFacts", "carried_return"]
+
+CARRIER = "data-sys-tp"
+_STANDING = ("model_name", "provider_name")
+_OF_RESPONSE = ("provider_response_id", "usage", "finish_reason")
+
+
+class CarriedFacts:
+    """The facts in force at one place of a stream."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, Any] = {}
+
+    @property
+    def empty(self) -> bool:
+        """Whether no carrier has said anything."""
+        return not self._facts
+
+    def update(self, data: Any) -> None:
+        """Take in the data of a carrier; what is no object, and values that are null, change nothing."""
+        if isinstance(data, Mapping):
+            self._facts.update((k, v) for k, v in data.items() if v is not None)
+
+    def get(self, name: str) -> Any:
+        """Return a fact in force, or None."""
+        return self._facts.get(name)
+
+    def take(self, name: str) -> Any:
+        """Return a fact and use it up."""
+        return self._facts.pop(name, None)
+
+    def at_response_start(self) -> dict[str, Any]:
+        """Return the standing facts of a response that begins."""
+        return {k: self._facts[k] for k in _STANDING if k in self._facts}
+
+    def at_response_end(self) -> dict[str, Any]:
+        """Return, and use up, the facts of the response that ends."""
+        facts = {k: self._facts.pop(k) for k in _OF_RESPONSE if k in self._facts}
+        return {**self.at_response_start(), **facts} if facts else {}
+
+    def begin_turn(self) -> None:
+        """Forget the facts of the turn before."""
+        for name in (*_OF_RESPONSE, *_STANDING, "started_at", "completed_at", "interrupted_at"):
+            self._facts.pop(name, None)
+
+
+def carried_return(fields: dict[str, Any], told: Any) -> tuple[str, dict[str, Any]]:
+    """Return kind and fields of a return: what the wire said, and over it what a carrier told.
+
+    `told` is the carrier's `tool_return`: `{part_kind?, status?, content?, content_ref?, metadata?}`. A reference stands
+    instead of the content unless both are told (R6); a `retry-prompt` has no status (R22).
+    """
+    if not isinstance(told, Mapping):
+        return "tool-return", fields
+    told = dict(told)
+    kind = str(told.pop("part_kind", "tool-return"))
+    if "content_ref" in told and "content" not in told:
+        fields.pop("content", None)
+    if kind == "retry-prompt":
+        fields.pop("status", None)
+    fields.update((k, told[k]) for k in ("status", "content", "content_ref", "metadata") if k in told)
+    return kind, fields

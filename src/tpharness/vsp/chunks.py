@@ -1,0 +1,203 @@
+"""The data of one frame to one chunk.
+
+In: the bytes of a frame, or decoded JSON. Out: one record of `records`, always; those names are exported here as well.
+Nothing here raises for what a peer has sent, except `decode_typed`, which is for tight loops; and nothing here knows
+an order of chunks: that is the assembler's.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tpharness.vsp.records import (
+    CHUNK_BAD_FIELD,
+    CHUNK_NOT_JSON,
+    CHUNK_NOT_OBJECT,
+    KINDS,
+    RECORDS,
+    AbortChunk,
+    Chunk,
+    CustomChunk,
+    DataChunk,
+    Done,
+    ErrorChunk,
+    FileChunk,
+    FinishChunk,
+    FinishStepChunk,
+    KnownChunk,
+    Malformed,
+    MessageMetadataChunk,
+    ReasoningDeltaChunk,
+    ReasoningEndChunk,
+    ReasoningFileChunk,
+    ReasoningStartChunk,
+    ResetStepChunk,
+    SourceDocumentChunk,
+    SourceUrlChunk,
+    StartChunk,
+    StartStepChunk,
+    SteeringMessageChunk,
+    TextDeltaChunk,
+    TextEndChunk,
+    TextStartChunk,
+    ToolApprovalRequestChunk,
+    ToolApprovalResponseChunk,
+    ToolInputAvailableChunk,
+    ToolInputDeltaChunk,
+    ToolInputErrorChunk,
+    ToolInputStartChunk,
+    ToolOutputAvailableChunk,
+    ToolOutputDeniedChunk,
+    ToolOutputErrorChunk,
+    UnknownChunk,
+    type_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "CHUNK_BAD_FIELD",
+    "CHUNK_NOT_JSON",
+    "CHUNK_NOT_OBJECT",
+    "KINDS",
+    "RECORDS",
+    "REFUSED",
+    "AbortChunk",
+    "Chunk",
+    "CustomChunk",
+    "DataChunk",
+    "Done",
+    "ErrorChunk",
+    "FileChunk",
+    "FinishChunk",
+    "FinishStepChunk",
+    "KnownChunk",
+    "Malformed",
+    "MessageMetadataChunk",
+    "ReasoningDeltaChunk",
+    "ReasoningEndChunk",
+    "ReasoningFileChunk",
+    "ReasoningStartChunk",
+    "ResetStepChunk",
+    "SourceDocumentChunk",
+    "SourceUrlChunk",
+    "StartChunk",
+    "StartStepChunk",
+    "SteeringMessageChunk",
+    "TextDeltaChunk",
+    "TextEndChunk",
+    "TextStartChunk",
+    "ToolApprovalRequestChunk",
+    "ToolApprovalResponseChunk",
+    "ToolInputAvailableChunk",
+    "ToolInputDeltaChunk",
+    "ToolInputErrorChunk",
+    "ToolInputStartChunk",
+    "ToolOutputAvailableChunk",
+    "ToolOutputDeniedChunk",
+    "ToolOutputErrorChunk",
+    "UnknownChunk",
+    "chunk_from_object",
+    "decode_chunk",
+    "decode_odd",
+    "decode_typed",
+    "type_of",
+]
+
+_FIELDS = {
+    kind: tuple(field.encode_name for field in msgspec.structs.fields(record)) for kind, record in RECORDS.items()
+}
+
+REFUSED = (msgspec.DecodeError, ValueError, RecursionError)
+"""What `decode_typed` raises for anything that is not a well-formed typed chunk."""
+
+decode_typed: Callable[[bytes], KnownChunk] = msgspec.json.Decoder(KnownChunk).decode
+"""For tight loops: decode one typed chunk, or raise one of `REFUSED`; `decode_odd` then says what it is."""
+
+_decode_any: Callable[[bytes], Any] = msgspec.json.Decoder().decode
+
+
+def decode_chunk(data: bytes) -> Chunk:
+    """Decode the data of one frame. Never raises."""
+    try:
+        return decode_typed(data)
+    except REFUSED:
+        return decode_odd(data)
+
+
+def decode_odd(data: bytes) -> Chunk:
+    """Decode what `decode_typed` refused: custom, unknown and malformed chunks, the end marker, odd JSON.
+
+    Odd JSON is read as a JavaScript client does, chunk by chunk: lone surrogates stay in the text (R43), the last of
+    duplicate keys wins. NaN, infinities and huge integers are kept and judged later, where they matter (R38).
+    """
+    if data == b"[DONE]":
+        return Done()
+    try:
+        value = _decode_any(data)
+    except REFUSED:
+        try:
+            value = json.loads(data.decode("utf-8", "replace"), parse_int=_integer)
+        except RecursionError:
+            return Malformed(kind=CHUNK_NOT_JSON, reason="the JSON is nested too deeply", raw=data)
+        except ValueError as error:
+            return Malformed(kind=CHUNK_NOT_JSON, reason=f"not JSON: {error}", raw=data)
+    return chunk_from_object(value, raw=data)
+
+
+def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
+    """Make a chunk of decoded JSON, such as a line of a scenario; `raw` is kept in `Malformed` only. Never raises."""
+    if not isinstance(value, dict):
+        return Malformed(kind=CHUNK_NOT_OBJECT, reason=f"not an object but {_json_type(value)}", raw=raw)
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        reason = "no field `type`" if "type" not in value else f"`type` is no text but {_json_type(kind)}"
+        return Malformed(kind=CHUNK_NOT_OBJECT, reason=reason, raw=raw)
+    if kind == "data":  # the amendments' framing (R33)
+        name = value.get("name")
+        if isinstance(name, str) and name.startswith("data-"):
+            return _data_chunk(name, value, "value", frozenset({"type", "name", "value", "id", "transient"}), raw)
+        return UnknownChunk(type=kind, raw=value)
+    if kind.startswith("data-"):
+        return _data_chunk(kind, value, "data", frozenset({"type", "data", "id", "transient"}), raw)
+    spelled = "reasoning-" + kind.removeprefix("thinking-") if kind.startswith("thinking-") else kind  # R33
+    record = RECORDS.get(spelled)
+    if record is None:
+        return UnknownChunk(type=kind, raw=value)
+    # Only the named fields: msgspec cannot look at a name that holds a lone surrogate, and would ignore it anyway.
+    named = {name: value[name] for name in _FIELDS[spelled] if name in value}
+    try:
+        return msgspec.convert(named, record)
+    except msgspec.ValidationError as error:
+        return Malformed(kind=CHUNK_BAD_FIELD, reason=f"{kind}: {error}", raw=raw)
+
+
+def _data_chunk(name: str, value: dict[str, Any], payload: str, own: frozenset[str], raw: bytes) -> Chunk:
+    identity, transient = value.get("id"), value.get("transient")
+    wrong = ""
+    if payload not in value:
+        wrong = f"Object missing required field `{payload}`"
+    elif not (identity is None or isinstance(identity, str)):
+        wrong = f"Expected `str | null`, got `{_json_type(identity)}` - at `$.id`"
+    elif not (transient is None or isinstance(transient, bool)):
+        wrong = f"Expected `bool | null`, got `{_json_type(transient)}` - at `$.transient`"
+    if wrong:
+        return Malformed(kind=CHUNK_BAD_FIELD, reason=f"{name}: {wrong}", raw=raw)
+    extra = {key: item for key, item in value.items() if key not in own}
+    return DataChunk(name=name, data=value[payload], id=identity, transient=transient, extra=extra)
+
+
+def _integer(digits: str) -> float:
+    try:
+        return int(digits)
+    except ValueError:  # more digits than Python converts; JavaScript reads such a number as infinite too
+        return float(digits)
+
+
+def _json_type(value: Any) -> str:
+    names = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}
+    return names.get(type(value), "null")

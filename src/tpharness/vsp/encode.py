@@ -1,0 +1,133 @@
+"""Chunks to bytes: the writing half of `chunks` and `sse`.
+
+In: chunk records, or plain objects where a scenario sends what no record can hold. Out: JSON-able objects and the
+bytes of an event stream, as the AI SDK's own server writes them: compact, real UTF-8, absent fields left out, the
+type first and the fields in the order of the record. The same chunk always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tpharness.errors import UsageError
+from tpharness.vsp.records import (
+    RECORDS,
+    DataChunk,
+    Done,
+    Malformed,
+    ReasoningDeltaChunk,
+    TextDeltaChunk,
+    ToolInputDeltaChunk,
+    UnknownChunk,
+    type_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tpharness.vsp.records import Chunk
+
+__all__ = [
+    "DONE",
+    "KEEP_ALIVE",
+    "encode_comment",
+    "encode_data",
+    "encode_json",
+    "encode_sse",
+    "encode_stream",
+    "to_wire",
+]
+
+DONE = b"data: [DONE]\n\n"
+"""The end marker, as an event."""
+
+KEEP_ALIVE = b": keep-alive\n\n"
+"""The comment that the AI SDK's server sends while idle."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_DELTAS = (TextDeltaChunk, ToolInputDeltaChunk, ReasoningDeltaChunk)
+_FIELDS = {
+    record: tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(record))
+    for record in RECORDS.values()
+}
+_encode_delta = msgspec.json.Encoder().encode
+
+
+def to_wire(chunk: Chunk) -> dict[str, Any]:
+    """Return the JSON object of a chunk: camelCase names, fields without a value left out.
+
+    Custom events are written in the first framing, `{"type": "data-NAME", "data": …}` (R33). UsageError for `Done`
+    and `Malformed`, which are no objects. Values are shared with the chunk, not copied.
+    """
+    match chunk:
+        case DataChunk():
+            wire: dict[str, Any] = {"type": chunk.name}
+            if chunk.id is not None:
+                wire["id"] = chunk.id
+            wire["data"] = chunk.data
+            if chunk.transient is not None:
+                wire["transient"] = chunk.transient
+            return {**wire, **chunk.extra}
+        case UnknownChunk():
+            return chunk.raw
+        case Done() | Malformed():
+            raise UsageError(f"{type(chunk).__name__} has no JSON object", hint="encode_sse writes it as it is")
+        case _:
+            wire = {"type": type_of(chunk)}
+            for attribute, name, required in _FIELDS[type(chunk)]:
+                value = getattr(chunk, attribute)
+                if required or value is not None:
+                    wire[name] = value
+            return wire
+
+
+def encode_json(value: Any) -> bytes:
+    """Write compact JSON in UTF-8; a lone surrogate, which UTF-8 cannot carry, becomes its escape (R43).
+
+    UsageError for what JSON has no form for: NaN, infinities, objects of Python.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"this chunk cannot be written as JSON: {error}") from error
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode()
+
+
+def encode_sse(chunk: Chunk | Mapping[str, Any]) -> bytes:
+    """Write one chunk, or any JSON object, as one event: `data: …` and an empty line.
+
+    `Done` is the end marker; `Malformed` is written as it came.
+    """
+    if isinstance(chunk, _DELTAS) and getattr(chunk, "provider_metadata", None) is None:
+        try:
+            return b"data: %b\n\n" % _encode_delta(chunk)
+        except UnicodeEncodeError:
+            pass
+    if isinstance(chunk, Done):
+        return DONE
+    if isinstance(chunk, Malformed):
+        return encode_data(chunk.raw)
+    return b"data: %b\n\n" % encode_json(to_wire(chunk) if isinstance(chunk, msgspec.Struct) else dict(chunk))
+
+
+def encode_stream(chunks: Iterable[Chunk | Mapping[str, Any]], *, done: bool = True) -> bytes:
+    """Write a whole body, with the end marker unless `done` is false."""
+    return b"".join([*map(encode_sse, chunks), *([DONE] if done else [])])
+
+
+def encode_data(data: bytes) -> bytes:
+    """Write any bytes as one event, a data line for each of their lines."""
+    return b"".join(b"data: %b\n" % line for line in _LINE_END.split(data)) + b"\n"
+
+
+def encode_comment(text: str) -> bytes:
+    """Write a comment, which every client ignores (R35), a comment line for each line of the text."""
+    return b"".join(b": %b\n" % line for line in _LINE_END.split(text.encode("utf-8", "replace"))) + b"\n"

@@ -1,0 +1,244 @@
+"""What each major of the AI SDK accepts: the table of chunk types, and a strict check of single chunks.
+
+In: a chunk, as a record or as a JSON object. Out: the table `CHUNK_TYPES`, and findings that say where a client of a
+given major would end the stream. The reader of this package is more lenient on purpose (R7); the strict view is for
+servers that want to know whom they lock out.
+
+The facts are those of the schemas of `ai` 5.0.277, 6.0.326 and 7.0.173. Up to 5.0.216, 6.0.230 and 7.0.31 the same
+schemas also refused fields that they do not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+
+from tpharness.findings import Kind, Level, Place
+from tpharness.vsp.chunks import chunk_from_object
+from tpharness.vsp.encode import to_wire
+from tpharness.vsp.records import RECORDS, DataChunk, Done, Malformed
+
+if TYPE_CHECKING:
+    from tpharness.findings import Finding
+    from tpharness.vsp.records import Chunk, KnownChunk
+
+__all__ = [
+    "CHUNK_TYPES",
+    "FINISH_REASONS",
+    "KINDS",
+    "MAJORS",
+    "SDK_REFUSES_NULL",
+    "SDK_REFUSES_TYPE",
+    "SDK_REFUSES_VALUE",
+    "SDK_UNNAMED_FIELD",
+    "ChunkType",
+    "Major",
+    "check_chunk",
+]
+
+Major: TypeAlias = Literal[5, 6, 7]
+MAJORS: frozenset[int] = frozenset({5, 6, 7})
+"""The majors of the AI SDK whose streams are known here."""
+
+SDK_REFUSES_TYPE = Kind(
+    code="sdk-refuses-type",
+    level=Level.SHOULD,
+    title="the AI SDK does not know this chunk type and ends the stream at it",
+    remedy="Send application data as data-* chunks, and newer types only to clients that are known to read them.",
+    rulings=("R7", "R33"),
+)
+SDK_REFUSES_VALUE = Kind(
+    code="sdk-refuses-value",
+    level=Level.SHOULD,
+    title="the AI SDK refuses a value in this chunk and ends the stream at it",
+    remedy="Send one of the values that the client's major knows.",
+    rulings=("R16",),
+)
+SDK_REFUSES_NULL = Kind(
+    code="sdk-refuses-null",
+    level=Level.SHOULD,
+    title="an optional field is null: the AI SDK refuses that and ends the stream at it",
+    remedy="Leave the field out.",
+)
+SDK_UNNAMED_FIELD = Kind(
+    code="sdk-unnamed-field",
+    level=Level.MAY,
+    title="a field that the AI SDK does not name: its clients up to 5.0.216, 6.0.230 and 7.0.31 end the stream at it",
+    remedy="Put the value into the data of a data-* chunk or into providerMetadata.",
+    rulings=("R7",),
+)
+KINDS = (SDK_REFUSES_TYPE, SDK_REFUSES_VALUE, SDK_REFUSES_NULL, SDK_UNNAMED_FIELD)
+
+_COMMON = frozenset({"stop", "length", "content-filter", "tool-calls", "error", "other"})
+FINISH_REASONS: dict[int, frozenset[str]] = {5: _COMMON | {"unknown"}, 6: _COMMON, 7: _COMMON | {"interrupted"}}
+"""Major → the values of `finishReason` that it accepts."""
+
+_SINCE_6 = frozenset({6, 7})
+_ONLY_7 = frozenset({7})
+
+# Only what is not in every major.
+_TYPE_MAJORS = {
+    "reset-step": _ONLY_7,
+    "tool-approval-request": _SINCE_6,
+    "tool-approval-response": _ONLY_7,
+    "tool-output-denied": _SINCE_6,
+    "reasoning-file": _ONLY_7,
+    "custom": _ONLY_7,
+    "steering-message": _ONLY_7,
+}
+_FIELD_MAJORS = {
+    ("abort", "reason"): _SINCE_6,
+    ("text-end", "citations"): _ONLY_7,
+    ("tool-input-start", "inputEncoding"): _SINCE_6,
+    ("tool-input-start", "providerMetadata"): _SINCE_6,
+    ("tool-input-start", "toolMetadata"): _SINCE_6,
+    ("tool-input-start", "title"): _SINCE_6,
+    ("tool-input-available", "toolMetadata"): _SINCE_6,
+    ("tool-input-available", "title"): _SINCE_6,
+    ("tool-input-error", "toolMetadata"): _SINCE_6,
+    ("tool-input-error", "title"): _SINCE_6,
+    ("tool-approval-request", "reason"): _ONLY_7,
+    ("tool-approval-request", "isAutomatic"): _ONLY_7,
+    ("tool-output-available", "providerMetadata"): _SINCE_6,
+    ("tool-output-available", "toolMetadata"): _SINCE_6,
+    ("tool-output-error", "providerMetadata"): _SINCE_6,
+    ("tool-output-error", "toolMetadata"): _SINCE_6,
+}
+# Optional fields whose schema takes anything, null included.
+_ANYTHING = frozenset({"messageMetadata", "approvalDescriptor", "inputSchemaInput"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkType:
+    """One row of the table.
+
+    `name` is the wire type (`data-*` stands for the family); `record` its class; `majors` those that know it;
+    `required` the wire names of the fields that must be present; `optional` the wire name of each other field → the
+    majors that know the field.
+    """
+
+    name: str
+    record: type[KnownChunk | DataChunk]
+    majors: frozenset[int]
+    required: tuple[str, ...]
+    optional: Mapping[str, frozenset[int]]
+
+
+def _row(kind: str, record: type[KnownChunk]) -> ChunkType:
+    majors = _TYPE_MAJORS.get(kind, MAJORS)
+    fields = msgspec.structs.fields(record)
+    return ChunkType(
+        name=kind,
+        record=record,
+        majors=majors,
+        required=tuple(field.encode_name for field in fields if field.required),
+        optional={
+            field.encode_name: _FIELD_MAJORS.get((kind, field.encode_name), majors)
+            for field in fields
+            if not field.required
+        },
+    )
+
+
+CHUNK_TYPES: dict[str, ChunkType] = {
+    **{kind: _row(kind, record) for kind, record in RECORDS.items()},
+    "data-*": ChunkType(
+        name="data-*",
+        record=DataChunk,
+        majors=MAJORS,
+        required=("data",),
+        optional={"id": MAJORS, "transient": MAJORS},
+    ),
+}
+"""Wire type → what the majors say of it."""
+
+
+def check_chunk(
+    chunk: Chunk | Mapping[str, Any], major: Major | None = None, *, place: Place | None = None
+) -> list[Finding]:
+    """Say where a client of this major would end the stream; of no major at all if None.
+
+    Give the JSON object where there is one: a record no longer tells null from absent, and has dropped the fields that
+    it does not name. What this package cannot read either is a MUST, the rest SHOULD or MAY.
+    """
+    place = place or Place()
+    if isinstance(chunk, Done):
+        return []
+    if isinstance(chunk, Mapping):
+        wire = dict(chunk)
+        read = chunk_from_object(wire)
+    else:
+        read = chunk
+        wire = {} if isinstance(chunk, Malformed) else to_wire(chunk)
+    if isinstance(read, Malformed):
+        return [read.finding(place)]
+    wanted = MAJORS if major is None else frozenset({major})
+    kind = str(wire["type"])
+    row = CHUNK_TYPES.get("data-*" if kind.startswith("data-") else kind)
+    if row is None or not row.majors & wanted:
+        known = sorted(row.majors) if row else []
+        got = f"known to {', '.join(map(str, known))}" if known else "known to no major"
+        return [SDK_REFUSES_TYPE.at(place, f"{_client(major)} ends the stream at `{kind}` ({got})", got=kind)]
+    findings = []
+    for name, value in wire.items():
+        if name == "type" or name in row.required:
+            continue
+        known_to = row.optional.get(name, frozenset())
+        if not known_to & wanted:
+            findings.append(SDK_UNNAMED_FIELD.at(place, f"`{kind}` has a field `{name}` that is not named there"))
+        elif value is None and name not in _ANYTHING:
+            findings.append(SDK_REFUSES_NULL.at(place, f"`{name}` of `{kind}` is null"))
+    findings += [
+        SDK_REFUSES_VALUE.at(place, f"{_client(major)} refuses `{name}` of `{kind}`", got=got, expected=expected)
+        for name, got, expected in _refused(row, wire, wanted)
+    ]
+    return findings
+
+
+def _client(major: int | None) -> str:
+    return "every AI SDK" if major is None else f"AI SDK {major}"
+
+
+def _refused(row: ChunkType, wire: dict[str, Any], wanted: frozenset[int]) -> list[tuple[str, Any, str]]:
+    # (field, got, expected) for values that are of the right JSON type and refused all the same.
+    refused: list[tuple[str, Any, str]] = []
+    reason = wire.get("finishReason")
+    if row.name == "finish" and reason is not None:
+        allowed = frozenset[str]().union(*(FINISH_REASONS[major] for major in wanted))
+        if reason not in allowed:
+            refused.append(("finishReason", reason, f"one of {', '.join(sorted(allowed))}"))
+    encoding = wire.get("inputEncoding")
+    if row.name == "tool-input-start" and encoding not in {None, "json", "text"} and wanted & _SINCE_6:
+        refused.append(("inputEncoding", encoding, "json or text"))
+    metadata = wire.get("providerMetadata")
+    known_to = row.optional.get("providerMetadata", frozenset())
+    if isinstance(metadata, dict) and wanted & known_to and not all(isinstance(v, dict) for v in metadata.values()):
+        refused.append(("providerMetadata", metadata, "an object of objects, one for each provider"))
+    if row.name == "steering-message":
+        refused.extend(
+            ("parts", part, "text {text} or file {mediaType, url}") for part in wire["parts"] if not _is_steering(part)
+        )
+    refused.extend((name, "__proto__", "no key `__proto__`") for name, value in wire.items() if _has_proto(value))
+    return refused
+
+
+def _is_steering(part: dict[str, Any]) -> bool:
+    needed = {"text": ("text",), "file": ("mediaType", "url")}.get(str(part.get("type")))
+    return needed is not None and all(isinstance(part.get(name), str) for name in needed)
+
+
+def _has_proto(value: Any) -> bool:
+    # The AI SDK's JSON parser refuses this key at any depth. An explicit stack: depth is the peer's to choose.
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if "__proto__" in item:
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False

@@ -1,0 +1,96 @@
+"""Chunks as the protocol's words: fields of parts, data of events. Pure functions from one chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.facts import binary_identifier
+from tpharness.vsp import chunks as c
+
+__all__ = ["DENIAL", "call_fields", "custom_part", "file_fields", "provider_facts", "source_event", "steering_prompt"]
+
+DENIAL = "The tool call was denied."
+"""What a denied call returns when nobody gave a reason (R22)."""
+
+_URL_KINDS = {"image": "image-url", "audio": "audio-url", "video": "video-url"}
+
+
+def provider_facts(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Read `id`, `signature` and `provider_name` from provider metadata.
+
+    Pydantic AI puts them under its own name; other servers under the provider's, which then is the provider's name (R15).
+    """
+    if not metadata:
+        return {}
+    own = metadata.get("pydantic_ai")
+    if isinstance(own, Mapping):
+        return {k: own[k] for k in ("id", "signature", "provider_name") if own.get(k) is not None}
+    name, values = next(iter(metadata.items()))
+    facts: dict[str, Any] = {"provider_name": name}
+    if isinstance(values, Mapping) and isinstance(values.get("signature"), str):
+        facts["signature"] = values["signature"]
+    return facts
+
+
+def call_fields(
+    chunk: c.ToolInputStartChunk | c.ToolInputAvailableChunk | c.ToolInputErrorChunk,
+) -> dict[str, Any]:
+    """Return the fields of a call but for its arguments."""
+    fields: dict[str, Any] = {"tool_name": chunk.tool_name, "tool_call_id": chunk.tool_call_id}
+    if chunk.provider_executed and "provider_name" in (facts := provider_facts(chunk.provider_metadata)):
+        fields["provider_name"] = facts["provider_name"]
+    return fields
+
+
+def file_fields(chunk: c.FileChunk | c.ReasoningFileChunk) -> dict[str, Any]:
+    """Return `{"content": BinaryContent}` for a `data:` URL, a URL content of the media type's kind for another."""
+    head, _, data = chunk.url.partition(",")
+    if chunk.url.startswith("data:") and head.endswith(";base64"):
+        return {
+            "content": {
+                "kind": "binary",
+                "data": data,
+                "media_type": chunk.media_type,
+                "identifier": binary_identifier(data),
+            }
+        }
+    kind = _URL_KINDS.get(chunk.media_type.partition("/")[0], "document-url")
+    return {"content": {"kind": kind, "url": chunk.url, "media_type": chunk.media_type, "identifier": chunk.url}}
+
+
+def custom_part(chunk: c.CustomChunk | c.ReasoningFileChunk) -> tuple[str, dict[str, Any]]:
+    """Return kind and fields of a part that the protocol does not define, in the `custom:` namespace."""
+    if isinstance(chunk, c.ReasoningFileChunk):
+        return "custom:reasoning-file", file_fields(chunk)
+    metadata = {} if chunk.provider_metadata is None else {"provider_metadata": chunk.provider_metadata}
+    return f"custom:{chunk.kind}", metadata
+
+
+def source_event(chunk: c.SourceUrlChunk | c.SourceDocumentChunk) -> tuple[str, dict[str, Any]]:
+    """Return name and data of a source's event."""
+    if isinstance(chunk, c.SourceUrlChunk):
+        data = {"source_id": chunk.source_id, "url": chunk.url, "title": chunk.title}
+        name = "source.url"
+    else:
+        data = {
+            "source_id": chunk.source_id,
+            "media_type": chunk.media_type,
+            "title": chunk.title,
+            "filename": chunk.filename,
+        }
+        name = "source.document"
+    return name, {k: value for k, value in data.items() if value is not None}
+
+
+def steering_prompt(chunk: c.SteeringMessageChunk) -> dict[str, Any]:
+    """Return the user prompt part of a steering message (R44): its text, or the list of its contents."""
+    contents: list[Any] = []
+    for part in chunk.parts:
+        if part.get("type") == "text":
+            contents.append(part.get("text", ""))
+        elif part.get("type") == "file" and isinstance(part.get("url"), str):
+            file = c.FileChunk(url=part["url"], media_type=str(part.get("mediaType", "application/octet-stream")))
+            contents.append(file_fields(file)["content"])
+    single = len(contents) == 1 and isinstance(contents[0], str)
+    return {"part_kind": "user-prompt", "content": contents[0] if single else contents}

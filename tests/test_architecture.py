@@ -1,0 +1,93 @@
+"""The layers of ARCHITECTURE.md hold: a file imports only from lower layers or from its own package."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "tpharness"
+
+LAYERS = {
+    "errors": 0,
+    "facts": 0,
+    "findings": 0,
+    "monitor": 0,
+    "readings": 0,
+    "resources": 0,
+    "clauses": 1,
+    "journal": 1,
+    "protocol": 2,
+    "vsp": 3,
+    "server_events": 4,
+    "dialects": 4,
+    "faults": 4,
+    "scenario": 5,
+    "checks": 6,
+    "targets": 7,
+    "run": 8,
+    "report": 9,
+    "catalogue": 9,
+    "cli": 10,
+    "pytest_plugin": 10,
+    "__main__": 11,
+    "__init__": 11,
+}
+
+# The command line and the plugin are loaded by every `tpharness` and every pytest: they import what a command needs
+# when it needs it. Nobody else may import inside a function, which is how cycles are hidden.
+LAZY = ("cli", "pytest_plugin")
+
+FILES = sorted(SRC.rglob("*.py"))
+
+
+def package_of(path: Path) -> str:
+    """Return the top-level package or module below tpharness that a file belongs to."""
+    first = path.relative_to(SRC).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> list[tuple[str, bool]]:
+    """Return what a module imports from tpharness: top-level package, and whether inside a function."""
+    inside = {
+        id(n) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) for n in ast.walk(f)
+    }
+    found = []
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] if node.module != "tpharness" else [f"tpharness.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found += [(n.split(".")[1], id(node) in inside) for n in names if n.startswith("tpharness.")]
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_point_down(path: Path) -> None:
+    """A file imports from lower layers or its own package, and not inside functions."""
+    own = package_of(path)
+    assert own in LAYERS, f"{own} has no layer: decide where it belongs"
+    for other, in_function in imported(ast.parse(path.read_text("utf-8"))):
+        assert other == own or LAYERS[other] < LAYERS[own], (
+            f"{path.name} ({own}) imports {other}, which is not below it"
+        )
+        assert not in_function or own in LAZY, f"{path.name} imports {other} inside a function"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_only_the_command_line_prints(path: Path) -> None:
+    """Nobody but the command line writes to standard output."""
+    calls = [
+        n.func.id
+        for n in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    ]
+    assert "print" not in calls or package_of(path) == "cli"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_no_file_outgrows_one_idea(path: Path) -> None:
+    """No file is longer than 500 lines."""
+    assert len(path.read_text("utf-8").splitlines()) <= 500
