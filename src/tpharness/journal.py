@@ -341,6 +341,11 @@ class JournalWriter:
         """Whether an interruption is held (see `hold`)."""
         return self._running and self._held is not None
 
+    @property
+    def only_events(self) -> bool:
+        """Whether the open turn holds nothing but events so far."""
+        return not self._segments and all(isinstance(entry, Event) for entry in self._entries)
+
     # -------------------------------------------------------------- responses
 
     @property

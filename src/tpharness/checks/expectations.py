@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.checks.contract import Check, Evidence
 from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.versions import Version, event_name
 from tpharness.scenario.outline import outline
 
-__all__ = ["EXPECTATIONS"]
+__all__ = ["EXPECTATIONS", "in_version"]
+
+_EVENT = re.compile(r"event\(([^)]*)\)")
 
 OUTLINE_DIFFERS = Kind(
     code="outline-differs",
@@ -53,6 +57,7 @@ def _outline(evidence: Evidence) -> list[Finding]:
         if side is None:
             continue
         got = outline(dict(side.thread))
+        wanted = in_version(wanted, evidence.version)
         for index in range(max(len(got), len(wanted))):
             one = got[index] if index < len(got) else "(no such turn)"
             other = wanted[index] if index < len(wanted) else "(no such turn)"
@@ -61,6 +66,14 @@ def _outline(evidence: Evidence) -> list[Finding]:
                 findings.append(OUTLINE_DIFFERS.at(place, got=one, expected=other))
                 break
     return findings
+
+
+def in_version(lines: Sequence[str], version: Version) -> list[str]:
+    """Return an outline as an older version shows it: no interrupted turns (R18), events by their older names (R1, R34)."""
+    if version is Version.V0_0_4:
+        return list(lines)
+    kept = [line for line in lines if not line.startswith("agent interrupted")]
+    return [_EVENT.sub(lambda match: f"event({event_name(match[1], version)})", line) for line in kept]
 
 
 def _thread(evidence: Evidence) -> list[Finding]:

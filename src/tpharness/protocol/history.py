@@ -39,9 +39,9 @@ EMPTY = Kind(
 )
 STARTS_WRONG = Kind(
     code="history-starts-with-response",
-    level=Level.MUST,
-    title="the history begins with a response, and nobody asked: model APIs reject it",
-    remedy="begin with the user's turn",
+    level=Level.SHOULD,
+    title="the history begins with a response, and nobody asked: some model APIs reject it",
+    remedy="begin with a user's turn",
     rulings=("R9",),
 )
 KINDS = (UNANSWERED, ORPHAN, EMPTY, STARTS_WRONG)

@@ -68,18 +68,20 @@ class EventLog:
             fields.bad("label", "absent: this expands to no event")
             return
         spot = fields.value_spot("label")
-        self.place(f"{name}.start", since + 1, spot)
-        self.place(f"{name}.mid", span[(len(span) - 1) // 2] + 1, spot)
-        self.place(name, len(self.events), spot)
+        if self.place(name, len(self.events), spot):
+            self.labels[f"{name}.start"] = since + 1
+            self.labels[f"{name}.mid"] = span[(len(span) - 1) // 2] + 1
 
-    def place(self, name: str, count: int, spot: Spot) -> None:
-        """Set a label to a number of events that have happened."""
+    def place(self, name: str, count: int, spot: Spot) -> bool:
+        """Set a label to a number of events that have happened; False when it cannot be set."""
         if not _PLACED_LABEL.match(name) or name in RESERVED_LABELS:
             self.problems.add(BAD_VALUE, spot, "a label is letters, digits, - and _", got=name)
         elif name in self.labels:
-            self.problems.add(DUPLICATE_LABEL, spot, f"the label {name.partition('.')[0]!r} stands twice in this run")
+            self.problems.add(DUPLICATE_LABEL, spot, f"the label {name!r} stands twice in this run")
         else:
             self.labels[name] = count
+            return True
+        return False
 
     def note_call(self, part: Mapping[str, Any]) -> None:
         """Remember a call, so that later steps and runs can return to it."""

@@ -42,15 +42,18 @@ def _outlines(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mapp
     by_version = _by_version(node, expect.problems, "expect.outline", versions)
     if by_version is None:
         by_version = dict.fromkeys(versions, node)
-    outlines = {}
-    for version, lines in by_version.items():
-        items = lines.items if isinstance(lines, ListNode) else []
-        texts = [item.value for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
-        if not isinstance(lines, ListNode) or len(texts) != len(items):
-            said = "expect.outline must be a list of strings, one for each turn"
-            expect.problems.add(BAD_VALUE, lines.spot, said, got=shown(lines))
-        outlines[version] = tuple(" ".join(text.split()) for text in texts)
-    return outlines
+    given = {id(item): item for item in by_version.values()}
+    lines = {key: _lines(expect.problems, item) for key, item in given.items()}
+    return {version: lines[id(item)] for version, item in by_version.items()}
+
+
+def _lines(problems: Problems, node: Node) -> tuple[str, ...]:
+    items = node.items if isinstance(node, ListNode) else []
+    texts = [item.value for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
+    if not isinstance(node, ListNode) or len(texts) != len(items):
+        said = "expect.outline must be a list of strings, one for each turn"
+        problems.add(BAD_VALUE, node.spot, said, got=shown(node))
+    return tuple(" ".join(text.split()) for text in texts)
 
 
 def _threads(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mapping[Version, Any]:

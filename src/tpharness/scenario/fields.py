@@ -48,6 +48,7 @@ class Fields:
         self.spot = node.spot
         self._items: dict[str, Node] = {}
         self._keys: dict[str, Spot] = {}
+        self.is_map = isinstance(node, MapNode)
         if not isinstance(node, MapNode):
             problems.add(BAD_VALUE, node.spot, f"{where or 'the scenario'} must be a map", got=shown(node))
             return

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from tpharness.clauses import load_clauses, load_rulings
 from tpharness.errors import InputError, ScenarioError
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.scenario.citations import known_clauses, known_rulings
 from tpharness.scenario.expectations import read_expectation
 from tpharness.scenario.fields import Fields, shown
 from tpharness.scenario.files import scenario_id
@@ -139,8 +139,8 @@ def _load(
     fields = Fields(root, problems, "", TOP_KEYS)
     cited = _citations(
         fields,
-        known_clauses() if clauses is None else clauses,
-        known_rulings() if rulings is None else rulings,
+        load_clauses() if clauses is None else clauses,
+        load_rulings() if rulings is None else rulings,
     )
     clock = _clock(fields)
     agents = _agents(fields, clock)

@@ -33,8 +33,18 @@ class Sources:
     folder: Path | None
 
     def events(self, node: Node, where: str) -> list[Any]:
-        """Return server events that do not stand in the YAML itself: `{file: …}` or `{jsonl: …}`."""
-        fields = Fields(node, self.problems, where, ("file", "jsonl"))
+        """Return server events that do not stand in the YAML itself: `{file: …}` or `{jsonl: …}`.
+
+        `then` lists events that follow them, for what a recording of the server's own events cannot show.
+        """
+        fields = Fields(node, self.problems, where, ("file", "jsonl", "then"))
+        then = fields.any("then")
+        more = [event for event in then if isinstance(event, dict)] if isinstance(then, list) else []
+        if then is not None and (not isinstance(then, list) or len(more) != len(then)):
+            fields.bad("then", "a list of server events")
+        return [*self._given_events(fields), *more]
+
+    def _given_events(self, fields: Fields) -> list[Any]:
         match fields.one_of(("file", "jsonl"), what="a map of server events"):
             case "file":
                 data = self._file(fields)

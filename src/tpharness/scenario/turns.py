@@ -113,7 +113,7 @@ class _Turns:
         log = self._server(fields, agent_id, started_at)
         client, history = fields.node("client"), fields.node("history")
         wire = self._sources.wire(client, fields.path("client")) if client is not None else None
-        if log is None and client is None and not {"steps", "server"} & {k for k in RUN_KEYS if k in fields}:
+        if log is None and client is None and fields.is_map:
             said = f"{fields.where}: a run needs steps, server or client"
             self._problems.add(MISSING_KEY, fields.spot, said, expected="user, or one of steps, server, client")
         state = RunSoFar(

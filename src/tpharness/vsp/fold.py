@@ -161,7 +161,7 @@ class ChunkFold:
     def _start(self, chunk: c.StartChunk) -> None:
         del chunk
         if self._writer.running:
-            if not self._writer.turn_is_empty:
+            if not self._writer.only_events:  # an application may write events before it starts the model's stream
                 self._report(v.SECOND_START, "start came while a turn was running")
             return
         self._begin_turn()
