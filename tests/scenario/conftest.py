@@ -1,24 +1,26 @@
 """Loading scenario texts with clauses and rulings of their own, so that these tests need no suite."""
 
+from typing import Any
+
 import pytest
 
 from tpharness.errors import ScenarioError
-from tpharness.scenario import load_text
+from tpharness.scenario import Scenario, load_text
 
 CLAUSES = ("turn.one", "turn.two")
 RULINGS = ("R20", "R21")
 
 
-def _load(text, **options):
+def _load(text: str, **options: Any) -> Scenario:
     return load_text(text, id="theme/name", clauses=CLAUSES, rulings=RULINGS, **options)
 
 
-def _text(turns, **top):
+def _text(turns: str, **top: str) -> str:
     lines = "".join(f"{key}: {value}\n" for key, value in top.items())
     return f"description: A test.\nclauses: [turn.one]\n{lines}turns:\n{turns}"
 
 
-def _turns(*steps, run=""):
+def _turns(*steps: str, run: str = "") -> str:
     """Return the YAML of one user turn and one run: steps in flow style, other keys of the run as `key: value`."""
     body = "".join(f"      - {step}\n" for step in steps)
     more = "".join(f"    {line}\n" for line in run.splitlines())
@@ -47,7 +49,7 @@ def wrong():
 
     def findings(text=None, *, steps=None, run="", turns=None, **options):
         if text is None:
-            top = {key: options.pop(key) for key in tuple(options) if key not in ("base_dir",)}
+            top = {key: options.pop(key) for key in tuple(options) if key != "base_dir"}
             text = _text(turns if turns is not None else _turns(*steps, run=run), **top)
         with pytest.raises(ScenarioError) as caught:
             _load(text, **options)

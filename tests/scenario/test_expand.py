@@ -1,18 +1,21 @@
 """The short form expands to the events that a well-behaved Pydantic AI server reports."""
 
 import json
+from typing import Any
 
 import pytest
 
+from tpharness.scenario import AgentRun
 
-def kinds(run):
+
+def kinds(run: AgentRun) -> list[str]:
     """Return the kinds of the run's events, in order."""
-    return [event["event_kind"] for event in run.events]
+    return [event["event_kind"] for event in run.events or ()]
 
 
-def of_kind(run, kind):
+def of_kind(run: AgentRun, kind: str) -> list[Any]:
     """Return the run's events of one kind."""
-    return [event for event in run.events if event["event_kind"] == kind]
+    return [event for event in run.events or () if event["event_kind"] == kind]
 
 
 def test_a_text_response_is_a_request_a_part_in_pieces_and_an_end(play):
@@ -132,7 +135,10 @@ def test_returns_first_start_every_call_in_order_and_then_come_as_written(play):
             "{value: {error: x}, metadata: {m: 1}}",
             {"part_kind": "tool-return", "content": {"error": "x"}, "outcome": "success", "metadata": {"m": 1}},
         ),
-        ("{error: x, more: y}", {"part_kind": "tool-return", "content": {"error": "x", "more": "y"}, "outcome": "success"}),
+        (
+            "{error: x, more: y}",
+            {"part_kind": "tool-return", "content": {"error": "x", "more": "y"}, "outcome": "success"},
+        ),
         ("{}", {"part_kind": "tool-return", "content": {}, "outcome": "success"}),
         ("null", {"part_kind": "tool-return", "content": None, "outcome": "success"}),
     ],
@@ -172,9 +178,7 @@ def test_tools_may_start_early_and_report_progress(play):
 
 def test_a_call_id_that_is_used_again_is_started_again(play):
     """Ids belong to the latest call with them."""
-    run = play(
-        "response: [{call: f, id: c}]", "returns: {c: 1}", "response: [{call: g, id: c}]", "returns: {c: 2}"
-    )
+    run = play("response: [{call: f, id: c}]", "returns: {c: 1}", "response: [{call: g, id: c}]", "returns: {c: 2}")
     assert [e["part"]["tool_name"] for e in of_kind(run, "function_tool_call")] == ["f", "g"]
     assert [e["part"]["tool_name"] for e in of_kind(run, "function_tool_result")] == ["f", "g"]
 
@@ -273,7 +277,11 @@ def test_files_and_provider_calls_are_parts_at_once(play):
     file, call, back, other = (e["part"] for e in of_kind(run, "part_start"))
     # sha1(b"hi") begins with c22b5f
     assert file["content"] == {"kind": "binary", "data": "aGk=", "media_type": "image/png", "identifier": "c22b5f"}
-    assert (call["part_kind"], json.loads(call["args"]), call["provider_name"]) == ("builtin-tool-call", {"q": 1}, "test")
+    assert (call["part_kind"], json.loads(call["args"]), call["provider_name"]) == (
+        "builtin-tool-call",
+        {"q": 1},
+        "test",
+    )
     assert (back["part_kind"], back["tool_name"], back["content"]) == ("builtin-tool-return", "search", ["r"])
     assert other == {"part_kind": "custom:x", "content": 1}
     assert of_kind(run, "model_response_end")[0]["finish_reason"] == "stop"

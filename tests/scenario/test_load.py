@@ -36,7 +36,7 @@ turns:
 CALL = "response: [{call: f, id: c, args: {a: 1}, label: call}]\n        label: resp"
 
 
-def with_keys(**keys):
+def with_keys(**keys: str) -> str:
     """Return the small scenario with more top-level keys."""
     return SMALL + "".join(f"{key}: {value}\n" for key, value in keys.items())
 
@@ -59,10 +59,13 @@ def test_what_is_not_said_has_its_default(load):
         }
     }
     user, run = scenario.turns
-    assert user == UserTurn(
-        parts=({"part_kind": "user-prompt", "content": "hi"},), submitted_at="2025-01-20T10:00:00Z"
+    assert user == UserTurn(parts=({"part_kind": "user-prompt", "content": "hi"},), submitted_at="2025-01-20T10:00:00Z")
+    assert (run.agent_id, run.started_at, run.interrupt, run.wire) == (
+        "assistant",
+        "2025-01-20T10:00:00.1Z",
+        None,
+        None,
     )
-    assert (run.agent_id, run.started_at, run.interrupt, run.wire) == ("assistant", "2025-01-20T10:00:00.1Z", None, None)
     assert scenario.expect.findings is None
 
 
@@ -94,13 +97,11 @@ def test_every_top_level_key_is_read(load):
     assert scenario.agents["w"]["agent_name"] == "Weather"
     assert scenario.agents["w"]["config_ref"] == "x"
     assert scenario.readings.R20 is UnfinishedRule.COMPLETE_PARTS
-    assert scenario.cut == CutPlan(
-        at=CutAt.EVERY_EVENT, reasons=("timeout", "mine"), turn=1, side=CutSide.CLIENT
-    )
+    assert scenario.cut == CutPlan(at=CutAt.EVERY_EVENT, reasons=("timeout", "mine"), turn=1, side=CutSide.CLIENT)
     assert (scenario.recorded.implementation, scenario.recorded.version) == ("lib", "2.68")
     assert scenario.expect.findings == ("a-b", "a-b")
     assert scenario.expect.outline == {Version.V0_0_4: ("user", "agent complete")}
-    assert scenario.expect.thread == dict.fromkeys(scenario.versions, {"turns": [{}]})
+    assert scenario.expect.thread == {version: {"turns": [{}]} for version in scenario.versions}
 
 
 def test_without_carriers_the_content_comparison_is_owed(load):
@@ -155,7 +156,11 @@ def test_a_slip_at_the_top_is_named(wrong, keys, code, words):
         ("clauses: [turn.one]\nturns: [{user: a}]\n", "scenario-missing-key", "'description'"),
         ("description: a\nturns: [{user: a}]\n", "scenario-missing-key", "'clauses'"),
         ("description: a\nclauses: []\nturns: [{user: a}]\n", "scenario-bad-value", "clauses"),
-        ("description: a\nclauses: [turn.on]\nturns: [{user: a}]\n", "scenario-unknown-clause", "did you mean 'turn.one'?"),
+        (
+            "description: a\nclauses: [turn.on]\nturns: [{user: a}]\n",
+            "scenario-unknown-clause",
+            "did you mean 'turn.one'?",
+        ),
         ("description: a\nclauses: [turn.one]\n", "scenario-missing-key", "'turns'"),
         ("description: a\nclauses: [turn.one]\nturns: []\n", "scenario-bad-value", "turns"),
         (f"description: {'a' * 201}\nclauses: [turn.one]\nturns: [{{user: a}}]\n", "scenario-bad-value", "200"),
@@ -254,7 +259,9 @@ def test_each_reason_has_its_usual_end_on_the_wire(play, reason, end):
 
 def test_the_client_may_see_less_than_the_server_sent(play):
     """R32: the two sides are cut at places of their own; without a server place the server went on to its end."""
-    run = play(CALL, run="interrupt: {reason: timeout, after: resp, client: {after: call.mid, reason: network_failure}}")
+    run = play(
+        CALL, run="interrupt: {reason: timeout, after: resp, client: {after: call.mid, reason: network_failure}}"
+    )
     assert run.interrupt.server_after == 6
     assert run.interrupt.client_after == ClientCut(unit=CutUnit.EVENT, count=3)
     assert run.interrupt.client_reason == "network_failure"
@@ -363,11 +370,12 @@ def test_a_client_stream_may_be_given_in_five_ways(load):
 
 def test_user_content_gets_the_identifiers_it_lacks(load):
     """Content items without identifier get the one that the model library derives."""
-    turns = "  - user: [a, {kind: image-url, url: u}, {kind: binary, data: aGk=, media_type: m}, {kind: x, identifier: i}]\n"
+    items = "a, {kind: image-url, url: u}, {kind: binary, data: aGk=, media_type: m}, {kind: x, identifier: i}"
+    turns = f"  - user: [{items}]\n"
     (turn,) = load(f"description: a\nclauses: [turn.one]\nturns:\n{turns}").turns
-    items = turn.parts[0]["content"]
+    got = turn.parts[0]["content"]
     # sha1(b"u") begins with 51e69892ab49, sha1(b"hi") with c22b5f
-    assert [i if isinstance(i, str) else i["identifier"] for i in items] == ["a", "51e698", "c22b5f", "i"]
+    assert [i if isinstance(i, str) else i["identifier"] for i in got] == ["a", "51e698", "c22b5f", "i"]
 
 
 def test_ids_are_theme_and_kebab_name(tmp_path):

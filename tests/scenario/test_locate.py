@@ -1,14 +1,17 @@
 """YAML text becomes JSON data with positions, and nothing in a file can hurt the process that reads it."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpharness.scenario.locate import MAX_DEPTH, MapNode, plain, read_yaml
+from tpharness.findings import Finding
+from tpharness.scenario.locate import MAX_DEPTH, ListNode, MapNode, plain, read_yaml
 from tpharness.scenario.problems import Problems
 
 
-def read(text):
+def read(text: str | bytes) -> tuple[Any, tuple[Finding, ...]]:
     """Return the value and the findings of a text."""
     problems = Problems("s.yaml")
     node = read_yaml(text.encode() if isinstance(text, str) else text, problems)
@@ -69,7 +72,10 @@ def test_every_node_and_key_knows_its_line_and_column():
     root = read_yaml(b"a: 1\nb:\n  - x\n  - {c: d}\n", Problems(None))
     assert isinstance(root, MapNode)
     assert (root.keys["b"].line, root.keys["b"].column) == (2, 1)
-    items = root.items["b"].items
+    listed = root.items["b"]
+    assert isinstance(listed, ListNode)
+    items = listed.items
+    assert isinstance(items[1], MapNode)
     assert [(item.spot.line, item.spot.column) for item in items] == [(3, 5), (4, 5)]
     assert (items[1].keys["c"].line, items[1].keys["c"].column) == (4, 6)
 

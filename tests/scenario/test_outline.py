@@ -4,7 +4,10 @@ import pytest
 
 from tpharness.scenario import outline
 
-RESPONSE = {"message_type": "response", "parts": [{"part_kind": "text"}, {"part_kind": "tool-call", "tool_call_id": "c"}]}
+RESPONSE = {
+    "message_type": "response",
+    "parts": [{"part_kind": "text"}, {"part_kind": "tool-call", "tool_call_id": "c"}],
+}
 REQUEST = {"message_type": "request", "parts": [{"part_kind": "tool-return", "tool_call_id": "c"}]}
 EVENT = {"message_type": "system", "event_type": "data-tp-error"}
 

@@ -30,8 +30,9 @@ def _accepted(evidence: Evidence, side: Side) -> list[Finding]:
     findings = [f.located(case=evidence.case, side=side.name) for f in history.check_history(messages)]
     turns = side.thread["turns"]
     if turns and turns[-1]["turn_type"] == "agent":
-        before = history.model_history({**side.thread, "turns": turns[:-1]}).messages
-        if messages[: len(before)] != before:
+        before = history.model_history({**side.thread, "turns": turns[:-1]})
+        # While calls are pending (R30) no model call is made, so nothing was sent that could be rewritten.
+        if not before.pending and messages[: len(before.messages)] != before.messages:
             findings.append(REWRITTEN.at(Place(case=evidence.case, side=side.name, pointer=f"/turns/{len(turns) - 1}")))
     return findings
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from tpharness.checks.contract import Check, Evidence
 from tpharness.findings import Finding
 from tpharness.protocol.rules import KINDS, check_thread
+from tpharness.readings import Readings
 
 __all__ = ["VALIDITY"]
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
-    """Report what is wrong with each thread; the library's own history is judged by its adapter, not here."""
+    """Report what is wrong with each thread.
+
+    A ruling that the case reads otherwise is not held against it; such a case does not certify.
+    """
+    usual, readings = Readings().as_json(), evidence.readings.as_json()
+    otherwise = {ruling for ruling, reading in readings.items() if reading != usual[ruling]}
     sides = [side for side in (evidence.server, evidence.client) if side is not None]
     return [
         finding.located(side=side.name, case=evidence.case) for side in sides for finding in check_thread(side.thread)

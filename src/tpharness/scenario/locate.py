@@ -103,8 +103,8 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         said = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
-        spot = _spot(mark) if mark is not None else _offset_spot(text, getattr(error, "position", None))
-        problems.add(NOT_YAML, spot, f"the file is not YAML: {said}")
+        where = _spot(mark) if mark is not None else _offset_spot(text, getattr(error, "position", None))
+        problems.add(NOT_YAML, where, f"the file is not YAML: {said}")
         return None
     if builder.root is None:
         problems.add(NOT_YAML, Spot(1, 1), "the file is empty", expected="a map with description, clauses and turns")
