@@ -64,6 +64,8 @@ def unsafe_places(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tup
         case float():
             if not math.isfinite(value):
                 yield pointer, f"{value} is no JSON number"
+            elif MAX_SAFE_INTEGER < abs(value) < 1e21:  # its canonical form is an integer, read back as one
+                yield pointer, f"the number {value:.6g} is an integer beyond ±(2^53−1)"
         case dict() | list() if depth > _MAX_DEPTH:
             yield pointer, "the value is nested too deeply"
         case dict():

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tpharness.checks import CHECKS, Evidence
-from tpharness.findings import Finding, Level
+from tpharness.checks import CHECKS, Check, Evidence
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.jcs import CanonicalError
 
-__all__ = ["CheckState", "Outcome", "Result", "judge"]
+__all__ = ["KINDS", "CheckState", "Outcome", "Result", "judge"]
 
 
 class Outcome(Enum):
@@ -56,6 +57,15 @@ class Result:
         return frozenset(f.code for f in self.findings if f.level is Level.MUST)
 
 
+NO_CANONICAL_FORM = Kind(
+    code="no-canonical-form",
+    level=Level.MUST,
+    title="a thread holds a value that has no canonical form, so it cannot be compared or hashed",
+    remedy="send integers beyond ±(2^53−1) as strings, and whole characters only",
+    clauses=("canon.numbers", "canon.lone-surrogate"),
+    rulings=("R38",),
+)
+KINDS = (NO_CANONICAL_FORM,)
 _STRENGTH = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICABLE: 0}
 
 
@@ -67,7 +77,7 @@ def judge(case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] =
         for check in CHECKS:
             if not check.applies(piece):
                 continue
-            found = check.judge(piece)
+            found = _found(check, piece)
             failed = any(f.level is Level.MUST for f in found)
             state = CheckState.FAILED if failed else CheckState.PASSED
             states[check.name] = max(states[check.name], state, key=_STRENGTH.__getitem__)
@@ -82,3 +92,10 @@ def judge(case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] =
         findings=tuple(findings.values()),
         clauses=clauses,
     )
+
+
+def _found(check: Check, evidence: Evidence) -> list[Finding]:
+    try:
+        return check.judge(evidence)
+    except CanonicalError as error:
+        return [NO_CANONICAL_FORM.at(Place(case=evidence.case, pointer=error.pointer), error.reason)]

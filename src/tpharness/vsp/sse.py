@@ -243,7 +243,7 @@ class SseParser:
         self._idle = not (self._in_event or self._pending or self._skip_line or self._skip_lf)
 
     def feed_data(self, data: bytes) -> list[bytes]:
-        """Do as `feed` does, and return only the data of the events: for a reader that looks at nothing else."""
+        """Do as `feed` does, and return only the data of the events; heartbeats are left out (R35)."""
         if self._idle and data.find(_LF) == len(data) - 2 and data[:6] == b"data: " and data.isascii():
             if data[-1] == _LF and _CR not in data and len(data) <= self.max_line:
                 self.offset += len(data)
@@ -382,7 +382,10 @@ class SseParser:
                 except UnicodeDecodeError:
                     self._note(SSE_INVALID_UTF8, self._start, got=data[:200])
                     data = data.decode("utf-8", "replace").encode()
-            frames.append(data if bare else Frame(data, end, self._event or None, self.last_event_id))
+            if not bare:
+                frames.append(Frame(data, end, self._event or None, self.last_event_id))
+            elif data and self._event != "ping":  # a heartbeat is nothing (R35)
+                frames.append(data)
         self._data.clear()
         self._size = 0
         self._event = None
