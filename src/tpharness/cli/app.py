@@ -1,0 +1,46 @@
+"""The application: every command, and what they share."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from tpharness.cli import check, convert, diff, explain, fold, hash, listing, replay, run  # noqa: A004
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="tpharness",
+    help="Conformance test suite and stream-replay harness for ThreadProtocol.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tpharness {version('tpharness')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    show: Annotated[bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Conformance test suite and stream-replay harness for ThreadProtocol."""
+    del show
+
+
+app.command("run")(run.run)
+app.command("list")(listing.list_)
+app.command("explain")(explain.explain)
+app.command("check")(check.check)
+app.command("hash")(hash.hash_)
+app.command("diff")(diff.diff)
+app.command("convert")(convert.convert)
+app.command("fold")(fold.fold)
+app.command("replay")(replay.replay)

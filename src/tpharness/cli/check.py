@@ -1,0 +1,88 @@
+"""`tpharness check`: threads, scenarios and recorded streams, without playing anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import print_findings, read_bytes
+from tpharness.errors import ScenarioError
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.parse import parse_json
+from tpharness.protocol.rules import check_thread
+from tpharness.scenario import load_scenario
+from tpharness.vsp import chunks
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.majors import check_chunk
+from tpharness.vsp.sse import SseParser
+
+__all__ = ["check"]
+
+_NO_TIME = "1970-01-01T00:00:00Z"
+
+
+def check(
+    files: Annotated[list[str], typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse); - is a thread.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    major: Annotated[int | None, typer.Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
+) -> None:
+    """Check threads against schema and rules, scenarios against the language, streams against the order of chunks."""
+    findings: list[Finding] = []
+    for path in files:
+        match Path(path).suffix:
+            case ".yaml" | ".yml":
+                findings += _scenario(path)
+            case ".sse":
+                findings += _stream(path, major)
+            case _:
+                findings += _thread(path)
+    code = print_findings(findings, as_json=json)
+    if not json and code == 0:
+        print(f"{len(files)} file{'s' if len(files) > 1 else ''} checked, nothing wrong")
+    raise typer.Exit(code)
+
+
+def _thread(path: str) -> list[Finding]:
+    parsed = parse_json(read_bytes(path), file=path)
+    found = list(parsed.findings)
+    if parsed.ok:
+        found += [finding.located(file=path) for finding in check_thread(parsed.value)]
+    return found
+
+
+def _scenario(path: str) -> list[Finding]:
+    try:
+        load_scenario(Path(path), root=Path(path).resolve().parent.parent)
+    except ScenarioError as error:
+        return list(error.findings)
+    return []
+
+
+def _stream(path: str, major: int | None) -> list[Finding]:
+    data = read_bytes(path)
+    assembler = Assembler()
+    assembler.begin(_NO_TIME)
+    assembler.feed(data, _NO_TIME)
+    found = []
+    if not assembler.turn_ended:
+        found.append(UNFINISHED.at(Place(file=path, byte=len(data))))
+    assembler.close(None, _NO_TIME)
+    found += [finding.located(file=path) for finding in assembler.findings]
+    if major is not None:
+        parser = SseParser()
+        for index, frame in enumerate(parser.feed(data)):
+            place = Place(file=path, event=index)
+            found += check_chunk(chunks.decode_chunk(frame.data), major, place=place)
+    return found
+
+
+UNFINISHED = Kind(
+    code="stream-unfinished",
+    level=Level.SHOULD,
+    title="the stream ends without finish or abort: its turn is interrupted",
+    remedy="nothing to do for the recording of an interruption; else end the stream with finish and [DONE]",
+    clauses=("interrupt.network-failure",),
+    rulings=("R27",),
+)

@@ -1,0 +1,28 @@
+"""`tpharness convert`: a thread in another version."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import read_thread, version_option
+from tpharness.protocol.migrate import convert as migrate
+from tpharness.report import write_whole
+
+__all__ = ["convert"]
+
+
+def convert(
+    file: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
+    to: Annotated[str, typer.Option("--to", help="2.0.0, 0.0.3 or 0.0.4.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
+) -> None:
+    """Convert a thread to another version; what is dropped on the way is told on standard error (R1)."""
+    version = version_option(to)
+    migration = migrate(read_thread(file), version)
+    for dropped in migration.dropped:
+        print(f"dropped {dropped.pointer}: {dropped.what}; {dropped.why}", file=sys.stderr)
+    write_whole(output, json.dumps(migration.thread, ensure_ascii=False, indent=1) + "\n")

@@ -1,0 +1,30 @@
+"""`tpharness diff`: where two threads differ, in words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import print_json, read_thread
+from tpharness.protocol.diff import diff as differences
+
+__all__ = ["diff"]
+
+
+def diff(
+    a: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
+    b: Annotated[str, typer.Argument(help="Another thread.")],
+    content: Annotated[bool, typer.Option("--content", help="Leave out what the wire does not tell (R39).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say where two threads differ: turn, message, part, first character, and what decides there."""
+    found = differences(read_thread(a), read_thread(b), names=("A", "B"), mode="content" if content else "exact")
+    if json:
+        print_json([{"pointer": d.pointer, "text": d.text, "cites": d.cites} for d in found])
+    else:
+        for difference in found:
+            print(f"{difference.pointer}\n  {difference.text}{f' [{difference.cites}]' if difference.cites else ''}")
+        if not found:
+            print("the threads are equal" + (" in content" if content else ""))
+    raise typer.Exit(1 if found else 0)

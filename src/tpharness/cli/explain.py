@@ -1,0 +1,62 @@
+"""`tpharness explain`: what a clause, a ruling, a scenario or a finding means."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated
+
+import typer
+
+from tpharness.catalogue import all_kinds
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.errors import UsageError
+from tpharness.resources import scenarios_dir
+from tpharness.run.select import find
+from tpharness.scenario import Scenario, load_scenario
+
+__all__ = ["explain"]
+
+
+def explain(name: Annotated[str, typer.Argument(help="A clause id, a ruling (R20), a scenario id or a finding code.")]) -> None:
+    """Explain a clause, a ruling, a scenario or a finding."""
+    clauses, rulings, kinds = load_clauses(), load_rulings(), all_kinds()
+    if name in clauses:
+        clause = clauses[name]
+        print(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})\n  {clause.text}")
+        print(f"  from {clause.document}, {clause.section}" + (f"; decided by {', '.join(clause.rulings)}" if clause.rulings else ""))
+        if clause.exercised_by:
+            print(f"  exercised by {clause.exercised_by}: {clause.why}")
+        users = [s.id for s in _scenarios() if name in s.clauses]
+        print(f"  scenarios: {', '.join(users) or 'none'}")
+    elif name in rulings:
+        print(f"{name}: {rulings[name].title}\n\n{rulings[name].text}")
+    elif name in kinds:
+        kind = kinds[name]
+        print(f"{kind.code} ({kind.level.name})\n  {kind.title}\n  to do: {kind.remedy}")
+        for clause_id in kind.clauses:
+            print(f"  {clause_id}: {clauses[clause_id].text}" if clause_id in clauses else f"  {clause_id}")
+        for ruling in kind.rulings:
+            print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
+    else:
+        _scenario(name)
+
+
+def _scenario(name: str) -> None:
+    known = {s.id: s for s in _scenarios()}
+    scenario = known.get(name.partition("@")[0])
+    if scenario is None:
+        every = [*load_clauses(), *load_rulings(), *all_kinds(), *known]
+        near = difflib.get_close_matches(name, every, n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "see tpharness list clauses, rulings, findings or scenarios"
+        raise UsageError(f"nothing is called {name!r}", hint=hint)
+    clauses = load_clauses()
+    print(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})\n  {scenario.description}")
+    print(f"  file: {scenario.path}")
+    for clause in scenario.clauses:
+        print(f"  {clause}: {clauses[clause].text}" if clause in clauses else f"  {clause}")
+    if scenario.rulings:
+        print(f"  decided by {', '.join(scenario.rulings)}")
+
+
+def _scenarios() -> list[Scenario]:
+    return [load_scenario(one.path, root=one.root) for one in find((), (scenarios_dir(),))]

@@ -1,0 +1,77 @@
+"""Reading what a command is given: a file, or `-` for standard input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tpharness.errors import InputError, UsageError
+from tpharness.findings import Finding, Level
+from tpharness.protocol.parse import MAX_SIZE, parse_json
+from tpharness.protocol.versions import Version
+
+__all__ = ["print_findings", "print_json", "read_bytes", "read_thread", "version_option"]
+
+
+def read_bytes(path: str) -> bytes:
+    """Return the bytes of a file or of standard input. InputError names the file and what is wrong with it."""
+    if path == "-":
+        return sys.stdin.buffer.read(MAX_SIZE + 1)
+    file = Path(path)
+    try:
+        if file.is_dir():
+            raise InputError(f"{path} is a folder", hint="name a file")
+        size = file.stat().st_size
+        if size > MAX_SIZE:
+            raise InputError(f"{path} has {size} bytes, more than the {MAX_SIZE} that tpharness reads")
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", hint="name a file that exists and can be read") from error
+
+
+def read_thread(path: str) -> dict[str, Any]:
+    """Return the thread in a file; findings at MUST about its bytes are an InputError, others go to standard error."""
+    parsed = parse_json(read_bytes(path), file=path)
+    broken = [f for f in parsed.findings if f.level is Level.MUST]
+    if broken and not parsed.ok:
+        raise InputError(broken[-1].line(), hint=broken[-1].kind.remedy)
+    for finding in parsed.findings:
+        print(finding.line(), file=sys.stderr)
+    thread = parsed.value
+    if not isinstance(thread, dict) or not isinstance(thread.get("turns"), list):
+        raise InputError(f"{path} holds no thread: an object with a list of turns was expected")
+    if not all(isinstance(turn, dict) for turn in thread["turns"]):
+        raise InputError(f"{path} holds no thread: each turn is an object", hint="`tpharness check` names the places")
+    return thread
+
+
+def version_option(text: str) -> Version:
+    """Return the version that an option names. UsageError for an unknown one."""
+    try:
+        return Version(text)
+    except ValueError:
+        known = ", ".join(str(v.value) for v in Version)
+        raise UsageError(f"unknown version {text!r}", hint=f"known versions are {known}") from None
+
+
+def print_json(value: Any) -> None:
+    """Print a JSON value; a lone surrogate is printed as its escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=1)
+    print(text)
+
+
+def print_findings(findings: list[Finding], *, as_json: bool) -> int:
+    """Print findings, one on a line or as JSON; return the exit code: 1 when one is at MUST."""
+    if as_json:
+        print_json([finding.as_json() for finding in findings])
+    else:
+        for finding in findings:
+            print(finding.line())
+            print(f"  {finding.kind.remedy}")
+    return 1 if any(finding.level is Level.MUST for finding in findings) else 0

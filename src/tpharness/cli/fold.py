@@ -1,0 +1,89 @@
+"""`tpharness fold`: a recorded stream → the thread it tells."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tpharness.cli.files import print_json, read_bytes, version_option
+from tpharness.dialects import DIALECTS, ThreadHeader
+from tpharness.errors import InputError, UsageError
+from tpharness.findings import Finding
+from tpharness.journal import Interrupted, Journal
+from tpharness.readings import Readings
+from tpharness.server_events import Recorder
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.sse import SseParser
+
+__all__ = ["fold"]
+
+
+def fold(
+    file: Annotated[str, typer.Argument(help="A stream (.sse) or server events (.jsonl); - is a stream on standard input.")],
+    interrupt: Annotated[str | None, typer.Option(help="REASON@TIME: how and when the run was cut.")] = None,
+    after: Annotated[int | None, typer.Option(min=0, help="Only the first N events.")] = None,
+    version: Annotated[str, typer.Option(help="The version to write.")] = "0.0.4",
+    agent: Annotated[str, typer.Option(help="The agent that ran.")] = "assistant",
+    at: Annotated[str, typer.Option(help="When the run began, for a stream that carries no times.")] = "1970-01-01T00:00:00Z",
+) -> None:
+    """Fold a stream into a thread, printed on standard output; findings go to standard error."""
+    wanted = version_option(version)
+    cut = _cut(interrupt, at)
+    folded = _events if Path(file).suffix == ".jsonl" else _stream
+    journal, findings = folded(read_bytes(file), file, after, cut, agent, at)
+    header = ThreadHeader(
+        thread_id=f"fold:{Path(file).name}",
+        created_at=at,
+        agents={agent: {"agent_id": agent, "agent_name": agent, "created_at": at}},
+    )
+    print_json(DIALECTS[wanted].renderer(header, Readings()).render(journal))
+    for finding in findings:
+        print(finding.located(file=file).line(), file=sys.stderr)
+    raise typer.Exit(1 if any(f.level.value == "must" for f in findings) else 0)
+
+
+def _cut(text: str | None, at: str) -> Interrupted | None:
+    if text is None:
+        return None
+    reason, _, time = text.partition("@")
+    if not reason:
+        raise UsageError(f"--interrupt takes REASON@TIME, not {text!r}", hint="for example user_cancelled@2025-01-20T10:00:15Z")
+    return Interrupted(reason=reason, at=time or at)
+
+
+def _stream(
+    data: bytes, file: str, after: int | None, cut: Interrupted | None, agent: str, at: str
+) -> tuple[Journal, list[Finding]]:
+    del file
+    assembler = Assembler(agent_id=agent)
+    assembler.begin(at)
+    if after is not None:
+        frames = SseParser().feed(data)
+        data = data[: frames[after - 1].end] if 0 < after <= len(frames) else data if after else b""
+    assembler.feed(data, at)
+    assembler.close(cut.reason if cut else None, cut.at if cut else at)
+    return assembler.journal(), assembler.findings
+
+
+def _events(
+    data: bytes, file: str, after: int | None, cut: Interrupted | None, agent: str, at: str
+) -> tuple[Journal, list[Finding]]:
+    recorder = Recorder()
+    recorder.begin(agent, at)
+    for number, line in enumerate(data.splitlines()[:after], start=1):
+        if line.strip():
+            recorder.feed(_line(line, file, number))
+    end = cut or Interrupted(reason="network_failure", at=at)
+    recorder.interrupt(end.reason, end.at)
+    return recorder.journal(), recorder.findings
+
+
+def _line(line: bytes, file: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}:{number}: not JSON: {error}", hint="one server event on each line") from error

@@ -1,0 +1,30 @@
+"""`tpharness hash`: the canonical hash of a thread."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import read_thread
+from tpharness.protocol.canonical import canonical_thread, thread_hash
+from tpharness.protocol.jcs import CanonicalError, jcs
+
+__all__ = ["hash_"]
+
+
+def hash_(
+    file: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
+    canonical: Annotated[bool, typer.Option("--canonical", help="Print the canonical bytes instead.")] = False,
+) -> None:
+    """Print the hash of a thread: sha256 over RFC 8785 of version and turns (R37)."""
+    thread = read_thread(file)
+    try:
+        if canonical:
+            sys.stdout.buffer.write(jcs(canonical_thread(thread)))
+        else:
+            print(thread_hash(thread))
+    except CanonicalError as error:
+        print(f"{file} has no canonical form: {error}\n  {error.hint}", file=sys.stderr)
+        raise typer.Exit(1) from None

@@ -1,0 +1,20 @@
+"""Reports: consumers of the events of a run, one format each."""
+
+from tpharness.report.console import ConsoleReport, failure_lines
+from tpharness.report.files import write_whole
+from tpharness.report.json import as_json, render_json
+from tpharness.report.junit import render_junit
+from tpharness.report.model import Report
+from tpharness.report.spec import Destination, parse_reports
+
+__all__ = [
+    "ConsoleReport",
+    "Destination",
+    "Report",
+    "as_json",
+    "failure_lines",
+    "parse_reports",
+    "render_json",
+    "render_junit",
+    "write_whole",
+]

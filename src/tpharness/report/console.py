@@ -1,0 +1,119 @@
+"""The report for people: progress while it runs, each failure as a block, a verdict in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tpharness.clauses import load_clauses
+from tpharness.findings import Finding, shorten
+from tpharness.report.model import Report
+from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+
+__all__ = ["ConsoleReport", "failure_lines"]
+
+_COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
+_MOST_FINDINGS = 6
+
+
+class ConsoleReport:
+    """Writes to standard output; the progress bar to standard error, and only when that is a terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._show_bar = self._bar.console.is_terminal and not quiet
+        self._task = None
+        self._report = Report()
+
+    def feed(self, event: RunEvent) -> None:
+        """Take in one event and show what there is to show."""
+        self._report.feed(event)
+        match event:
+            case RunStarted():
+                versions = ", ".join(event.versions)
+                self._out.print(f"{event.scenarios} scenarios, server {event.server}, client {event.client}, versions {versions}")
+                if self._show_bar:
+                    self._bar.start()
+                    self._task = self._bar.add_task("playing", total=event.scenarios)
+            case ResultReady(result=result) if not result.outcome.green:
+                self._failure(result)
+            case ScenarioFinished() if self._task is not None:
+                self._bar.advance(self._task)
+            case RunFinished():
+                self._verdict(event)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Take the progress bar away, also after an error."""
+        self._bar.stop()
+
+    def _failure(self, result: Result) -> None:
+        lines = failure_lines(result)
+        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(result.id)}[/]")
+        for level, line in lines:
+            style = _COLOURS.get(level, "")
+            self._out.print(f"  [{style}]{escape(line)}[/]" if style else f"  {escape(line)}")
+
+    def _verdict(self, event: RunFinished) -> None:
+        self.close()
+        report = self._report
+        expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
+        if expected:
+            self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
+            for result in expected:
+                self._out.print(f"  [yellow]{escape(result.id)}[/]: {escape(result.reason)}")
+        for problem in event.problems:
+            self._out.print(f"\n[bold red]RUN[/] {escape(problem.line())}\n  {escape(problem.kind.remedy)}")
+        counts = ", ".join(f"{count} {outcome.value}" for outcome, count in event.counts.items()) or "nothing played"
+        word = "[bold green]PASSED[/]" if event.passed else "[bold red]FAILED[/]"
+        self._out.print(
+            f"\n{word} {report.scenarios} scenarios, {sum(event.counts.values())} cases ({counts}), "
+            f"{len(event.exercised)} of {event.clauses_owed} clauses exercised, {event.seconds:.1f} s"
+        )
+
+
+def failure_lines(result: Result, clauses: Mapping[str, object] | None = None) -> list[tuple[str, str]]:
+    """Return what went wrong as lines for a person, each with a level: what, where, got and expected, why, what to do."""
+    del clauses
+    lines: list[tuple[str, str]] = []
+    if result.reason:
+        lines.append(("", result.reason))
+    for finding in result.findings[:_MOST_FINDINGS]:
+        lines += _finding(finding)
+    if len(result.findings) > _MOST_FINDINGS:
+        lines.append(("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)"))
+    if result.outcome is not Outcome.ERRORED:
+        lines.append(("may", f"see both sides step by step: tpharness replay {result.id}"))
+    return lines
+
+
+def _finding(finding: Finding) -> list[tuple[str, str]]:
+    level = finding.level.value
+    where = str(finding.located(case=None).place)
+    lines = [(level, f"{finding.code}: {finding.message}")]
+    if where:
+        lines.append(("", f"  at        {where}"))
+    if finding.got is not None:
+        lines.append(("", f"  got       {shorten(finding.got, 300)}"))
+    if finding.expected is not None:
+        lines.append(("", f"  expected  {shorten(finding.expected, 300)}"))
+    known = load_clauses()
+    for clause in finding.kind.clauses:
+        if clause in known:
+            lines.append(("", f"  because   {clause}: {known[clause].text}"))
+    if finding.kind.rulings:
+        lines.append(("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})"))
+    lines.append(("", f"  to do     {finding.kind.remedy}"))
+    return lines

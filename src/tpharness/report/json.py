@@ -1,0 +1,48 @@
+"""The report for machines: one JSON object, by `conformance/schemas/report.schema.json`."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+from tpharness.report.model import Report
+from tpharness.run import Result
+
+__all__ = ["as_json", "render_json"]
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report as JSON values."""
+    started, finished = report.started, report.finished
+    return {
+        "format": "tpharness-report/1",
+        "tpharness": version("tpharness"),
+        "server": started.server if started else "",
+        "client": started.client if started else "",
+        "versions": list(started.versions) if started else [],
+        "passed": report.passed,
+        "seconds": round(finished.seconds, 3) if finished else None,
+        "counts": {outcome.value: count for outcome, count in finished.counts.items()} if finished else {},
+        "results": [_result(result) for result in report.results],
+        "problems": [finding.as_json() for finding in finished.problems] if finished else [],
+        "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()} if finished else {},
+    }
+
+
+def render_json(report: Report) -> str:
+    """Return the text of the report."""
+    return json.dumps(as_json(report), ensure_ascii=False, indent=1) + "\n"
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {
+        "id": result.id,
+        "outcome": result.outcome.value,
+        "cases": result.cases,
+        "seconds": round(result.seconds, 4),
+        "reason": result.reason,
+        "clauses": list(result.clauses),
+        "checks": {name: state.value for name, state in result.checks.items()},
+        "findings": [finding.as_json() for finding in result.findings],
+    }

@@ -1,0 +1,56 @@
+"""The report for CI servers: JUnit XML. A known departure is a skipped test with its reason, never a silent pass."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import escape, quoteattr
+
+from tpharness.report.model import Report
+from tpharness.run import Outcome, Result
+
+__all__ = ["render_junit"]
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ELEMENTS = {
+    Outcome.FAILED: "failure",
+    Outcome.STALE: "failure",
+    Outcome.ERRORED: "error",
+    Outcome.COULD_NOT_RUN: "error",
+    Outcome.EXPECTED: "skipped",
+    Outcome.NOT_APPLICABLE: "skipped",
+}
+
+
+def render_junit(report: Report) -> str:
+    """Return the text of the report; what concerns the whole run is one more test case, `tpharness run`."""
+    results = report.results
+    kinds = [_ELEMENTS.get(result.outcome) for result in results]
+    problems = report.finished.problems if report.finished else ()
+    seconds = report.finished.seconds if report.finished else 0.0
+    head = (
+        f'<testsuite name="tpharness" tests="{len(results) + 1}" failures="{kinds.count("failure") + bool(problems)}" '
+        f'errors="{kinds.count("error")}" skipped="{kinds.count("skipped")}" time="{seconds:.3f}">'
+    )
+    body = [_case(result, kind) for result, kind in zip(results, kinds, strict=True)]
+    text = "\n".join(finding.line() for finding in problems)
+    inner = f'<failure message="the run itself">{_clean(text)}</failure>' if problems else ""
+    whole = f'<testcase classname="tpharness" name="run" time="0">{inner}</testcase>'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *body, whole, "</testsuite>", ""])
+
+
+def _case(result: Result, kind: str | None) -> str:
+    theme, _, name = result.id.partition("/")
+    attributes = f"classname={_attribute(theme)} name={_attribute(name)} time={_attribute(f'{result.seconds:.3f}')}"
+    if kind is None:
+        return f"<testcase {attributes}/>"
+    message = result.reason or (result.findings[0].message if result.findings else result.outcome.value)
+    text = "\n".join(finding.line() for finding in result.findings)
+    return f"<testcase {attributes}><{kind} message={_attribute(message)}>{_clean(text)}</{kind}></testcase>"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_FORBIDDEN.sub("?", text))
+
+
+def _clean(text: str) -> str:
+    return escape(_FORBIDDEN.sub("?", text))

@@ -1,0 +1,43 @@
+"""`console|json:PATH|junit:PATH` → what is written where at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tpharness.errors import UsageError
+from tpharness.report.files import write_whole
+from tpharness.report.json import render_json
+from tpharness.report.junit import render_junit
+from tpharness.report.model import Report
+
+__all__ = ["FORMATS", "Destination", "parse_reports"]
+
+FORMATS: dict[str, Callable[[Report], str]] = {"json": render_json, "junit": render_junit}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """One report: its format and where it goes, `-` for standard output."""
+
+    format: str
+    path: str
+
+    def write(self, report: Report) -> None:
+        """Write the finished report in one step."""
+        write_whole(self.path, FORMATS[self.format](report))
+
+
+def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
+    """Return whether the console is wanted, and the other destinations. UsageError for a format that does not exist."""
+    destinations = []
+    console = not specs
+    for spec in specs:
+        kind, colon, path = spec.partition(":")
+        if spec == "console":
+            console = True
+        elif kind in FORMATS and colon and path:
+            destinations.append(Destination(format=kind, path=path))
+        else:
+            raise UsageError(f"no report is called {spec!r}", hint="reports are console, json:PATH and junit:PATH, with - for standard output")
+    return console, destinations
