@@ -24,7 +24,9 @@ _NO_TIME = "1970-01-01T00:00:00Z"
 
 
 def check(
-    files: Annotated[list[str], typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse); - is a thread.")],
+    files: Annotated[
+        list[str], typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse); - is a thread.")
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     major: Annotated[int | None, typer.Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
 ) -> None:
@@ -48,7 +50,7 @@ def _thread(path: str) -> list[Finding]:
     parsed = parse_json(read_bytes(path), file=path)
     found = list(parsed.findings)
     if parsed.ok:
-        found += [finding.located(file=path) for finding in check_thread(parsed.value)]
+        found += [finding.located(file=path) for finding in check_thread(parsed.value, observations=True)]
     return found
 
 

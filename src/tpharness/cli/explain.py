@@ -17,13 +17,18 @@ from tpharness.scenario import Scenario, load_scenario
 __all__ = ["explain"]
 
 
-def explain(name: Annotated[str, typer.Argument(help="A clause id, a ruling (R20), a scenario id or a finding code.")]) -> None:
+def explain(
+    name: Annotated[str, typer.Argument(help="A clause id, a ruling (R20), a scenario id or a finding code.")],
+) -> None:
     """Explain a clause, a ruling, a scenario or a finding."""
     clauses, rulings, kinds = load_clauses(), load_rulings(), all_kinds()
     if name in clauses:
         clause = clauses[name]
         print(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})\n  {clause.text}")
-        print(f"  from {clause.document}, {clause.section}" + (f"; decided by {', '.join(clause.rulings)}" if clause.rulings else ""))
+        print(
+            f"  from {clause.document}, {clause.section}"
+            + (f"; decided by {', '.join(clause.rulings)}" if clause.rulings else "")
+        )
         if clause.exercised_by:
             print(f"  exercised by {clause.exercised_by}: {clause.why}")
         users = [s.id for s in _scenarios() if name in s.clauses]
@@ -47,7 +52,9 @@ def _scenario(name: str) -> None:
     if scenario is None:
         every = [*load_clauses(), *load_rulings(), *all_kinds(), *known]
         near = difflib.get_close_matches(name, every, n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "see tpharness list clauses, rulings, findings or scenarios"
+        hint = (
+            f"did you mean {', '.join(near)}?" if near else "see tpharness list clauses, rulings, findings or scenarios"
+        )
         raise UsageError(f"nothing is called {name!r}", hint=hint)
     clauses = load_clauses()
     print(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})\n  {scenario.description}")

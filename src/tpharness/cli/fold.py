@@ -23,12 +23,16 @@ __all__ = ["fold"]
 
 
 def fold(
-    file: Annotated[str, typer.Argument(help="A stream (.sse) or server events (.jsonl); - is a stream on standard input.")],
+    file: Annotated[
+        str, typer.Argument(help="A stream (.sse) or server events (.jsonl); - is a stream on standard input.")
+    ],
     interrupt: Annotated[str | None, typer.Option(help="REASON@TIME: how and when the run was cut.")] = None,
     after: Annotated[int | None, typer.Option(min=0, help="Only the first N events.")] = None,
     version: Annotated[str, typer.Option(help="The version to write.")] = "0.0.4",
     agent: Annotated[str, typer.Option(help="The agent that ran.")] = "assistant",
-    at: Annotated[str, typer.Option(help="When the run began, for a stream that carries no times.")] = "1970-01-01T00:00:00Z",
+    at: Annotated[
+        str, typer.Option(help="When the run began, for a stream that carries no times.")
+    ] = "1970-01-01T00:00:00Z",
 ) -> None:
     """Fold a stream into a thread, printed on standard output; findings go to standard error."""
     wanted = version_option(version)
@@ -51,7 +55,9 @@ def _cut(text: str | None, at: str) -> Interrupted | None:
         return None
     reason, _, time = text.partition("@")
     if not reason:
-        raise UsageError(f"--interrupt takes REASON@TIME, not {text!r}", hint="for example user_cancelled@2025-01-20T10:00:15Z")
+        raise UsageError(
+            f"--interrupt takes REASON@TIME, not {text!r}", hint="for example user_cancelled@2025-01-20T10:00:15Z"
+        )
     return Interrupted(reason=reason, at=time or at)
 
 

@@ -23,14 +23,18 @@ __all__ = ["replay"]
 
 
 def replay(
-    name: Annotated[str, typer.Argument(metavar="ID", help="A scenario id; with @event-N it stops after N server events.")],
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="A scenario id; with @event-N it stops after N server events.")
+    ],
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """Show the server's events and the client's chunks one by one, and the canonical thread whenever it changes."""
     one = find((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))[0]
     scenario = load_scenario(one.path, root=one.root)
     _, at, place = name.partition("@")
-    stop = int(place.rpartition("event-")[2].partition(":")[0]) if at and "event-" in place and "*" not in place else None
+    stop = (
+        int(place.rpartition("event-")[2].partition(":")[0]) if at and "event-" in place and "*" not in place else None
+    )
     print(f"{scenario.id}: {scenario.description}")
     streams = _server(scenario, stop)
     if stop is None:

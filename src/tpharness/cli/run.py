@@ -17,13 +17,17 @@ __all__ = ["run"]
 
 
 def run(
-    ids: Annotated[list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; all when none.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; all when none.")
+    ] = None,
     server: Annotated[str, typer.Option(help="The server to play: reference or python:MODULE:OBJECT.")] = "reference",
     client: Annotated[str, typer.Option(help="The client to play: reference or python:MODULE:OBJECT.")] = "reference",
     dialect: Annotated[list[str] | None, typer.Option(help="Only this version; may be given again.")] = None,
     compare: Annotated[str | None, typer.Option(help="exact or content, instead of what each scenario says.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    report: Annotated[list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")] = None,
+    report: Annotated[
+        list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")
+    ] = None,
     baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders or files with your own scenarios.")] = None,
 ) -> None:

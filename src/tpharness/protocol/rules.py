@@ -1,47 +1,356 @@
-"""Rules of threads."""
+"""The rules of a thread that a schema cannot say: one function for each, over one index built in a single walk.
+
+In: any JSON value. Out: findings, the schema's first; rules look only at documents that fit their schema. `check_thread`
+is what everybody calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-from tpharness.findings import Finding, Kind, Level, Place
+import orjson
 
-__all__ = ["KINDS", "check_thread"]
+from tpharness.findings import Finding, Level, Place
+from tpharness.protocol import problems as p
+from tpharness.protocol import schema
+from tpharness.protocol.canonical import canonical_time
+from tpharness.protocol.jcs import CanonicalError, escape, jcs, unsafe_places
+from tpharness.protocol.versions import NORMATIVE_EVENTS, Tier, Version, tier
 
-ORPHAN = Kind(
-    code="orphan-return",
-    level=Level.MUST,
-    title="a return answers no call",
-    remedy="drop it with its response",
-    rulings=("R23",),
+__all__ = ["KINDS", "RULES", "Rule", "check_thread"]
+
+KINDS = (*schema.KINDS, *p.KINDS)
+
+_LARGE = 100 * 1024
+_HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
+_SEPARATOR = re.compile(r"[:./_-]")
+_SCHEMES = ("https:", "s3:", "gs:", "azure:")
+_CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_PART_KINDS = frozenset(
+    ("text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file", "system-prompt")
+    + ("builtin-tool-call", "builtin-tool-return")
 )
-INCOMPLETE = Kind(
-    code="incomplete-cycle",
-    level=Level.MUST,
-    title="an interrupted turn keeps a response with an unanswered call",
-    remedy="drop the response",
-    rulings=("R21",),
-)
-KINDS: tuple[Kind, ...] = (ORPHAN, INCOMPLETE)
+_ANSWERS = ("tool-return", "retry-prompt")
 
 
-def check_thread(thread: Mapping[str, Any]) -> list[Finding]:
-    """Check."""
-    out = []
-    calls: set[str] = set()
+@dataclass(slots=True)
+class _Call:
+    tool: str
+    turn: int
+    order: int
+    pointer: str
+    answered: bool = False
+
+
+@dataclass(slots=True)
+class Index:
+    """A thread walked once: what several rules need to know."""
+
+    thread: Mapping[str, Any]
+    version: Version
+    agents: frozenset[str]
+    parts: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    messages: list[tuple[int, str, Mapping[str, Any]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: its function, and the versions that it holds for. Rules with `observes` report at MAY only."""
+
+    find: Callable[[Index], Iterator[Finding]]
+    versions: frozenset[Version] = frozenset(Version)
+    observes: bool = False
+
+
+def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
+    """Return everything that is wrong with a thread, each with a JSON pointer; with `observations` also what is at MAY.
+
+    Takes any JSON value and never raises for what it holds.
+    """
+    found = schema.schema_findings(thread)
+    if found:
+        return found + _unsafe(thread)
+    index = _index(thread)
+    for rule in RULES:
+        if index.version in rule.versions and (observations or not rule.observes):
+            found.extend(rule.find(index))
+    return [finding for finding in found if observations or finding.level is not Level.MAY] + _unsafe(thread)
+
+
+def _index(thread: Mapping[str, Any]) -> Index:
+    index = Index(thread=thread, version=Version(thread["version"]), agents=frozenset(thread["agents"]))
     for t, turn in enumerate(thread["turns"]):
-        mine: set[str] = set()
-        got: set[str] = set()
-        for m in turn.get("messages", ()):
-            for p in m.get("parts", ()):
-                if p["part_kind"] == "tool-call":
-                    mine.add(p["tool_call_id"])
-                elif p["part_kind"] in ("tool-return",):
-                    got.add(p["tool_call_id"])
-                    if p["tool_call_id"] not in calls | mine:
-                        out.append(ORPHAN.at(Place(pointer=f"/turns/{t}")))
-        calls |= mine
-        if turn.get("completion_status") == "interrupted" and mine - got:
-            out.append(INCOMPLETE.at(Place(pointer=f"/turns/{t}")))
-    return out
+        for k, part in enumerate(turn.get("parts") or ()):
+            index.parts.append((f"/turns/{t}/parts/{k}", part))
+        for m, message in enumerate(turn.get("messages") or ()):
+            pointer = f"/turns/{t}/messages/{m}"
+            index.messages.append((t, pointer, message))
+            for k, part in enumerate(message.get("parts") or ()):
+                index.parts.append((f"{pointer}/parts/{k}", part))
+    return index
+
+
+def _registry(index: Index) -> Iterator[Finding]:
+    for key, agent in index.thread["agents"].items():
+        if agent["agent_id"] != key:
+            place = Place(pointer=f"/agents/{escape(key)}/agent_id")
+            yield p.REGISTRY_KEY.at(place, got=agent["agent_id"], expected=key)
+    for t, turn in enumerate(index.thread["turns"]):
+        if turn["turn_type"] == "agent" and turn["agent_id"] not in index.agents:
+            yield p.UNKNOWN_AGENT.at(Place(pointer=f"/turns/{t}/agent_id"), got=turn["agent_id"])
+    for _, pointer, message in index.messages:
+        agent = message.get("agent_id")
+        if agent is not None and agent not in index.agents:
+            yield p.UNKNOWN_AGENT.at(Place(pointer=f"{pointer}/agent_id"), got=agent)
+        if message["message_type"] == "system":
+            named = [message.get("source_agent"), *(message.get("target_agents") or ())]
+            for name in named:
+                if name is not None and name not in index.agents:
+                    yield p.EVENT_AGENT.at(Place(pointer=pointer), got=name)
+
+
+def _agent_form(index: Index) -> Iterator[Finding]:
+    for name in index.agents:
+        if not _is_uuid(name):
+            yield p.AGENT_FORM.at(Place(pointer=f"/agents/{escape(name)}"), got=name)
+
+
+def _links(index: Index) -> Iterator[Finding]:
+    for i, link in enumerate((index.thread.get("relationships") or {}).get("links") or ()):
+        if not _is_uuid(link["thread_id"]):
+            yield p.LINK_FORM.at(Place(pointer=f"/relationships/links/{i}/thread_id"), got=link["thread_id"])
+
+
+def _times(index: Index) -> Iterator[Finding]:
+    """R4, R25: moments exist, turns do not overlap, messages stand in order within their turn."""
+    end = ""
+    for t, turn in enumerate(index.thread["turns"]):
+        user = turn["turn_type"] == "user"
+        start_field = "submitted_at" if user else "started_at"
+        start, pointer = turn[start_field], f"/turns/{t}"
+        if not _exists(start):
+            yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{start_field}"), got=start)
+        if end and _key(start) < end:
+            yield p.OVERLAP.at(Place(pointer=f"{pointer}/{start_field}"), got=start, expected=f"{end}Z or later")
+        end = _key(start)
+        if user:
+            continue
+        interrupted = (turn.get("interruption") or {}).get("interrupted_at")
+        stop = turn.get("completed_at") or interrupted
+        if stop is not None and not _exists(stop):
+            yield p.BAD_TIME.at(Place(pointer=pointer), got=stop)
+        last = _key(start)
+        limit = _key(stop) if stop is not None else None
+        if limit is not None and limit < last:
+            yield p.OUTSIDE_TURN.at(Place(pointer=pointer), "the turn ends before it starts", got=stop, expected=start)
+        for m, message in enumerate(turn["messages"]):
+            at = _key(message["timestamp"])
+            place = Place(pointer=f"{pointer}/messages/{m}/timestamp")
+            if at < last:
+                kind = p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME
+                yield kind.at(place, got=message["timestamp"], expected=f"{last}Z or later")
+            elif limit is not None and at > limit:
+                yield p.OUTSIDE_TURN.at(place, got=message["timestamp"], expected=f"{limit}Z or earlier")
+            if not _exists(message["timestamp"]):
+                yield p.BAD_TIME.at(place, got=message["timestamp"])
+            last = max(last, at)
+        end = limit or last
+
+
+def _pairing(index: Index) -> Iterator[Finding]:
+    """R11, R14, R21, R23: calls and returns."""
+    calls: dict[str, _Call] = {}
+    order = 0
+    for t, turn in enumerate(index.thread["turns"]):
+        mine: list[_Call] = []
+        for m, message in enumerate(turn.get("messages") or ()):
+            last = -1
+            for k, part in enumerate(message.get("parts") or ()):
+                kind = part["part_kind"]
+                pointer = f"/turns/{t}/messages/{m}/parts/{k}"
+                if kind == "tool-call":
+                    open_call = calls.get(part["tool_call_id"])
+                    if open_call is not None and not open_call.answered:
+                        yield p.OPEN_TWICE.at(Place(pointer=pointer), got=part["tool_call_id"])
+                    call = _Call(tool=part["tool_name"], turn=t, order=order, pointer=pointer)
+                    calls[part["tool_call_id"]] = call
+                    mine.append(call)
+                    order += 1
+                elif kind in _ANSWERS and part.get("tool_call_id") is not None:
+                    found = calls.get(part["tool_call_id"])
+                    yield from _answer(part, found, Place(pointer=pointer))
+                    if found is not None:
+                        if found.order < last:
+                            yield p.CALL_ORDER.at(Place(pointer=pointer), got=part["tool_call_id"])
+                        last = max(last, found.order)
+                        found.answered = True
+        if turn.get("completion_status") == "interrupted":
+            for call in mine:
+                if not call.answered:
+                    yield p.INCOMPLETE.at(Place(pointer=call.pointer))
+
+
+def _answer(part: Mapping[str, Any], call: _Call | None, place: Place) -> Iterator[Finding]:
+    if call is None:
+        yield p.ORPHAN.at(place, got=part["tool_call_id"])
+        return
+    if call.answered:
+        yield p.TWICE.at(place, got=part["tool_call_id"])
+    name = part.get("tool_name")
+    if name is not None and name != call.tool:
+        yield p.OTHER_TOOL.at(place, got=name, expected=call.tool)
+
+
+def _turns(index: Index) -> Iterator[Finding]:
+    """R9, R18, R24: what a turn may hold."""
+    before: Mapping[str, Any] | None = None
+    for t, turn in enumerate(index.thread["turns"]):
+        if turn["turn_type"] == "agent":
+            messages = turn["messages"]
+            first = messages[0] if messages else None
+            if first is not None and before is not None and _repeats(first, before):
+                yield p.REPEATED.at(Place(pointer=f"/turns/{t}/messages/0"))
+            if turn.get("completion_status") == "interrupted":
+                if index.version is not Version.V0_0_4:
+                    yield p.OLD_INTERRUPTED.at(Place(pointer=f"/turns/{t}"))
+                elif not any(map(_carries, messages)):
+                    yield p.EMPTY_TURN.at(Place(pointer=f"/turns/{t}"))
+            before = None
+        else:
+            before = turn
+    for _, pointer, message in index.messages:
+        if message["message_type"] != "system" and not message["parts"]:
+            yield p.EMPTY_MESSAGE.at(Place(pointer=pointer))
+
+
+def _repeats(request: Mapping[str, Any], user_turn: Mapping[str, Any]) -> bool:
+    return request["message_type"] == "request" and bool(request["parts"]) and request["parts"] == user_turn["parts"]
+
+
+def _carries(message: Mapping[str, Any]) -> bool:
+    return message["message_type"] != "system" or tier(message["event_type"]) is Tier.NORMATIVE
+
+
+def _part_rules(index: Index) -> Iterator[Finding]:
+    """R6, R8: what a part may hold."""
+    for pointer, part in index.parts:
+        kind = part["part_kind"]
+        if kind == "system-prompt":
+            yield p.SYSTEM_PROMPT.at(Place(pointer=pointer))
+        elif kind == "tool-return":
+            reference = part.get("content_ref")
+            content = part.get("content")
+            if reference is not None:
+                yield from _reference(reference, content, pointer)
+            elif isinstance(content, str | dict | list) and len(content) > 100 and _size(content) > _LARGE:
+                yield p.LARGE.at(Place(pointer=f"{pointer}/content"), got=f"{_size(content)} bytes")
+
+
+def _reference(reference: Mapping[str, Any], content: Any, pointer: str) -> Iterator[Finding]:
+    if content is not None:
+        yield p.BOTH_CONTENTS.at(Place(pointer=pointer))
+    digest = reference.get("hash")
+    if digest is not None and not _HASH.fullmatch(digest):
+        yield p.REF_HASH.at(Place(pointer=f"{pointer}/content_ref/hash"), got=digest)
+    uri = reference["uri"]
+    if not uri.startswith(_SCHEMES) and (not _CUSTOM_SCHEME.match(uri) or uri.startswith(("file:", "http:"))):
+        yield p.REF_SCHEME.at(Place(pointer=f"{pointer}/content_ref/uri"), got=uri)
+
+
+def _metadata_keys(index: Index) -> Iterator[Finding]:
+    for t, turn in enumerate(index.thread["turns"]):
+        for key in turn.get("client_metadata") or ():
+            if not _SEPARATOR.search(key):
+                yield p.METADATA_KEY.at(Place(pointer=f"/turns/{t}/client_metadata/{escape(key)}"), got=key)
+
+
+def _event_names(index: Index) -> Iterator[Finding]:
+    newest = index.version is Version.V0_0_4
+    foreign = NORMATIVE_EVENTS if newest else {new: old for old, new in NORMATIVE_EVENTS.items()}
+    for _, pointer, message in index.messages:
+        name = message.get("event_type")
+        if message["message_type"] == "system" and name in foreign:
+            yield p.EVENT_VERSION.at(Place(pointer=f"{pointer}/event_type"), got=name, expected=foreign[name])
+
+
+def _namespaces(index: Index) -> Iterator[Finding]:
+    for pointer, part in index.parts:
+        if part["part_kind"] not in _PART_KINDS and not part["part_kind"].startswith(("custom:", "meta:")):
+            yield p.NAMESPACE.at(Place(pointer=f"{pointer}/part_kind"), got=part["part_kind"])
+    if index.version is Version.V2_0_0:
+        return
+    for _, pointer, message in index.messages:
+        name = message.get("event_type", "")
+        known = name in NORMATIVE_EVENTS or name.startswith(("data-", "meta:", "source."))
+        if message["message_type"] == "system" and not known:
+            yield p.NAMESPACE.at(Place(pointer=f"{pointer}/event_type"), got=name)
+
+
+def _unsafe(thread: Any) -> list[Finding]:
+    """R38; the whole document is walked only when it has no canonical bytes."""
+    try:
+        jcs(thread)
+    except CanonicalError:
+        pass
+    else:
+        return []
+    return [p.UNSAFE.at(Place(pointer=pointer), reason) for pointer, reason in unsafe_places(thread)][:50]
+
+
+def _key(at: str) -> str:
+    """Return a string that orders times: the canonical form without its Z."""
+    return at[:-1] if at.endswith("Z") and "." not in at else canonical_time(at)[:-1]
+
+
+def _exists(at: str) -> bool:
+    try:
+        datetime.fromisoformat(at)
+    except ValueError:
+        return _exists_canonical(at)
+    return True
+
+
+def _exists_canonical(at: str) -> bool:
+    """Whether a time with a fraction or an offset that Python does not read is one all the same."""
+    try:
+        datetime.fromisoformat(canonical_time(at)[:19])
+    except ValueError:
+        return False
+    return True
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _size(content: Any) -> int:
+    try:
+        return len(orjson.dumps(content))
+    except TypeError:
+        return 0
+
+
+_NEW = frozenset((Version.V0_0_3, Version.V0_0_4))
+
+RULES: tuple[Rule, ...] = (
+    Rule(find=_registry),
+    Rule(find=_links, versions=_NEW),
+    Rule(find=_times),
+    Rule(find=_pairing),
+    Rule(find=_turns),
+    Rule(find=_part_rules),
+    Rule(find=_metadata_keys, versions=_NEW),
+    Rule(find=_event_names),
+    Rule(find=_agent_form, observes=True),
+    Rule(find=_namespaces, observes=True),
+)
+"""Every rule, with the versions that it holds for."""

@@ -42,7 +42,9 @@ class ConsoleReport:
         match event:
             case RunStarted():
                 versions = ", ".join(event.versions)
-                self._out.print(f"{event.scenarios} scenarios, server {event.server}, client {event.client}, versions {versions}")
+                self._out.print(
+                    f"{event.scenarios} scenarios, server {event.server}, client {event.client}, versions {versions}"
+                )
                 if self._show_bar:
                     self._bar.start()
                     self._task = self._bar.add_task("playing", total=event.scenarios)
@@ -93,7 +95,9 @@ def failure_lines(result: Result, clauses: Mapping[str, object] | None = None) -
     for finding in result.findings[:_MOST_FINDINGS]:
         lines += _finding(finding)
     if len(result.findings) > _MOST_FINDINGS:
-        lines.append(("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)"))
+        lines.append(
+            ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
+        )
     if result.outcome is not Outcome.ERRORED:
         lines.append(("may", f"see both sides step by step: tpharness replay {result.id}"))
     return lines
@@ -114,6 +118,8 @@ def _finding(finding: Finding) -> list[tuple[str, str]]:
         if clause in known:
             lines.append(("", f"  because   {clause}: {known[clause].text}"))
     if finding.kind.rulings:
-        lines.append(("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})"))
+        lines.append(
+            ("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})")
+        )
     lines.append(("", f"  to do     {finding.kind.remedy}"))
     return lines

@@ -29,4 +29,6 @@ def write_whole(path: str, text: str) -> None:
     except OSError as error:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder that you may write") from error
+        raise InputError(
+            f"cannot write {path}: {error.strerror}", hint="name a file in a folder that you may write"
+        ) from error

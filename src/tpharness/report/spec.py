@@ -39,5 +39,8 @@ def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
         elif kind in FORMATS and colon and path:
             destinations.append(Destination(format=kind, path=path))
         else:
-            raise UsageError(f"no report is called {spec!r}", hint="reports are console, json:PATH and junit:PATH, with - for standard output")
+            raise UsageError(
+                f"no report is called {spec!r}",
+                hint="reports are console, json:PATH and junit:PATH, with - for standard output",
+            )
     return console, destinations

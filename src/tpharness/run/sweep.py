@@ -222,6 +222,7 @@ class _Pass:
             trail = [before[1], client]
         if not whole and before is not None:
             skip = min(_shared(before[0], server), _shared(before[1], client))
+            skip = min(_window(server, skip), _window(client, skip)) if skip else 0
             if skip:
                 server, client = _trimmed(server, skip), _trimmed(client, skip)
                 trail = [_trimmed(before[1], skip), client]
@@ -267,12 +268,30 @@ def _shared(before: dict[str, Any], now: dict[str, Any]) -> int:
     return count
 
 
+def _window(thread: dict[str, Any], skip: int) -> int:
+    """Return where a window over the last turn may begin, at most at message `skip`; 0 when nothing can be left out.
+
+    It begins with the last whole cycle that was there before, so that it is a turn that could stand by itself.
+    """
+    messages = thread["turns"][-1]["messages"]
+    start = skip - 1
+    while start > 0 and messages[start]["message_type"] != "response":
+        start -= 1
+    if start <= 0:
+        return 0
+    parts = [part for message in messages[start:] for part in message.get("parts") or ()]
+    calls = {part["tool_call_id"] for part in parts if part["part_kind"] == "tool-call"}
+    answers = (part for part in parts if part["part_kind"] in ("tool-return", "retry-prompt"))
+    return start if all(part.get("tool_call_id") in calls for part in answers) else 0
+
+
 def _trimmed(thread: dict[str, Any], skip: int) -> dict[str, Any]:
-    """Return the thread with its last turn only, without the first `skip` messages of it.
+    """Return the thread with its last turn only, without the first `skip` messages of it, and the user turn before it.
 
     The turn then starts when the last message left out was written, so that the order in time is still judged.
     """
     turn = thread["turns"][-1]
     messages = turn["messages"]
-    start = messages[skip - 1]["timestamp"]
-    return {**thread, "turns": [{**turn, "started_at": start, "messages": messages[skip:]}]}
+    shorter = {**turn, "started_at": messages[skip - 1]["timestamp"], "messages": messages[skip:]}
+    before = [t for t in thread["turns"][-2:-1] if t["turn_type"] == "user"]
+    return {**thread, "turns": [*before, shorter]}

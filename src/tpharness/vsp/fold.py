@@ -525,7 +525,9 @@ class ChunkFold:
                 self._report(v.OPEN_DISCARDED, f"{opened} part(s) were still open when their response finished")
             self._forget_open()
             self._enter(StreamState.BETWEEN)
-        elif not self._facts.empty and self._writer.running:  # a response without a single part is not kept, but it was paid for (R17)
+        elif (
+            not self._facts.empty and self._writer.running
+        ):  # a response without a single part is not kept, but it was paid for (R17)
             self._writer.add_usage(usage(self._facts.take("usage")))
 
     def _response_facts(self) -> None:

@@ -1,0 +1,70 @@
+"""Threads against the published JSON Schemas, `conformance/schemas/thread-*.schema.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.jcs import escape
+from tpharness.protocol.versions import Version
+from tpharness.resources import schema_path
+
+__all__ = ["KINDS", "schema_findings"]
+
+SCHEMA = Kind(
+    code="thread-schema",
+    level=Level.MUST,
+    title="the document does not fit the schema of its version",
+    remedy="see conformance/schemas for the shape that is expected at this place",
+    clauses=("thread.root-fields",),
+)
+NO_VERSION = Kind(
+    code="thread-version-unknown",
+    level=Level.MUST,
+    title="the document names no version that is known",
+    remedy="set version to 2.0.0, 0.0.3 or 0.0.4",
+    clauses=("thread.one-version",),
+    rulings=("R1",),
+)
+KINDS = (SCHEMA, NO_VERSION)
+_MOST = 50
+
+
+def schema_findings(thread: Any) -> list[Finding]:
+    """Return what the schema says of any JSON value, at most 50 findings."""
+    if not isinstance(thread, Mapping):
+        return [SCHEMA.at(Place(pointer=""), "a thread is an object", got=thread)]
+    try:
+        version = Version(thread.get("version"))
+    except ValueError:
+        known = ", ".join(str(v.value) for v in Version)
+        return [NO_VERSION.at(Place(pointer="/version"), got=thread.get("version"), expected=known)]
+    validator = _validator(version)
+    try:
+        if validator.is_valid(thread):
+            return []
+        errors = list(validator.iter_errors(thread))
+    except (ValueError, TypeError, OverflowError) as error:  # a value that is no JSON value, told by its own rule
+        return [SCHEMA.at(Place(pointer=""), f"the document holds a value that JSON has no form for: {error}")]
+    return [_finding(error) for error in errors[:_MOST]]
+
+
+def _finding(error: Any) -> Finding:
+    path = list(error.instance_path)
+    pointer = "".join(f"/{escape(str(step))}" for step in path)
+    return SCHEMA.at(Place(pointer=pointer), _short(error.message), got=getattr(error, "instance", None))
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= 200 else f"{message[:90]} … {message[-100:]}"
+
+
+@cache
+def _validator(version: Version) -> Any:
+    schema = orjson.loads(schema_path(f"thread-{version.value}").read_bytes())
+    return jsonschema_rs.Draft202012Validator(schema)
