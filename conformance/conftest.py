@@ -1,0 +1,53 @@
+"""What the tests of the suite share: the scenarios, by id, and the goldens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.data import SnapshotCollections
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+class GoldenThread(SingleFileSnapshotExtension):
+    """One plain JSON file for each scenario and version, `golden/<theme>/<name>/<version>.json`."""
+
+    file_extension = "json"
+    _write_mode = WriteMode.TEXT
+
+    def serialize(self, data: Any, **_: Any) -> str:
+        """Write the thread so that a person and any language can read it."""
+        return json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+    @classmethod
+    def get_location(cls, *, test_location: Any, index: Any) -> str:
+        """Find the file by the snapshot's name, `<theme>/<name>/<version>`."""
+        del test_location
+        return str(GOLDEN / f"{index}.json")
+
+    @classmethod
+    def matches_test_location(cls, *, test_location: Any, snapshot_location: str) -> bool:
+        """Goldens are named for scenarios, not for test files."""
+        del test_location
+        return Path(snapshot_location).is_relative_to(GOLDEN)
+
+    @classmethod
+    def dirname(cls, *, test_location: Any) -> str:
+        """Goldens live in one tree."""
+        del test_location
+        return str(GOLDEN)
+
+    def discover_snapshots(self, **_: Any) -> SnapshotCollections:
+        """Look for none: `test_every_golden_has_its_scenario` finds goldens that nothing uses any more."""
+        return SnapshotCollections()
+
+
+@pytest.fixture
+def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    """Compare with `golden/<name>.json`; `pytest --snapshot-update` writes it anew after a person has read the change."""
+    return snapshot.use_extension(GoldenThread)

@@ -1,0 +1,110 @@
+"""The pytest plugin: scenario files of your own as tests.
+
+Name the folders in the ini option `tpharness_scenarios`, or on the command line with `--tpharness-scenarios DIR`; every
+scenario file in them becomes one test, called by the scenario's id. Other YAML files are left alone. Nothing heavy is
+imported until a scenario is collected, since pytest loads this module in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+__all__ = ["ScenarioFile", "ScenarioItem"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the plugin."""
+    group = parser.getgroup("tpharness", "ThreadProtocol scenarios")
+    group.addoption(
+        "--tpharness-scenarios",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="Collect the scenario files in this folder as tests; may be given again.",
+    )
+    group.addoption("--tpharness-server", default="reference", metavar="TARGET", help="The server that scenarios play.")
+    group.addoption("--tpharness-client", default="reference", metavar="TARGET", help="The client that scenarios play.")
+    parser.addini("tpharness_scenarios", "Folders with scenario files to collect as tests.", type="paths", default=[])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
+    """Collect scenario files in the folders that were named."""
+    if file_path.suffix not in (".yaml", ".yml"):
+        return None
+    for root in _roots(parent.config):
+        if file_path.resolve().is_relative_to(root):
+            node = ScenarioFile.from_parent(parent, path=file_path)
+            node.root = root
+            return node
+    return None
+
+
+def _roots(config: pytest.Config) -> list[Path]:
+    named = [config.invocation_params.dir / name for name in config.getoption("--tpharness-scenarios")]
+    return [path.resolve() for path in (*config.getini("tpharness_scenarios"), *named)]
+
+
+class ScenarioFile(pytest.File):
+    """One scenario file."""
+
+    root: Path
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the one test of the file; what is wrong with the file is the test's failure."""
+        from tpharness.scenario import scenario_id  # noqa: PLC0415  # see the module's docstring
+
+        yield ScenarioItem.from_parent(self, name=scenario_id(self.path, self.root))
+
+
+class ScenarioItem(pytest.Item):
+    """One scenario, its sweep included."""
+
+    def runtest(self) -> None:
+        """Play the scenario; anything that is not green fails the test."""
+        from tpharness.run import RunOptions, play_one  # noqa: PLC0415
+        from tpharness.scenario import load_scenario  # noqa: PLC0415
+
+        file = self.parent
+        if not isinstance(file, ScenarioFile):
+            raise TypeError("a scenario test belongs to a scenario file")
+        options = RunOptions(
+            server=self.config.getoption("--tpharness-server"), client=self.config.getoption("--tpharness-client")
+        )
+        results = play_one(load_scenario(file.path, root=file.root), options)
+        failed = [result for result in results if not result.outcome.green]
+        if failed:
+            raise NotGreen(failed)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        """Tell the failure as the command line does."""
+        from tpharness.errors import ScenarioError, TpharnessError  # noqa: PLC0415
+
+        error = excinfo.value
+        if isinstance(error, NotGreen):
+            return str(error)
+        if isinstance(error, ScenarioError):
+            return "\n".join(f"{f.line()}\n  {f.kind.remedy}" for f in error.findings)
+        if isinstance(error, TpharnessError):
+            return f"{error}\n  {error.hint}"
+        return str(super().repr_failure(excinfo, style))
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Name the scenario."""
+        return self.path, None, f"scenario {self.name}"
+
+
+class NotGreen(Exception):
+    """A scenario that did not pass; its text is the failure block of each result."""
+
+    def __init__(self, results: list[Any]) -> None:
+        from tpharness.report import failure_lines  # noqa: PLC0415
+
+        blocks = []
+        for result in results:
+            lines = [line for _, line in failure_lines(result)]
+            blocks.append("\n".join([f"{result.outcome.value.upper()} {result.id}", *(f"  {line}" for line in lines)]))
+        super().__init__("\n\n".join(blocks))
