@@ -49,5 +49,5 @@ class GoldenThread(SingleFileSnapshotExtension):
 
 @pytest.fixture
 def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """Compare with `golden/<name>.json`; `pytest --snapshot-update` writes it anew after a person has read the change."""
+    """Compare with `golden/<name>.json`; `pytest --snapshot-update` writes it anew, for a person to read."""
     return snapshot.use_extension(GoldenThread)

@@ -10,7 +10,7 @@ import pytest
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 
 LAYERS = {
-    "errors": 0,
+    "errors": 1,
     "facts": 0,
     "findings": 0,
     "monitor": 0,

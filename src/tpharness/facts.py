@@ -68,7 +68,7 @@ def finish_reason(word: str | None) -> str | None:
 
 
 def end_reason(word: str | None, *, error_seen: bool) -> str | None:
-    """Return why a run that ended with this finish reason counts as interrupted, None when it is complete (R27, R44)."""
+    """Return why a run with this finish reason counts as interrupted, None when it is complete (R27, R44)."""
     if word in ("content-filter", "content_filter"):
         return "safety_halt"
     if word == "interrupted":

@@ -77,14 +77,14 @@ class ScenarioItem(pytest.Item):
         results = play_one(load_scenario(file.path, root=file.root), options)
         failed = [result for result in results if not result.outcome.green]
         if failed:
-            raise NotGreen(failed)
+            raise NotGreenError(failed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Tell the failure as the command line does."""
         from tpharness.errors import ScenarioError, TpharnessError  # noqa: PLC0415
 
         error = excinfo.value
-        if isinstance(error, NotGreen):
+        if isinstance(error, NotGreenError):
             return str(error)
         if isinstance(error, ScenarioError):
             return "\n".join(f"{f.line()}\n  {f.kind.remedy}" for f in error.findings)
@@ -97,7 +97,7 @@ class ScenarioItem(pytest.Item):
         return self.path, None, f"scenario {self.name}"
 
 
-class NotGreen(Exception):
+class NotGreenError(Exception):
     """A scenario that did not pass; its text is the failure block of each result."""
 
     def __init__(self, results: list[Any]) -> None:

@@ -57,10 +57,10 @@ def _outline(evidence: Evidence) -> list[Finding]:
         if side is None:
             continue
         got = outline(dict(side.thread))
-        wanted = in_version(wanted, evidence.version)
-        for index in range(max(len(got), len(wanted))):
+        lines = in_version(wanted, evidence.version)
+        for index in range(max(len(got), len(lines))):
             one = got[index] if index < len(got) else "(no such turn)"
-            other = wanted[index] if index < len(wanted) else "(no such turn)"
+            other = lines[index] if index < len(lines) else "(no such turn)"
             if one != other:
                 place = Place(case=evidence.case, side=side.name, pointer=f"/turns/{index}")
                 findings.append(OUTLINE_DIFFERS.at(place, got=one, expected=other))
@@ -69,7 +69,7 @@ def _outline(evidence: Evidence) -> list[Finding]:
 
 
 def in_version(lines: Sequence[str], version: Version) -> list[str]:
-    """Return an outline as an older version shows it: no interrupted turns (R18), events by their older names (R1, R34)."""
+    """Return an outline as an older version shows it: no interrupted turns (R18), older event names (R34)."""
     if version is Version.V0_0_4:
         return list(lines)
     kept = [line for line in lines if not line.startswith("agent interrupted")]
@@ -140,6 +140,6 @@ EXPECTATIONS = Check(
     name="expectations",
     title="the scenario's own expectations hold",
     kinds=(OUTLINE_DIFFERS, THREAD_DIFFERS, FINDINGS_DIFFER, UNEXPECTED),
-    applies=lambda evidence: True,
+    applies=lambda _: True,
     judge=_judge,
 )

@@ -18,7 +18,7 @@ __all__ = ["first_missing"]
 
 
 def first_missing(lesser: Thread, greater: Thread, mode: Compare) -> tuple[str, str] | None:
-    """Return JSON pointer and words for the first thing of `lesser` that `greater` does not have, None if it has all."""
+    """Return pointer and words for the first thing of `lesser` that `greater` does not have, None if it has all."""
     return _walk(lesser["turns"], greater["turns"], _form(mode))
 
 

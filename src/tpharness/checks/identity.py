@@ -14,7 +14,7 @@ DIFFERS = Kind(
     code="identity-differs",
     level=Level.MUST,
     title="the server's thread and the client's thread differ",
-    remedy="read the first difference: it names the place and the clause that decides it; `tpharness replay ID` shows both sides step by step",
+    remedy="read the first difference: it names what decides there; `tpharness replay ID` shows both sides",
     rulings=("R39",),
 )
 LIBRARY_DIFFERS = Kind(

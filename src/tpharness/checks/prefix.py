@@ -12,7 +12,7 @@ NOT_PREFIX = Kind(
     code="prefix-broken",
     level=Level.MUST,
     title="the client holds something that the server does not have",
-    remedy="keep only what was complete when the bytes ended; never finish a part, a response or a turn on the client's own account",
+    remedy="keep only what was complete when the bytes ended; never finish a part, a response or a turn by yourself",
     rulings=("R32",),
 )
 

@@ -1,4 +1,4 @@
-"""Resumable: the history rebuilt from the thread is one that a model API accepts, and it is append-only (invariant 7)."""
+"""Resumable: a model API accepts the history rebuilt from the thread, and the history only grows (invariant 7)."""
 
 from __future__ import annotations
 

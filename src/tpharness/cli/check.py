@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,6 +20,7 @@ from tpharness.vsp.sse import SseParser
 
 __all__ = ["check"]
 
+_MAJORS: dict[int, Literal[5, 6, 7]] = {5: 5, 6: 6, 7: 7}
 _NO_TIME = "1970-01-01T00:00:00Z"
 
 
@@ -76,7 +77,7 @@ def _stream(path: str, major: int | None) -> list[Finding]:
         parser = SseParser()
         for index, frame in enumerate(parser.feed(data)):
             place = Place(file=path, event=index)
-            found += check_chunk(chunks.decode_chunk(frame.data), major, place=place)
+            found += check_chunk(chunks.decode_chunk(frame.data), _MAJORS[major], place=place)
     return found
 
 

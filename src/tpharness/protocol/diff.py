@@ -19,7 +19,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One difference: JSON pointer (into the canonical forms), words for a person, and the rulings that decide there."""
+    """One difference: JSON pointer into the canonical forms, words for a person, the rulings that decide there."""
 
     pointer: str
     text: str
@@ -33,7 +33,7 @@ def diff(
     names: tuple[str, str] = ("a", "b"),
     mode: str = "exact",
 ) -> list[Difference]:
-    """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). Empty when they are equal."""
+    """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39)."""
     form = canonical_thread if mode == "exact" else content_form
     return list(_Diff(names).threads(form(one), form(other)))
 

@@ -1,7 +1,6 @@
 """The rules of a thread that a schema cannot say: one function for each, over one index built in a single walk.
 
-In: any JSON value. Out: findings, the schema's first; rules look only at documents that fit their schema. `check_thread`
-is what everybody calls.
+In: any JSON value. Out: findings, the schema's first; rules look only at documents that fit their schema.
 """
 
 from __future__ import annotations
@@ -32,8 +31,10 @@ _SEPARATOR = re.compile(r"[:./_-]")
 _SCHEMES = ("https:", "s3:", "gs:", "azure:")
 _CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _PART_KINDS = frozenset(
-    ("text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file", "system-prompt")
-    + ("builtin-tool-call", "builtin-tool-return")
+    (
+        *("text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file", "system-prompt"),
+        *("builtin-tool-call", "builtin-tool-return"),
+    )
 )
 _ANSWERS = ("tool-return", "retry-prompt")
 

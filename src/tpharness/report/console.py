@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding, shorten
@@ -33,7 +31,7 @@ class ConsoleReport:
             transient=True,
         )
         self._show_bar = self._bar.console.is_terminal and not quiet
-        self._task = None
+        self._task: TaskID | None = None
         self._report = Report()
 
     def feed(self, event: RunEvent) -> None:
@@ -86,9 +84,8 @@ class ConsoleReport:
         )
 
 
-def failure_lines(result: Result, clauses: Mapping[str, object] | None = None) -> list[tuple[str, str]]:
-    """Return what went wrong as lines for a person, each with a level: what, where, got and expected, why, what to do."""
-    del clauses
+def failure_lines(result: Result) -> list[tuple[str, str]]:
+    """Return what went wrong as lines with a level: what, where, got and expected, why, what to do."""
     lines: list[tuple[str, str]] = []
     if result.reason:
         lines.append(("", result.reason))
@@ -114,9 +111,7 @@ def _finding(finding: Finding) -> list[tuple[str, str]]:
     if finding.expected is not None:
         lines.append(("", f"  expected  {shorten(finding.expected, 300)}"))
     known = load_clauses()
-    for clause in finding.kind.clauses:
-        if clause in known:
-            lines.append(("", f"  because   {clause}: {known[clause].text}"))
+    lines += [("", f"  because   {c}: {known[c].text}") for c in finding.kind.clauses if c in known]
     if finding.kind.rulings:
         lines.append(
             ("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})")

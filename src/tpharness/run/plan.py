@@ -125,9 +125,7 @@ def cut_time(run: AgentRun, count: int | None) -> str:
 def script_of(case: Case) -> Script:
     """Return what the server is told."""
     scenario = case.scenario
-    turns: list[journal.UserTurn | RunScript] = []
-    for turn in scenario.turns:
-        turns.append(_user(turn) if isinstance(turn, UserTurn) else _run(turn))
+    turns = [_user(turn) if isinstance(turn, UserTurn) else _run(turn) for turn in scenario.turns]
     return Script(
         header=ThreadHeader(thread_id=scenario.thread_id, created_at=scenario.created_at, agents=scenario.agents),
         turns=tuple(turns),

@@ -51,7 +51,7 @@ async def play(case: Case, players: Players, *, thorough: bool = True) -> list[E
     turns = streams_of(case, served.streams if served is not None else None)
     received = await players.client.receive(script, turns)
     trail = _trail(script, turns, players.client) if thorough else {}
-    rechunked, repeated = ([], []) if not thorough else await _variants(case, script, turns, players, served)
+    rechunked, repeated = ([], []) if not thorough else await _variants(script, turns, players, served)
     library = _library(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and delivery(case) is Delivery.PART:
@@ -93,7 +93,6 @@ _Told = list[tuple[str, str, Outcome]]
 
 
 async def _variants(
-    case: Case,
     script: Script,
     turns: Sequence[UserTurn | Stream],
     players: Players,
@@ -170,7 +169,7 @@ def _events(data: bytes) -> list[bytes]:
 
 
 def _library(case: Case, script: Script) -> dict[Version, dict[str, Any]]:
-    """Return the implementation's own history of the last run as threads of that one turn, where the scenario has it."""
+    """Return the implementation's own history of the last run as threads of that one turn."""
     if not case.scenario.runs:
         return {}
     _, run = case.scenario.runs[-1]

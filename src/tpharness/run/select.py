@@ -27,15 +27,14 @@ class Selected:
 def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
     """Return the scenarios below `roots` that the ids name, all of them for no ids.
 
-    An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`. UsageError when an id names
-    nothing, with the nearest names: a run that selects nothing is never green.
+    An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`. UsageError
+    with the nearest names when an id names nothing: a run that selects nothing is never green.
     """
     known: dict[str, Selected] = {}
     for root in roots:
         for path in find_scenarios([root]):
-            base = root if root.is_dir() else root.parent
-            name = scenario_id(path, base)
-            known.setdefault(name, Selected(id=name, path=path, root=base))
+            folder = root if root.is_dir() else root.parent
+            known.setdefault(name := scenario_id(path, folder), Selected(id=name, path=path, root=folder))
     if not known:
         raise UsageError(
             f"no scenario files in {', '.join(str(r) for r in roots)}", hint="give a folder with .yaml scenario files"

@@ -27,7 +27,7 @@ _WIRE_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 
 
 class Encoder:
-    """Encodes one run. Call `start`, then `feed` for each event, then `abort` if the server says that it was stopped."""
+    """Encodes one run: call `start`, then `feed` for each event, then `abort` if the run was stopped."""
 
     def __init__(self, *, agent_id: str, carriers: bool = True, message_id: str | None = None) -> None:
         self._agent_id = agent_id

@@ -91,7 +91,7 @@ def event_kind(event: Any, place: Place) -> EventKind | Finding:
 
 
 def event_time(event: Mapping[str, Any], started_at: str) -> str | None:
-    """Return when the event happened: its `at`, or the run's start plus the recorded `_t_ms`; None when it says neither."""
+    """Return when the event happened: its `at`, or the run's start plus its `_t_ms`; None when it says neither."""
     at = event.get("at")
     if isinstance(at, str):
         return at

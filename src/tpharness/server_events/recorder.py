@@ -332,9 +332,10 @@ class Recorder:
         given = self._call_fields(part) if part is not None and part.get("args") is not None else None
         if not self._writer.response_open:
             handle = self._calls.get(call_id or "")
-            if handle is not None and given is not None and not self._writer.answered(str(call_id)):
-                if handle.fields.get("args") != given["args"]:
-                    self._writer.amend_part(handle, args=given["args"])
+            if handle is None or given is None or self._writer.answered(str(call_id)):
+                return
+            if handle.fields.get("args") != given["args"]:
+                self._writer.amend_part(handle, args=given["args"])
             return
         for handle in self._parts.values():
             if handle.kind == "tool-call" and not handle.complete:

@@ -48,9 +48,11 @@ def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str,
 def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
     """Yield name and data of the events that a tool sends along, as Pydantic AI's tools do: data chunks as metadata."""
     for item in metadata if isinstance(metadata, list) else ():
-        if isinstance(item, Mapping) and str(item.get("type", "")).startswith("data-") and "data" in item:
-            if not item.get("transient") or str(item["type"]).startswith("data-tp-"):
-                yield str(item["type"]), item["data"]
+        if not isinstance(item, Mapping) or "data" not in item:
+            continue
+        name = str(item.get("type", ""))
+        if name.startswith("data-tp-") or (name.startswith("data-") and not item.get("transient")):
+            yield name, item["data"]
 
 
 def event_name(name: str) -> str:

@@ -14,7 +14,7 @@ __all__ = ["TARGETS", "resolve_client", "resolve_server"]
 
 TARGETS = {
     "reference": "the embedded reference implementation, server and client",
-    "python:MODULE:OBJECT": "a Python object, or a function that returns one, with the methods of tpharness.targets.contract",
+    "python:MODULE:OBJECT": "a Python object with the methods of tpharness.targets.contract, or what returns one",
 }
 """What `--server` and `--client` take, and what it means."""
 
@@ -54,7 +54,7 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
         ) from error
     except AttributeError:
         raise TargetError(f"{spec}: {module_name} has no {attribute}") from None
-    target = found() if isinstance(found, type) or not hasattr(found, needs[0]) and callable(found) else found
+    target = found() if isinstance(found, type) or (not hasattr(found, needs[0]) and callable(found)) else found
     missing = [name for name in needs if not hasattr(target, name)]
     if missing:
         raise TargetError(

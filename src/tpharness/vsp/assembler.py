@@ -12,8 +12,9 @@ from typing import Any
 from tpharness.findings import Finding, Place
 from tpharness.journal import Interrupted, Journal, UserTurn
 from tpharness.vsp.chunks import Chunk, Done, chunk_from_object
-from tpharness.vsp.fold import ChunkFold, StreamState
+from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.sse import SseParser
+from tpharness.vsp.states import StreamState
 
 __all__ = ["Assembler"]
 

@@ -59,8 +59,8 @@ class CarriedFacts:
 def carried_return(fields: dict[str, Any], told: Any) -> tuple[str, dict[str, Any]]:
     """Return kind and fields of a return: what the wire said, and over it what a carrier told.
 
-    `told` is the carrier's `tool_return`: `{part_kind?, status?, content?, content_ref?, metadata?}`. A reference stands
-    instead of the content unless both are told (R6); a `retry-prompt` has no status (R22).
+    `told` is the carrier's `tool_return`: `{part_kind?, status?, content?, content_ref?, metadata?}`. A reference
+    stands instead of the content unless both are told (R6); a `retry-prompt` has no status (R22).
     """
     if not isinstance(told, Mapping):
         return "tool-return", fields

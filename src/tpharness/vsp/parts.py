@@ -19,7 +19,7 @@ _URL_KINDS = {"image": "image-url", "audio": "audio-url", "video": "video-url"}
 def provider_facts(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Read `id`, `signature` and `provider_name` from provider metadata.
 
-    Pydantic AI puts them under its own name; other servers under the provider's, which then is the provider's name (R15).
+    Pydantic AI puts them under its own name; other servers under the provider's, which then is its name (R15).
     """
     if not metadata:
         return {}

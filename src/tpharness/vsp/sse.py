@@ -244,10 +244,17 @@ class SseParser:
 
     def feed_data(self, data: bytes) -> list[bytes]:
         """Do as `feed` does, and return only the data of the events; heartbeats are left out (R35)."""
-        if self._idle and data.find(_LF) == len(data) - 2 and data[:6] == b"data: " and data.isascii():
-            if data[-1] == _LF and _CR not in data and len(data) <= self.max_line:
-                self.offset += len(data)
-                return [data[6:-2]]
+        if (
+            self._idle
+            and data.find(_LF) == len(data) - 2
+            and data[:6] == b"data: "
+            and data[-1] == _LF
+            and data.isascii()
+            and _CR not in data
+            and len(data) <= self.max_line
+        ):
+            self.offset += len(data)
+            return [data[6:-2]]
         found: list[bytes] = []
         self._feed(data, found, bare=True)
         return found

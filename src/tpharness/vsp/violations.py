@@ -55,7 +55,7 @@ SECOND_OUTPUT = Kind(
 ERROR_REPEATED = Kind(
     code="input-error-repeated",
     level=Level.MAY,
-    title="a call refused by tool-input-error got a tool-output-error as well, as AI SDK 5 and 6 do; it changes nothing",
+    title="a call refused by tool-input-error got a tool-output-error as well, which changes nothing",
     remedy="nothing to do; version 7 sends the first one only",
     rulings=("R14",),
 )

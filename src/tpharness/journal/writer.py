@@ -1,215 +1,31 @@
-"""The journal: what has happened in a thread so far, complete or not.
-
-Both sides fold their own stream into the same journal; a dialect renders it into a document. An interruption is only a
-place where the journal stops. In: calls on a `JournalWriter`, made in order of arrival, time passed in as ISO strings.
-Out: `Journal`, a frozen value that shares structure with the journals before and after it, so that a cut at every
-event costs one fold and not N. Must not contain: words of the wire, of a document version, a clock.
-
-A turn is a log of `Segment`s and a tail. A segment is closed: each of its responses has finished and each of their
-calls has its return, so no interruption can take it back. The tail is what an interruption would still decide about.
-"""
+"""Writing a journal: the one mutable object of a fold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from tpharness.facts import join_text
+from tpharness.journal.log import Log
+from tpharness.journal.records import (
+    AgentTurn,
+    Completed,
+    Entry,
+    Event,
+    Interrupted,
+    Journal,
+    Part,
+    Prompt,
+    Response,
+    Return,
+    Segment,
+    UserTurn,
+)
 
-__all__ = [
-    "PROVIDER_KINDS",
-    "AgentTurn",
-    "Completed",
-    "Entry",
-    "Event",
-    "Interrupted",
-    "Journal",
-    "JournalWriter",
-    "Log",
-    "OpenPart",
-    "Part",
-    "Prompt",
-    "Response",
-    "Return",
-    "Segment",
-    "UserTurn",
-]
-
-PROVIDER_KINDS = ("builtin-tool-call", "builtin-tool-return")
-"""R42: parts of calls that the provider executes itself; they end nothing and need no return."""
-
-T_co = TypeVar("T_co", covariant=True)
-
-
-class Log(Sequence[T_co], Generic[T_co]):
-    """An append-only sequence whose versions share one buffer: `extended` and taking a version are both O(1)."""
-
-    __slots__ = ("_buffer", "_length")
-
-    def __init__(self, items: Sequence[T_co] = ()) -> None:
-        self._buffer: list[T_co] = list(items)
-        self._length = len(self._buffer)
-
-    def extended(self, item: Any) -> Log[T_co]:
-        """Return this log with one more item; this version stays as it is."""
-        buffer = self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
-        buffer.append(item)
-        longer: Log[T_co] = Log.__new__(Log)
-        longer._buffer = buffer
-        longer._length = self._length + 1
-        return longer
-
-    def begins(self, other: Log[Any]) -> bool:
-        """Whether `other` is known, without comparing items, to go on where this log ends."""
-        return self._buffer is other._buffer and self._length <= other._length
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[T_co]:
-        buffer = self._buffer
-        return (buffer[i] for i in range(self._length))
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return tuple(self._buffer[: self._length][index])
-        if index >= self._length or index < -self._length:
-            raise IndexError(index)
-        return self._buffer[index if index >= 0 else self._length + index]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Log):
-            return NotImplemented
-        return (self.begins(other) and len(self) == len(other)) or tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Log({list(self)!r})"
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them."""
-
-    kind: str
-    fields: Mapping[str, Any]
-    complete: bool = True
-
-    @property
-    def call_id(self) -> str | None:
-        """The call id of a call that the application has to answer, else None (R42)."""
-        return self.fields.get("tool_call_id") if self.kind == "tool-call" else None
-
-
-class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included."""
-
-    agent_id: str
-    at: str
-    parts: tuple[Part, ...]
-    finished: bool
-    facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
-
-    def calls(self) -> tuple[str, ...]:
-        """Return the ids of the complete calls, in order."""
-        return tuple(c for p in self.parts if p.complete and (c := p.call_id) is not None)
-
-
-class Return(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back for one call: a `tool-return`, or a `retry-prompt` with the call's id (R22).
-
-    `call_key` says which call: its number over the whole thread, since call ids may be used again.
-    """
-
-    call_id: str
-    agent_id: str
-    at: str
-    kind: str
-    fields: Mapping[str, Any]
-    call_key: int
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact beside the messages. `bound` events are content of the response they stand in, and go with it."""
-
-    name: str
-    data: Any
-    at: str
-    source_agent: str | None = None
-    target_agents: tuple[str, ...] | None = None
-    bound: bool = False
-
-
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A request inside an agent turn that is no return: a user prompt of a hand-off or a steering message (R9, R44)."""
-
-    agent_id: str
-    at: str
-    parts: tuple[Mapping[str, Any], ...]
-
-
-Entry = Response | Return | Event | Prompt
-
-
-class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """Entries that no interruption can take back any more, in order of arrival.
-
-    `calls` says where the complete calls stand: number of the call → (index of its response, place among its calls).
-    """
-
-    entries: tuple[Entry, ...]
-    calls: Mapping[int, tuple[int, int]]
-
-
-class Completed(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn ended regularly."""
-
-    at: str
-
-
-class Interrupted(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn was cut; the first interruption stands (R26)."""
-
-    reason: str
-    at: str
-
-
-class UserTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user submitted, once (R9)."""
-
-    at: str
-    parts: tuple[Mapping[str, Any], ...]
-    client_metadata: Mapping[str, Any] | None = None
-
-
-class AgentTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent's run. `end` is None while it goes on. `usage` counts every response, kept or not (R17)."""
-
-    agent_id: str
-    started_at: str
-    segments: Log[Segment]
-    tail: Segment
-    end: Completed | Interrupted | None
-    usage: Mapping[str, int]
-
-
-class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything so far: the turns that have ended, and the one that is still open or was cut just now."""
-
-    ended: Log[UserTurn | AgentTurn]
-    last: AgentTurn | None = None
-
-    def turns(self) -> Iterator[UserTurn | AgentTurn]:
-        """Iterate over all turns in order."""
-        yield from self.ended
-        if self.last is not None:
-            yield self.last
-
+__all__ = ["JournalWriter", "OpenPart"]
 
 _EMPTY_SEGMENT = Segment(entries=(), calls={})
 
@@ -226,9 +42,11 @@ class OpenPart:
     call_key: int | None = None
 
     def frozen(self) -> Part:
+        """Return the part as it is, complete."""
         return Part(kind=self.kind, fields=self.fields, complete=True)
 
     def partial(self) -> Part:
+        """Return the part with the text so far, not complete."""
         fields = dict(self.fields)
         if self.text_field is not None:
             fields[self.text_field] = join_text(self.pieces)
@@ -384,7 +202,7 @@ class JournalWriter:
         self._completed(part)
 
     def amend_part(self, part: OpenPart, **fields: Any) -> None:
-        """Change fields of a complete call whose return has not come: its tool-call event may give the arguments (R10)."""
+        """Change fields of a complete call without a return: its tool-call event may give the arguments (R10)."""
         part.fields = {**part.fields, **fields}
         for entry in self._entries:
             if isinstance(entry, _OpenResponse) and part in entry.parts:

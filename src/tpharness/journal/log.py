@@ -1,0 +1,58 @@
+"""An append-only sequence whose versions share their storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Log"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Log(Sequence[T_co], Generic[T_co]):
+    """An append-only sequence whose versions share one buffer: `extended` and taking a version are both O(1)."""
+
+    __slots__ = ("_buffer", "_length")
+
+    def __init__(self, items: Sequence[T_co] = ()) -> None:
+        self._buffer: list[T_co] = list(items)
+        self._length = len(self._buffer)
+
+    def extended(self, item: Any) -> Log[T_co]:
+        """Return this log with one more item; this version stays as it is."""
+        buffer = self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
+        buffer.append(item)
+        longer: Log[T_co] = Log.__new__(Log)
+        longer._buffer = buffer
+        longer._length = self._length + 1
+        return longer
+
+    def begins(self, other: Log[Any]) -> bool:
+        """Whether `other` is known, without comparing items, to go on where this log ends."""
+        return self._buffer is other._buffer and self._length <= other._length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[T_co]:
+        buffer = self._buffer
+        return (buffer[i] for i in range(self._length))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self._buffer[: self._length][index])
+        if index >= self._length or index < -self._length:
+            raise IndexError(index)
+        return self._buffer[index if index >= 0 else self._length + index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Log):
+            return NotImplemented
+        return (self.begins(other) and len(self) == len(other)) or tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Log({list(self)!r})"
