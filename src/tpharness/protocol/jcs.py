@@ -38,7 +38,7 @@ def jcs(value: Any) -> bytes:
     """Return the canonical bytes of a JSON value. CanonicalError names the first place that has none."""
     try:
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is no string
         for pointer, reason in unsafe_places(value):
             raise CanonicalError(pointer, reason) from None
         try:

@@ -1,0 +1,197 @@
+"""Every check passes what is right and finds what is wrong: no check is toothless."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from tpharness.checks import CHECKS, Delivery, Evidence, Side, Variant
+from tpharness.findings import Kind, Level, Place
+from tpharness.protocol.versions import Version
+from tpharness.scenario import Compare, Expectation
+
+Document = dict[str, Any]
+
+
+def at(second: int) -> str:
+    """Return a time in the thread's minute."""
+    return f"2025-01-20T10:00:{second:02d}Z"
+
+
+def reply(second: int, *parts: Document) -> Document:
+    """Return a response."""
+    return {"message_type": "response", "timestamp": at(second), "agent_id": "a", "parts": list(parts)}
+
+
+def returns(second: int, *ids: str) -> Document:
+    """Return a request of returns."""
+    parts = [
+        {"part_kind": "tool-return", "tool_name": "t", "tool_call_id": i, "status": "success", "content": 1}
+        for i in ids
+    ]
+    return {"message_type": "request", "timestamp": at(second), "agent_id": "a", "parts": parts}
+
+
+def call(call_id: str) -> Document:
+    """Return a call."""
+    return {"part_kind": "tool-call", "tool_name": "t", "tool_call_id": call_id, "args": {}}
+
+
+def words(content: str) -> Document:
+    """Return a text."""
+    return {"part_kind": "text", "content": content}
+
+
+def thread(*messages: Document, cut: bool = False) -> Document:
+    """Return a thread with one user turn and one agent turn."""
+    turn: Document = {"turn_type": "agent", "agent_id": "a", "started_at": at(1), "messages": list(messages)}
+    if cut:
+        turn |= {"completion_status": "interrupted", "interruption": {"reason": "timeout", "interrupted_at": at(50)}}
+    else:
+        turn |= {"completion_status": "complete", "completed_at": at(50)}
+    user = {"turn_type": "user", "submitted_at": at(0), "parts": [{"part_kind": "user-prompt", "content": "Hi"}]}
+    return {
+        "version": "0.0.4",
+        "thread_id": "t",
+        "created_at": at(0),
+        "updated_at": at(50),
+        "agents": {"a": {"agent_id": "a", "agent_name": "A", "created_at": at(0)}},
+        "turns": [user, turn],
+    }
+
+
+CYCLE = (reply(2, call("c1")), returns(3, "c1"))
+GOOD = thread(*CYCLE, reply(4, words("done")))
+LESS = thread(*CYCLE, cut=True)
+OTHER = thread(*CYCLE, reply(4, words("other")))
+DANGLING = thread(reply(2, call("c1")), cut=True)
+VIOLATION = Kind(code="some-violation", level=Level.MUST, title="t", remedy="r")
+
+
+def evidence(**changes: Any) -> Evidence:
+    """Return evidence of a case in which both sides agree, with changes."""
+    given: dict[str, Any] = {
+        "case": "theme/case",
+        "version": Version.V0_0_4,
+        "mode": Compare.EXACT,
+        "delivery": Delivery.WHOLE,
+        "server": Side(name="server", thread=GOOD),
+        "client": Side(name="client", thread=copy.deepcopy(GOOD)),
+    }
+    return Evidence(**{**given, **changes})
+
+
+def client(document: Document, **more: Any) -> dict[str, Any]:
+    """Return the change that gives the client this thread."""
+    return {"client": Side(name="client", thread=document, **more)}
+
+
+RIGHT: dict[str, list[Evidence]] = {
+    "identity": [evidence(), evidence(library=Side(name="library", thread=GOOD))],
+    "validity": [evidence()],
+    "prefix": [evidence(delivery=Delivery.PART, **client(LESS))],
+    "convergence": [evidence(adopted=copy.deepcopy(GOOD))],
+    "monotonicity": [evidence(trail=(thread(), LESS, GOOD))],
+    "chunking": [evidence(rechunked=(Variant(name="1 byte", side="client", thread=copy.deepcopy(GOOD)),))],
+    "idempotence": [evidence(repeated=(Variant(name="again", side="server", thread=copy.deepcopy(GOOD)),))],
+    "resumable": [evidence()],
+    "expectations": [
+        evidence(
+            expectation=Expectation(
+                findings=(),
+                outline={
+                    Version.V0_0_4: (
+                        "user",
+                        "agent complete: response(tool-call:c1) request(tool-return:c1) response(text)",
+                    )
+                },
+                thread={Version.V0_0_4: {"turns": [{}, {"completion_status": "complete"}]}},
+            )
+        )
+    ],
+}
+WRONG: dict[str, list[tuple[str, Evidence]]] = {
+    "identity": [
+        ("identity-differs", evidence(**client(OTHER))),
+        ("identity-differs", evidence(mode=Compare.CONTENT, **client(OTHER))),
+        ("library-differs", evidence(library=Side(name="library", thread=OTHER))),
+    ],
+    "validity": [("cycle-incomplete", evidence(**client(DANGLING)))],
+    "prefix": [
+        ("prefix-broken", evidence(delivery=Delivery.PART, **client(OTHER))),
+        ("prefix-broken", evidence(delivery=Delivery.PART, server=Side(name="server", thread=LESS), **client(GOOD))),
+    ],
+    "convergence": [("not-converged", evidence(adopted=LESS))],
+    "monotonicity": [
+        ("canonical-shrank", evidence(trail=(GOOD, LESS))),
+        ("canonical-shrank", evidence(trail=(LESS, thread(reply(2, call("c1"), words("more")), returns(3, "c1"))))),
+    ],
+    "chunking": [("chunking-matters", evidence(rechunked=(Variant(name="1 byte", side="client", thread=LESS),)))],
+    "idempotence": [("repeat-matters", evidence(repeated=(Variant(name="again", side="client", thread=OTHER),)))],
+    "resumable": [("history-rewritten", evidence(**client(thread(*CYCLE))))],
+    "expectations": [
+        ("outline-differs", evidence(expectation=Expectation(outline={Version.V0_0_4: ("user",)}))),
+        ("expected-thread-differs", evidence(expectation=Expectation(thread={Version.V0_0_4: {"turns": []}}))),
+        ("expected-findings-differ", evidence(expectation=Expectation(findings=("part-without-start",)))),
+        ("unexpected-finding", evidence(**client(GOOD, findings=(VIOLATION.at(Place(event=3)),)))),
+    ],
+}
+
+
+def judged(name: str, piece: Evidence) -> set[str]:
+    """Return the codes at MUST of one check."""
+    check = next(check for check in CHECKS if check.name == name)
+    return {f.code for f in check.judge(piece) if f.level is Level.MUST} if check.applies(piece) else {"not-applicable"}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_what_is_right_passes(check: Any) -> None:
+    """Each check has right evidence that it looks at and passes."""
+    for piece in RIGHT[check.name]:
+        assert judged(check.name, piece) == set()
+
+
+@pytest.mark.parametrize("check", [c for c in CHECKS if c.name != "resumable"], ids=lambda check: check.name)
+def test_what_is_wrong_is_found(check: Any) -> None:
+    """Each check has wrong evidence that it finds under its own code."""
+    for code, piece in WRONG[check.name]:
+        assert code in judged(check.name, piece)
+
+
+def test_a_history_that_is_rewritten_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Invariant 7: what was sent to a model before stays as it was."""
+    real = CHECKS[7].judge.__globals__["history"].model_history
+
+    def rewriting(document: Document, **options: Any) -> Any:
+        built = real(document, **options)
+        if len(document["turns"]) > 1:
+            built.messages[0] = {"kind": "request", "parts": [words("[interrupted] Hi")]}
+        return built
+
+    monkeypatch.setattr(CHECKS[7].judge.__globals__["history"], "model_history", rewriting)
+    assert judged("resumable", evidence()) == {"history-rewritten"}
+
+
+def test_a_history_that_an_api_rejects_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Invariant 7: a dangling call is found by the oracle, which shares no code with what rebuilds the history."""
+    module = CHECKS[7].judge.__globals__["history"]
+    messages = [{"kind": "request", "parts": [words("Hi")]}, {"kind": "response", "parts": [call("c1")]}]
+    monkeypatch.setattr(module, "model_history", lambda *_, **__: module.History(messages=messages))
+    assert "history-call-unanswered" in judged("resumable", evidence())
+
+
+def test_a_check_without_its_evidence_does_not_apply() -> None:
+    """A check says itself when there is nothing to judge; that is not a pass."""
+    bare = evidence(server=None, client=None)
+    silent = {check.name for check in CHECKS if not check.applies(bare)}
+    assert silent == {check.name for check in CHECKS} - {"expectations"}
+
+
+def test_only_the_default_readings_owe_monotonicity() -> None:
+    """R20: a reading that is known to shrink is not certified, and not blamed."""
+    shrinking = evidence(trail=(GOOD, LESS))
+    assert "canonical-shrank" in judged("monotonicity", shrinking)
+    older = evidence(trail=(GOOD, LESS), version=Version.V0_0_3)
+    assert judged("monotonicity", older) == {"not-applicable"}

@@ -1,0 +1,129 @@
+"""Canonical bytes against RFC 8785's own vectors and an independent implementation."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpharness.protocol.jcs import CanonicalError, es_number, jcs
+
+# RFC 8785, appendix B: IEEE 754 bits and the text that ECMAScript writes for them.
+NUMBERS = [
+    ("0000000000000000", "0"),
+    ("8000000000000000", "0"),
+    ("0000000000000001", "5e-324"),
+    ("8000000000000001", "-5e-324"),
+    ("7fefffffffffffff", "1.7976931348623157e+308"),
+    ("ffefffffffffffff", "-1.7976931348623157e+308"),
+    ("4340000000000000", "9007199254740992"),
+    ("c340000000000000", "-9007199254740992"),
+    ("4430000000000000", "295147905179352830000"),
+    ("44b52d02c7e14af5", "9.999999999999997e+22"),
+    ("44b52d02c7e14af6", "1e+23"),
+    ("44b52d02c7e14af7", "1.0000000000000001e+23"),
+    ("444b1ae4d6e2ef4e", "999999999999999700000"),
+    ("444b1ae4d6e2ef4f", "999999999999999900000"),
+    ("444b1ae4d6e2ef50", "1e+21"),
+    ("3eb0c6f7a0b5ed8c", "9.999999999999997e-7"),
+    ("3eb0c6f7a0b5ed8d", "0.000001"),
+    ("41b3de4355555553", "333333333.3333332"),
+    ("41b3de4355555554", "333333333.33333325"),
+    ("41b3de4355555555", "333333333.3333333"),
+    ("41b3de4355555556", "333333333.3333334"),
+    ("41b3de4355555557", "333333333.33333343"),
+    ("becbf647612f3696", "-0.0000033333333333333333"),
+    ("43143ff3c1cb0959", "1424953923781206.2"),
+]
+
+
+@pytest.mark.parametrize(("bits", "text"), NUMBERS)
+def test_numbers_are_written_as_the_rfc_lists_them(bits: str, text: str) -> None:
+    """Each double of appendix B has the text of appendix B."""
+    number = struct.unpack(">d", bytes.fromhex(bits))[0]
+    assert es_number(number) == text
+    assert jcs([number]) == f"[{text}]".encode()
+
+
+def test_the_sample_object_of_the_rfc_is_canonicalised() -> None:
+    """RFC 8785, 3.2.2: numbers, strings and literals, with the keys sorted as in 3.2.3."""
+    sample = json.loads(
+        r"""{
+        "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+        "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+        "literals": [null, true, false]
+        }"""
+    )
+    expected = (
+        '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
+        '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+    )
+    assert jcs(sample) == expected.encode()
+
+
+def test_keys_are_sorted_by_utf_16_units() -> None:
+    """RFC 8785, 3.2.3: a surrogate pair sorts before U+FB33, which UTF-8 order gets wrong."""
+    keys = ["€", "\r", "\ufb33", "1", "😀", "\x80", "ö"]
+    ordered = ["\r", "1", "\x80", "ö", "€", "😀", "\ufb33"]
+    assert list(json.loads(jcs(dict.fromkeys(keys, 0)))) == ordered
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_bytes_equal_those_of_the_rfc8785_package(value: object) -> None:
+    """Any JSON value gives the bytes that an independent implementation gives."""
+    assert jcs(value) == rfc8785.dumps(value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_read_back_as_themselves(number: float) -> None:
+    """The canonical text of a double is that double."""
+    assert float(es_number(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "pointer"),
+    [
+        ({"a": [1, 2**53]}, "/a/1"),
+        ({"a": {"b/c": -(2**53)}}, "/a/b~1c"),
+        ([math.nan], "/0"),
+        ([math.inf], "/0"),
+        ({"t": "a\ud83d"}, "/t"),
+        ({"\udc00": 1}, ""),
+        ({"x": {1: 2}}, "/x"),
+    ],
+)
+def test_what_has_no_canonical_form_is_named_by_its_place(value: object, pointer: str) -> None:
+    """R38: unsafe integers, NaN, infinities, lone surrogates and odd keys raise with the JSON pointer."""
+    with pytest.raises(CanonicalError) as raised:
+        jcs(value)
+    assert raised.value.pointer == pointer
+
+
+def test_deep_nesting_is_an_error_and_no_crash() -> None:
+    """A value nested 100,000 deep is refused."""
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(CanonicalError):
+        jcs(deep)
+
+
+def test_unicode_is_not_normalised() -> None:
+    """R38: a composed and a decomposed letter are different text."""
+    assert jcs("\u00e9") != jcs("e\u0301")

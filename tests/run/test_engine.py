@@ -1,0 +1,177 @@
+"""The engine: sweeps agree with single cases, defects are found, baselines bite, empty selections fail."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpharness.clauses import load_clauses
+from tpharness.dialects import thread as thread_module
+from tpharness.errors import InputError, UsageError
+from tpharness.journal import Response
+from tpharness.resources import scenarios_dir
+from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, play_one, run_suite
+from tpharness.run.baseline import Baseline, Entry, load_baseline
+from tpharness.run.judge import judge
+from tpharness.run.plan import base_case, cut_case, cut_places
+from tpharness.run.play import Players, play
+from tpharness.run.select import find
+from tpharness.run.sweep import sweep
+from tpharness.run.trace import exercised, unexercised
+from tpharness.scenario import Scenario, load_scenario
+from tpharness.targets import Reference, resolve_client, resolve_server
+
+SWEPT = ["cycles/three-steps", "cycles/parallel-completion-order", "events/order-in-time", "cycles/provider-executed"]
+
+
+def scenario(name: str) -> Scenario:
+    """Load a built-in scenario."""
+    return load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir())
+
+
+def one_by_one(given: Scenario, players: Players) -> dict[str, bool]:
+    """Play each place of a sweep as a case of its own; return which passed."""
+    case = base_case(given)
+    return {
+        place.id: judge(place.id, asyncio.run(play(cut_case(case, place), players, thorough=False))).outcome.green
+        for place in cut_places(given)
+    }
+
+
+@pytest.mark.parametrize("name", SWEPT)
+def test_a_sweep_tries_every_place_and_agrees_with_single_cases(name: str) -> None:
+    """What is not judged again in a sweep is what could not have changed."""
+    given = scenario(name)
+    single = one_by_one(given, Players(server=Reference(), client=Reference()))
+    found = sweep(base_case(given), Reference(), Reference())
+    assert found.tried == len(single)
+    assert found.failed == ()
+    assert all(single.values())
+
+
+@pytest.mark.parametrize("name", SWEPT[:2])
+def test_a_sweep_fails_at_just_the_places_where_single_cases_fail(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a seeded defect, finished responses are kept without their returns, the sweep names the same places.
+
+    Besides, it sees a cycle change from one place to the next, which a single case cannot.
+    """
+
+    def keeps_unanswered(tail: Any, readings: Any) -> Any:
+        del readings
+        return tuple(entry for entry in tail.entries if not isinstance(entry, Response) or entry.finished)
+
+    monkeypatch.setattr(thread_module, "survivors", keeps_unanswered)
+    given = scenario(name)
+    single = one_by_one(given, Players(server=Reference(), client=Reference()))
+    found = sweep(base_case(given), Reference(), Reference())
+    by_itself = {result.id for result in found.failed if result.failing - {"canonical-shrank"}}
+    assert by_itself == {place for place, passed in single.items() if not passed}
+    assert by_itself
+
+
+def test_one_place_of_a_sweep_can_be_played_alone() -> None:
+    """The full id of a case selects it."""
+    results = play_one(scenario(SWEPT[0]), RunOptions(), place=f"{SWEPT[0]}@event-5")
+    assert [(r.id, r.outcome, r.cases) for r in results] == [(f"{SWEPT[0]}@event-5", Outcome.PASSED, 1)]
+
+
+def test_two_jobs_give_the_results_of_one() -> None:
+    """Worker processes change the time, not the verdicts, nor their order."""
+
+    def verdicts(jobs: int) -> list[tuple[str, Outcome, int]]:
+        events = run_suite(RunOptions(ids=("approvals", "numbers"), jobs=jobs))
+        return [(e.result.id, e.result.outcome, e.result.cases) for e in events if isinstance(e, ResultReady)]
+
+    assert verdicts(1) == verdicts(2)
+
+
+def test_a_run_that_selects_nothing_is_an_error_with_the_nearest_names() -> None:
+    """Zero cases are never green."""
+    with pytest.raises(UsageError) as raised:
+        find(["cycles/tree-steps"], [scenarios_dir()])
+    assert "cycles/three-steps" in raised.value.hint
+
+
+def test_a_folder_without_scenarios_is_an_error(tmp_path: Path) -> None:
+    """An empty folder is not a passed suite."""
+    with pytest.raises(UsageError):
+        find([], [tmp_path])
+
+
+def test_a_scenario_that_cannot_be_loaded_is_an_error_of_the_run(tmp_path: Path) -> None:
+    """A broken file is told with its place, and the run fails."""
+    folder = tmp_path / "theme"
+    folder.mkdir()
+    (folder / "broken.yaml").write_text("description: [\n", encoding="utf-8")
+    events = list(run_suite(RunOptions(roots=(tmp_path,))))
+    (ready,) = [e for e in events if isinstance(e, ResultReady)]
+    assert ready.result.outcome is Outcome.ERRORED
+    assert ready.result.findings[0].place.line is not None
+    assert isinstance(events[-1], RunFinished)
+    assert not events[-1].passed
+
+
+def entry(*codes: str) -> Baseline:
+    """Return a baseline with one entry."""
+    return Baseline(entries={"x/y": Entry(id="x/y", findings=frozenset(codes), clauses=(), reason="known")})
+
+
+def failing(name: str) -> Result:
+    """Return a result that fails as a scenario with a wrong expectation does."""
+    given = scenario(name)
+    wrong = replace(given, expect=replace(given.expect, findings=("no-such-finding",)))
+    return replace(play_one(wrong, RunOptions())[0], id="x/y")
+
+
+def test_a_known_failure_has_to_fail_as_the_baseline_says() -> None:
+    """Just the named findings are expected; others, or none, are stale."""
+    result = failing("parts/file")
+    assert entry("expected-findings-differ").judged(result).outcome is Outcome.EXPECTED
+    assert entry("identity-differs").judged(result).outcome is Outcome.STALE
+    passed = Result(id="x/y", outcome=Outcome.PASSED)
+    assert entry("identity-differs").judged(passed).outcome is Outcome.STALE
+
+
+def test_an_entry_that_matches_no_case_is_found() -> None:
+    """A baseline does not rot unseen."""
+    assert [f.code for f in entry("a").unmatched(["other/case"])] == ["baseline-unmatched"]
+    assert entry("a").unmatched(["x/y"]) == []
+
+
+@pytest.mark.parametrize("text", ["[", "{}", "- 3", "- {id: a}", "- {id: a, findings: [b], reason: c, odd: d}"])
+def test_a_broken_baseline_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+    """A baseline that cannot be read stops the run before it begins."""
+    file = tmp_path / "baseline.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises((InputError, UsageError)) as raised:
+        load_baseline(file)
+    assert str(file) in str(raised.value)
+
+
+def test_every_must_clause_is_exercised_by_what_is_played() -> None:
+    """Traceability: the built-in scenarios cite every MUST clause that a scenario can exercise."""
+    results = []
+    for one in find((), (scenarios_dir(),)):
+        given = load_scenario(one.path, root=one.root)
+        results.append(Result(id=given.id, outcome=Outcome.PASSED, clauses=given.clauses))
+    assert unexercised(load_clauses(), exercised(results)) == []
+    assert [f.code for f in unexercised(load_clauses(), {})][:1] == ["clause-unexercised"]
+
+
+def test_targets_are_named_or_refused() -> None:
+    """An unknown target, a missing object and an object that is no target each have their own error."""
+    assert resolve_server("reference").capabilities.name == "reference"
+    assert resolve_client("python:tpharness.targets:Reference").capabilities.name == "reference"
+    for spec, words in (
+        ("refrence", "no target"),
+        ("python:json", "names no object"),
+        ("python:no_such_module:x", "cannot import"),
+        ("python:json:nothing", "has no nothing"),
+        ("python:json:dumps", "is no server|lacks|missing"),
+    ):
+        with pytest.raises(Exception, match=words):
+            resolve_server(spec)

@@ -1,0 +1,73 @@
+"""Monitors: the guide's timeouts in virtual time."""
+
+from __future__ import annotations
+
+from tpharness.monitor import ClientMonitor, ServerMonitor, Timeouts
+
+
+def test_the_guides_timeouts_are_the_defaults() -> None:
+    """The client waits a little longer than the server, and heartbeats come between."""
+    defaults = Timeouts()
+    assert (defaults.server_stream, defaults.server_idle, defaults.client_stream) == (30.0, 5.0, 35.0)
+    assert (defaults.reconnect_delay, defaults.max_reconnects, defaults.heartbeat) == (1.0, 3, 15.0)
+
+
+def test_a_silent_model_is_a_timeout_after_the_limit_and_not_at_it() -> None:
+    """Nothing for longer than the limit is a timeout (R27)."""
+    monitor = ServerMonitor(0.0)
+    monitor.event(10.0)
+    assert monitor.reason(40.0) is None
+    assert monitor.reason(40.1) == "timeout"
+    assert monitor.next_deadline() == 40.0
+
+
+def test_a_late_event_does_not_undo_a_timeout() -> None:
+    """The first interruption stands (R26)."""
+    monitor = ClientMonitor(0.0)
+    monitor.event(36.0)
+    monitor.stop()
+    assert monitor.reason(36.0) == "timeout"
+
+
+def test_a_run_that_ended_is_never_interrupted() -> None:
+    """An interruption after the end changes nothing (R26)."""
+    monitor = ClientMonitor(0.0)
+    monitor.ended()
+    monitor.closed()
+    assert monitor.reason(1000.0) is None
+
+
+def test_each_reason_is_detected() -> None:
+    """Cancelled, gone, failed, filtered, closed: each has its word."""
+    server = [ServerMonitor(0.0) for _ in range(4)]
+    server[0].cancel()
+    server[1].disconnected()
+    server[2].error()
+    server[3].finish_reason("content_filter")
+    found = [monitor.reason(1.0) for monitor in server]
+    assert found == ["user_cancelled", "network_failure", "error", "safety_halt"]
+    client = ClientMonitor(0.0)
+    client.finish_reason("stop")
+    assert client.reason(1.0) is None
+    client.closed(open_parts=2)
+    assert client.reason(1.0) == "network_failure"
+
+
+def test_heartbeats_show_life_but_do_not_keep_a_silent_run_alive() -> None:
+    """A ping proves the connection, not the run."""
+    client = ClientMonitor(0.0)
+    assert not client.alive(30.0)
+    client.heartbeat(20.0)
+    assert client.alive(49.9)
+    assert client.reason(35.1) == "timeout"
+
+
+def test_a_server_sends_a_heartbeat_when_it_has_sent_nothing() -> None:
+    """Every 15 seconds of silence, until the run is over."""
+    server = ServerMonitor(0.0)
+    assert not server.heartbeat_due(14.9)
+    assert server.heartbeat_due(15.0)
+    server.sent(15.0)
+    assert not server.heartbeat_due(29.9)
+    server.cancel()
+    assert not server.heartbeat_due(60.0)

@@ -1,0 +1,87 @@
+"""The data of the suite keeps its own rules: clauses, rulings, scenarios, findings, schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from tpharness.catalogue import all_kinds
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.resources import conformance_dir, scenarios_dir, schema_path
+from tpharness.run.select import find
+from tpharness.scenario import Scenario, load_scenario
+
+CLAUSES, RULINGS = load_clauses(), load_rulings()
+SCENARIOS = [load_scenario(one.path, root=one.root) for one in find((), (scenarios_dir(),))]
+BY_HAND = [s for s in SCENARIOS if not s.id.startswith("recorded/")]
+
+
+def test_clauses_fit_their_schema_and_are_enough() -> None:
+    """clauses.yaml is valid, has at least 110 clauses and no id twice."""
+    raw = yaml.safe_load((conformance_dir() / "clauses.yaml").read_text("utf-8"))
+    schema = json.loads(schema_path("clauses").read_text("utf-8"))
+    jsonschema_rs.Draft202012Validator(schema).validate(raw)
+    assert len(raw) == len(CLAUSES) >= 110
+
+
+def test_every_ruling_has_a_section_and_a_clause() -> None:
+    """R1 to R46, each cited by a clause and explained."""
+    expected = {f"R{n}" for n in range(1, 47)}
+    assert set(RULINGS) == expected
+    assert {r for c in CLAUSES.values() for r in c.rulings} == expected
+    assert all(ruling.text for ruling in RULINGS.values())
+
+
+def test_a_clause_that_no_scenario_can_exercise_names_the_test_that_does() -> None:
+    """The test files named under `why` exist."""
+    top = Path(__file__).parent.parent
+    for clause in CLAUSES.values():
+        for file in re.findall(r"tests/[\w/]+\.py", clause.why):
+            assert (top / file).is_file(), f"{clause.id} names {file}"
+        assert bool(clause.why) == bool(clause.exercised_by)
+
+
+@pytest.mark.parametrize("kind", all_kinds().values(), ids=lambda kind: kind.code)
+def test_what_a_finding_cites_exists(kind: object) -> None:
+    """Clauses and rulings of every kind of finding resolve, and each says what to do."""
+    assert set(kind.clauses) <= set(CLAUSES)  # type: ignore[attr-defined]
+    assert set(kind.rulings) <= set(RULINGS)  # type: ignore[attr-defined]
+    assert kind.remedy  # type: ignore[attr-defined]
+    assert re.fullmatch(r"[a-z0-9]+([-.][a-z0-9]+)*", kind.code)  # type: ignore[attr-defined]
+
+
+def test_there_are_enough_scenarios() -> None:
+    """At least 80 by hand, and the 98 recordings."""
+    assert len(BY_HAND) >= 80
+    assert len(SCENARIOS) - len(BY_HAND) == 98
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.id)
+def test_a_scenario_says_what_it_is(scenario: Scenario) -> None:
+    """A description in the present tense, an id in kebab-case, clauses that exist."""
+    assert not re.search(r"\b(should|must|tests? that)\b", scenario.description, re.IGNORECASE)
+    assert 10 <= len(scenario.description) <= 200
+    assert re.fullmatch(r"[a-z0-9-]+(/[a-z0-9-]+)+", scenario.id)
+    assert scenario.clauses
+    assert set(scenario.clauses) <= set(CLAUSES)
+    assert set(scenario.rulings) <= set(RULINGS)
+
+
+def test_descriptions_are_unique() -> None:
+    """No two scenarios say the same of themselves."""
+    seen = [s.description for s in SCENARIOS]
+    assert len(seen) == len(set(seen))
+
+
+@pytest.mark.parametrize("path", sorted((conformance_dir() / "schemas").glob("*.json")), ids=lambda p: p.name)
+def test_schemas_are_schemas(path: Path) -> None:
+    """Each published schema is valid JSON Schema 2020-12."""
+    schema = json.loads(path.read_text("utf-8"))
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    jsonschema_rs.Draft202012Validator(schema)
+    assert jsonschema_rs.meta.is_valid(schema)

@@ -1,0 +1,211 @@
+"""The client's fold: every chunk in every state, any split of the bytes, and never a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpharness.dialects import DIALECTS, ThreadHeader
+from tpharness.journal import Interrupted
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.vsp import RECORDS, chunk_from_object, chunks
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.encode import encode_sse, encode_stream
+from tpharness.vsp.fold import TRANSITIONS, ChunkFold
+from tpharness.vsp.states import StreamState
+
+T = "2025-01-20T10:00:00Z"
+HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "start": {},
+    "finish": {"finishReason": "stop"},
+    "abort": {},
+    "error": {"errorText": "boom"},
+    "message-metadata": {"messageMetadata": {}},
+    "start-step": {},
+    "finish-step": {},
+    "reset-step": {},
+    "text-start": {"id": "t"},
+    "text-delta": {"id": "t", "delta": "x"},
+    "text-end": {"id": "t"},
+    "reasoning-start": {"id": "t"},
+    "reasoning-delta": {"id": "t", "delta": "x"},
+    "reasoning-end": {"id": "t"},
+    "tool-input-start": {"toolCallId": "c", "toolName": "a"},
+    "tool-input-delta": {"toolCallId": "c", "inputTextDelta": "{"},
+    "tool-input-available": {"toolCallId": "c", "toolName": "a", "input": {}},
+    "tool-input-error": {"toolCallId": "c", "toolName": "a", "input": {}, "errorText": "bad"},
+    "tool-approval-request": {"approvalId": "p", "toolCallId": "c"},
+    "tool-approval-response": {"approvalId": "p", "approved": False},
+    "tool-output-available": {"toolCallId": "c", "output": 1},
+    "tool-output-error": {"toolCallId": "c", "errorText": "bad"},
+    "tool-output-denied": {"toolCallId": "c"},
+    "source-url": {"sourceId": "s", "url": "https://example.org"},
+    "source-document": {"sourceId": "s", "mediaType": "text/plain", "title": "d"},
+    "file": {"url": "data:image/png;base64,iVBORw0KGgo=", "mediaType": "image/png"},
+    "reasoning-file": {"url": "https://example.org/a.png", "mediaType": "image/png"},
+    "custom": {"kind": "a.b"},
+    "steering-message": {"id": "m", "parts": [{"type": "text", "text": "go"}]},
+    "data-app-x": {"data": 1},
+    "data-tp-thread_spawn": {"data": {}},
+    "data-sys-tp": {"data": {"agent_id": "other", "timestamp": T}, "transient": True},
+    "vendor": {"odd": True},
+}
+OBJECTS = [{"type": name, **fields} for name, fields in EXAMPLES.items()]
+
+
+def rendered(fold: ChunkFold | Assembler, reason: str | None = None) -> dict[str, Any]:
+    """End the stream and return its thread."""
+    fold.close(reason, T)
+    return DIALECTS[Version.V0_0_4].renderer(HEADER, Readings()).render(fold.journal())
+
+
+def test_the_examples_cover_every_chunk_type() -> None:
+    """There is an example of each chunk that the three majors know."""
+    assert set(RECORDS) <= set(EXAMPLES)
+
+
+def test_every_state_has_a_row_and_every_record_a_place() -> None:
+    """The table names each state; while a turn runs every record has an action."""
+    assert set(TRANSITIONS) == set(StreamState)
+    for state in (StreamState.IDLE, StreamState.BETWEEN, StreamState.STREAMING):
+        assert set(RECORDS.values()) <= set(TRANSITIONS[state])
+
+
+PREFIXES: dict[StreamState, list[str]] = {
+    StreamState.IDLE: [],
+    StreamState.BETWEEN: ["start", "start-step"],
+    StreamState.STREAMING: ["start", "start-step", "text-start"],
+    StreamState.ABORTED: ["start", "abort"],
+    StreamState.FINISHED: ["start", "finish"],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("state", PREFIXES, ids=lambda state: state.name)
+def test_any_chunk_in_any_state_is_folded_or_named(state: StreamState, name: str) -> None:
+    """A chunk that has no place is a finding with its index, and the thread is what it would be without it (R36)."""
+    plain, with_it = ChunkFold(agent_id="assistant"), ChunkFold(agent_id="assistant")
+    for fold in (plain, with_it):
+        fold.begin(T)
+        for step in PREFIXES[state]:
+            fold.feed(chunk_from_object({"type": step, **EXAMPLES[step]}), T)
+        assert fold.state is state
+    chunk = chunk_from_object({"type": name, **EXAMPLES[name]})
+    with_it.feed(chunk, T)
+    if type(chunk) not in TRANSITIONS[state]:
+        assert [f.place.event for f in with_it.findings] == [len(PREFIXES[state])]
+        assert rendered(with_it) == rendered(plain)
+
+
+@given(st.lists(st.sampled_from(OBJECTS), max_size=25))
+def test_no_sequence_of_chunks_crashes_and_nothing_canonical_goes_away(objects: list[dict[str, Any]]) -> None:
+    """Legal or not, a stream folds; over its prefixes messages are only added (SPEC, invariant 4)."""
+    fold = ChunkFold(agent_id="assistant")
+    fold.begin(T)
+    renderer = DIALECTS[Version.V0_0_4].renderer(HEADER, Readings())
+    before: list[Any] = []
+    for value in objects:
+        fold.feed(chunk_from_object(value), T)
+        thread = renderer.render(fold.journal(Interrupted(reason="network_failure", at=T)))
+        now = [m for turn in thread["turns"] for m in turn.get("messages", ())]
+        rest = iter(now)
+        assert all(message in rest for message in before)
+        before = now
+    rendered(fold)
+
+
+@given(st.lists(st.sampled_from(OBJECTS), max_size=20), st.lists(st.integers(1, 40), min_size=1, max_size=20))
+def test_how_bytes_are_split_changes_nothing(objects: list[dict[str, Any]], sizes: list[int]) -> None:
+    """SPEC, invariant 5: one read or many give one thread and the same findings."""
+    data = encode_stream([chunk_from_object(value) for value in objects])
+    whole, split = Assembler(), Assembler()
+    for assembler in (whole, split):
+        assembler.begin(T)
+    whole.feed(data, T)
+    position = turn = 0
+    while position < len(data):
+        size = sizes[turn % len(sizes)]
+        split.feed(data[position : position + size], T)
+        position, turn = position + size, turn + 1
+    assert rendered(whole) == rendered(split)
+    assert [f.line() for f in whole.findings] == [f.line() for f in split.findings]
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_crash_the_client(data: bytes) -> None:
+    """Whatever a server sends, the client has a thread."""
+    assembler = Assembler()
+    assembler.begin(T)
+    assembler.feed(data, T)
+    assert rendered(assembler)["turns"] == []
+
+
+def test_hand_written_bytes_give_the_thread_that_the_protocol_asks_for() -> None:
+    """An anchor without our encoder: a text, a call, its return, a cut in the next text."""
+    body = (
+        b'data: {"type":"start","messageId":"m1"}\n\n'
+        b'data: {"type":"start-step"}\r\n\r\n'
+        b'data: {"type":"text-start","id":"0"}\n\n'
+        b'data: {"type":"text-delta","id":"0","delta":"Voil\xc3\xa0"}\n\n'
+        b'data: {"type":"text-end","id":"0"}\n\n'
+        b'data: {"type":"tool-input-start","toolCallId":"c1","toolName":"look"}\n\n'
+        b'data: {"type":"tool-input-delta","toolCallId":"c1","inputTextDelta":"{\\"q\\":"}\n\n'
+        b'data: {"type":"tool-input-available","toolCallId":"c1","toolName":"look","input":{"q":1.5}}\n\n'
+        b'data: {"type":"tool-output-available","toolCallId":"c1","output":null}\n\n'
+        b'data: {"type":"finish-step"}\n\n'
+        b'data: {"type":"start-step"}\n\n'
+        b'data: {"type":"text-start","id":"0"}\n\n'
+        b'data: {"type":"text-delta","id":"0","delta":"hal'
+    )
+    assembler = Assembler()
+    assembler.begin(T)
+    assembler.feed(body, T)
+    (turn,) = rendered(assembler)["turns"]
+    assert turn == {
+        "turn_type": "agent",
+        "agent_id": "assistant",
+        "started_at": T,
+        "completion_status": "interrupted",
+        "interruption": {"reason": "network_failure", "interrupted_at": T},
+        "messages": [
+            {
+                "message_type": "response",
+                "timestamp": T,
+                "agent_id": "assistant",
+                "parts": [
+                    {"part_kind": "text", "content": "Voilà"},
+                    {"part_kind": "tool-call", "tool_name": "look", "tool_call_id": "c1", "args": {"q": 1.5}},
+                ],
+            },
+            {
+                "message_type": "request",
+                "timestamp": T,
+                "agent_id": "assistant",
+                "parts": [
+                    {
+                        "part_kind": "tool-return",
+                        "tool_name": "look",
+                        "tool_call_id": "c1",
+                        "status": "success",
+                        "content": None,
+                    }
+                ],
+            },
+        ],
+    }
+
+
+def test_an_index_counts_every_chunk_also_the_fast_ones() -> None:
+    """A finding after deltas names the chunk by its place in the whole stream."""
+    assembler = Assembler()
+    assembler.begin(T)
+    for name in ("text-start", "text-delta", "text-delta"):
+        assembler.feed(encode_sse(chunk_from_object({"type": name, **EXAMPLES[name]})), T)
+    assembler.feed(encode_sse(chunks.TextEndChunk(id="ghost")), T)
+    assert [f.place.event for f in assembler.findings] == [3]
