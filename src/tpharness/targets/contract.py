@@ -139,7 +139,10 @@ class ClientTarget(Protocol):
 class ServerSession(Protocol):
     """A server's side, one event at a time."""
 
-    version: int
+    @property
+    def version(self) -> int:
+        """Grows whenever a document could show a change."""
+        ...
 
     def user(self, turn: UserTurn) -> None:
         """Record a user turn."""
@@ -173,7 +176,10 @@ class ServerSession(Protocol):
 class ClientSession(Protocol):
     """A client's side, one read at a time."""
 
-    version: int
+    @property
+    def version(self) -> int:
+        """Grows whenever a document could show a change."""
+        ...
 
     def user(self, turn: UserTurn) -> None:
         """Record a user turn."""

@@ -1,0 +1,63 @@
+"""Check the suite's data against its own schemas: clauses, scenarios, goldens, the chunks of recorded streams."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import yaml
+
+TOP = Path(__file__).resolve().parent.parent
+SCHEMAS = TOP / "conformance" / "schemas"
+
+
+class StringsStay(yaml.SafeLoader):
+    """YAML 1.2 scalars, as the scenario language has them: dates, `yes` and `0.0.4` stay text."""
+
+
+StringsStay.yaml_implicit_resolvers = {
+    first: [
+        (tag, rule)
+        for tag, rule in rules
+        if not tag.endswith(":timestamp") and not (tag.endswith(":bool") and first not in "tf")
+    ]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def validator(name: str) -> jsonschema_rs.Draft202012Validator:
+    """Return the validator of a published schema."""
+    return jsonschema_rs.Draft202012Validator(json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8")))
+
+
+def main() -> int:
+    """Print each file that does not fit its schema; return the exit code."""
+    problems: list[str] = []
+
+    def check(name: str, value: Any, where: Path) -> None:
+        found = validator(name).iter_errors(value)
+        problems.extend(f"{where.relative_to(TOP)}: {e.message} at {list(e.instance_path)}" for e in found)
+
+    clauses = TOP / "conformance" / "clauses.yaml"
+    check("clauses", yaml.safe_load(clauses.read_text("utf-8")), clauses)
+    scenarios = sorted((TOP / "scenarios").rglob("*.yaml"))
+    for file in scenarios:
+        check("scenario", yaml.load(file.read_text("utf-8"), Loader=StringsStay), file)  # noqa: S506  # a safe loader
+    streams = sorted((TOP / "scenarios").rglob("*.sse"))
+    chunks = 0
+    for file in streams:
+        for line in file.read_bytes().split(b"\n"):
+            if line.startswith(b"data: {"):
+                chunks += 1
+                check("vsp-chunk", json.loads(line[6:]), file)
+    for problem in problems:
+        print(problem)
+    print(f"{len(scenarios)} scenarios and {chunks} recorded chunks checked, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
