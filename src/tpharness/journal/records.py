@@ -1,4 +1,7 @@
-"""What a journal consists of: frozen records that journals share."""
+"""What a journal consists of: frozen records that journals share.
+
+None of them can be part of a cycle, so the garbage collector need not know them (`gc=False`): a long fold makes many.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ __all__ = [
 ]
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them."""
 
     kind: str
@@ -38,7 +41,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         return self.fields.get("tool_call_id") if self.kind == "tool-call" else None
 
 
-class Response(msgspec.Struct, frozen=True, kw_only=True):
+class Response(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included."""
 
     agent_id: str
@@ -52,7 +55,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(c for p in self.parts if p.complete and (c := p.call_id) is not None)
 
 
-class Return(msgspec.Struct, frozen=True, kw_only=True):
+class Return(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What came back for one call: a `tool-return`, or a `retry-prompt` with the call's id (R22).
 
     `call_key` says which call: its number over the whole thread, since call ids may be used again.
@@ -66,7 +69,7 @@ class Return(msgspec.Struct, frozen=True, kw_only=True):
     call_key: int
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A fact beside the messages. `bound` events are content of the response they stand in, and go with it."""
 
     name: str
@@ -77,7 +80,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     bound: bool = False
 
 
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+class Prompt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request inside an agent turn that is no return: a user prompt of a hand-off or a steering message (R9, R44)."""
 
     agent_id: str
@@ -88,7 +91,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 Entry = Response | Return | Event | Prompt
 
 
-class Segment(msgspec.Struct, frozen=True, kw_only=True):
+class Segment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Entries that no interruption can take back any more, in order of arrival.
 
     `calls` says where the complete calls stand: number of the call → (index of its response, place among its calls).
@@ -98,20 +101,20 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     calls: Mapping[int, tuple[int, int]]
 
 
-class Completed(msgspec.Struct, frozen=True, kw_only=True):
+class Completed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The turn ended regularly."""
 
     at: str
 
 
-class Interrupted(msgspec.Struct, frozen=True, kw_only=True):
+class Interrupted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The turn was cut; the first interruption stands (R26)."""
 
     reason: str
     at: str
 
 
-class UserTurn(msgspec.Struct, frozen=True, kw_only=True):
+class UserTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the user submitted, once (R9)."""
 
     at: str
@@ -119,7 +122,7 @@ class UserTurn(msgspec.Struct, frozen=True, kw_only=True):
     client_metadata: Mapping[str, Any] | None = None
 
 
-class AgentTurn(msgspec.Struct, frozen=True, kw_only=True):
+class AgentTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One agent's run. `end` is None while it goes on. `usage` counts every response, kept or not (R17)."""
 
     agent_id: str
@@ -130,7 +133,7 @@ class AgentTurn(msgspec.Struct, frozen=True, kw_only=True):
     usage: Mapping[str, int]
 
 
-class Journal(msgspec.Struct, frozen=True, kw_only=True):
+class Journal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything so far: the turns that have ended, and the one that is still open or was cut just now."""
 
     ended: Log[UserTurn | AgentTurn]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from tpharness.facts import join_text
@@ -30,8 +30,7 @@ __all__ = ["JournalWriter", "OpenPart"]
 _EMPTY_SEGMENT = Segment(entries=(), calls={})
 
 
-@dataclass(slots=True, eq=False)
-class OpenPart:
+class OpenPart(msgspec.Struct, eq=False, gc=False):
     """Handle of a part that is streaming: append its deltas to `pieces`, then call `JournalWriter.close_part`."""
 
     kind: str
@@ -53,8 +52,7 @@ class OpenPart:
         return Part(kind=self.kind, fields=fields, complete=False)
 
 
-@dataclass(slots=True, eq=False)
-class _OpenResponse:
+class _OpenResponse(msgspec.Struct, eq=False, gc=False):
     agent_id: str
     at: str
     parts: list[OpenPart]
@@ -100,8 +98,7 @@ class JournalWriter:
         self._agent_id, self._started_at = agent_id, at
         self._segments: Log[Segment] = Log()
         self._entries: list[_OpenResponse | Entry] = []
-        self._positions: dict[int, tuple[int, int]] = {}
-        self._unanswered = 0
+        self._open_keys: set[int] = set()
         self._response: _OpenResponse | None = None
         self._usage: dict[str, int] = {}
         self._held: AgentTurn | None = None
@@ -197,7 +194,9 @@ class JournalWriter:
         """Complete a part (R10): its text is the joined pieces; `fields` are added, those that are None left out."""
         if part.text_field is not None and part.text_field not in fields:
             part.fields[part.text_field] = join_text(part.pieces)
-        part.fields.update((k, v) for k, v in fields.items() if v is not None)
+        for name, value in fields.items():
+            if value is not None:
+                part.fields[name] = value
         part.complete = True
         self._completed(part)
 
@@ -279,18 +278,17 @@ class JournalWriter:
     def in_open_response(self, call_id: str) -> bool:
         """Whether the latest call with this id stands in the response that is streaming."""
         key = self._calls.get(call_id)
-        if key is None or self._response is None or self._response.finished:
+        response = self._response
+        if key is None or response is None or response.finished:
             return False
-        position = self._positions.get(key)
-        return position is not None and self._entries[position[0]] is self._response
+        return any(part.call_key == key for part in response.parts)
 
     def add_return(self, call_id: str, kind: str, fields: Mapping[str, Any], at: str) -> None:
         """Record the return of a known call; the first one stands (R14), the caller reports a second."""
         self._need_turn()
         key = self._calls[call_id]
         self._answered.add(key)
-        if key in self._positions:
-            self._unanswered -= 1
+        self._open_keys.discard(key)
         entry = Return(call_id=call_id, agent_id=self._agent_id, at=at, kind=kind, fields=fields, call_key=key)
         self._entries.append(entry)
         self.version += 1
@@ -344,34 +342,35 @@ class JournalWriter:
             self._calls[part.fields["tool_call_id"]] = key
             self._call_names[key] = part.fields.get("tool_name", "")
             part.call_key = key
-            self._unanswered += 1
-            self._place_calls(response)
-
-    def _place_calls(self, response: _OpenResponse) -> None:
-        """Note where each complete call of the response stands, in order of their starts (R11)."""
-        index = self._entries.index(response)
-        keys = [p.call_key for p in response.parts if p.call_key is not None]
-        self._positions.update((key, (index, order)) for order, key in enumerate(keys))
+            self._open_keys.add(key)
 
     def _forget(self, call_id: str) -> None:
         key = self._calls.pop(call_id, None)
-        if key is not None and self._positions.pop(key, None) is not None and key not in self._answered:
-            self._unanswered -= 1
+        if key is not None:
+            self._open_keys.discard(key)
 
     def _settle(self) -> None:
         """Close the tail into a segment when nothing in it can be taken back any more."""
-        if not self._entries or self._unanswered or self._held is not None or self.response_open:
+        if not self._entries or self._open_keys or self._held is not None or self.response_open:
             return
         self._segments = self._segments.extended(self._tail(partial=False))
         self._entries = []
-        self._positions = {}
         self._response = None
 
     def _tail(self, *, partial: bool) -> Segment:
         if not self._entries:
             return _EMPTY_SEGMENT
         entries = tuple(self._freeze(e, partial=partial) if isinstance(e, _OpenResponse) else e for e in self._entries)
-        return Segment(entries=entries, calls=dict(self._positions))
+        return Segment(entries=entries, calls=self._places())
+
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """Return where each complete call of the tail stands, in order of their starts (R11)."""
+        places: dict[int, tuple[int, int]] = {}
+        for index, entry in enumerate(self._entries):
+            if isinstance(entry, _OpenResponse):
+                keys = (part.call_key for part in entry.parts if part.call_key is not None)
+                places.update((key, (index, order)) for order, key in enumerate(keys))
+        return places
 
     def _freeze(self, response: _OpenResponse, *, partial: bool) -> Response:
         if response.frozen is not None and not partial:

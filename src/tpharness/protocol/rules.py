@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -36,7 +37,7 @@ _PART_KINDS = frozenset(
         *("builtin-tool-call", "builtin-tool-return"),
     )
 )
-_ANSWERS = ("tool-return", "retry-prompt")
+_PAIRED = ("tool-call", "tool-return", "retry-prompt")
 
 
 @dataclass(slots=True)
@@ -150,16 +151,18 @@ def _times(index: Index) -> Iterator[Finding]:
         if limit is not None and limit < last:
             yield p.OUTSIDE_TURN.at(Place(pointer=pointer), "the turn ends before it starts", got=stop, expected=start)
         for m, message in enumerate(turn["messages"]):
-            at = _key(message["timestamp"])
-            place = Place(pointer=f"{pointer}/messages/{m}/timestamp")
-            if at < last:
-                kind = p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME
-                yield kind.at(place, got=message["timestamp"], expected=f"{last}Z or later")
+            written = message["timestamp"]
+            at = _key(written)
+            if not _exists(written):
+                kind, bound = p.BAD_TIME, "a moment that exists"
+            elif at < last:
+                kind, bound = (p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME), f"{last}Z or later"
             elif limit is not None and at > limit:
-                yield p.OUTSIDE_TURN.at(place, got=message["timestamp"], expected=f"{limit}Z or earlier")
-            if not _exists(message["timestamp"]):
-                yield p.BAD_TIME.at(place, got=message["timestamp"])
-            last = max(last, at)
+                kind, bound = p.OUTSIDE_TURN, f"{limit}Z or earlier"
+            else:
+                last = at
+                continue
+            yield kind.at(Place(pointer=f"{pointer}/messages/{m}/timestamp"), got=written, expected=bound)
         end = limit or last
 
 
@@ -173,6 +176,8 @@ def _pairing(index: Index) -> Iterator[Finding]:
             last = -1
             for k, part in enumerate(message.get("parts") or ()):
                 kind = part["part_kind"]
+                if kind not in _PAIRED:
+                    continue
                 pointer = f"/turns/{t}/messages/{m}/parts/{k}"
                 if kind == "tool-call":
                     open_call = calls.get(part["tool_call_id"])
@@ -182,7 +187,7 @@ def _pairing(index: Index) -> Iterator[Finding]:
                     calls[part["tool_call_id"]] = call
                     mine.append(call)
                     order += 1
-                elif kind in _ANSWERS and part.get("tool_call_id") is not None:
+                elif part.get("tool_call_id") is not None:
                     found = calls.get(part["tool_call_id"])
                     yield from _answer(part, found, Place(pointer=pointer))
                     if found is not None:
@@ -308,6 +313,7 @@ def _key(at: str) -> str:
     return at[:-1] if at.endswith("Z") and "." not in at else canonical_time(at)[:-1]
 
 
+@lru_cache(maxsize=4096)
 def _exists(at: str) -> bool:
     try:
         datetime.fromisoformat(at)

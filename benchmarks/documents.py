@@ -1,0 +1,105 @@
+"""Threads as documents: canonical form against the rfc8785 package, schema and rules against parsing, in one run."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import rfc8785
+
+from tpharness.protocol.jcs import jcs
+from tpharness.protocol.rules import check_thread
+
+
+def thread(size: int) -> dict[str, Any]:
+    """Return a valid thread of about `size` bytes of JSON, texts, calls and returns as agents write them."""
+    start = "2025-01-20T10:00:00Z"
+    messages: list[dict[str, Any]] = []
+    head = {"timestamp": start, "agent_id": "a"}
+    for n in range(size // 950):
+        call = {"tool_name": "get_weather", "tool_call_id": f"call_{n}"}
+        words = f"Step {n}: the weather in Paris, Zürich and 東京 is what it was. " * 4
+        messages += [
+            {
+                "message_type": "response",
+                **head,
+                "parts": [
+                    {"part_kind": "text", "content": words},
+                    {"part_kind": "tool-call", **call, "args": {"city": "Paris", "days": n, "units": ["c", "f"]}},
+                ],
+                "usage": {"input_tokens": 100 + n, "output_tokens": 20},
+            },
+            {
+                "message_type": "request",
+                **head,
+                "parts": [
+                    {
+                        "part_kind": "tool-return",
+                        **call,
+                        "status": "success",
+                        "content": {"temp": 18.5 + n, "wind": [n, n / 7], "sky": "cloudy", "ok": True, "note": None},
+                    }
+                ],
+            },
+        ]
+    turn = {
+        "turn_type": "agent",
+        "agent_id": "a",
+        "started_at": start,
+        "completed_at": start,
+        "completion_status": "complete",
+        "messages": messages,
+    }
+    return {
+        "version": "0.0.4",
+        "thread_id": "t",
+        "created_at": start,
+        "updated_at": start,
+        "agents": {"a": {"agent_id": "a", "agent_name": "A", "created_at": start}},
+        "turns": [turn],
+    }
+
+
+def timed(work: Callable[[], object], runs: int) -> float:
+    """Return the median time of a few runs after one that is not counted, in seconds."""
+    work()
+    times = []
+    for _ in range(runs):
+        begun = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begun)
+    return statistics.median(times)
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    missed = 0
+
+    def row(name: str, ratio: float, sign: str, target: float) -> None:
+        nonlocal missed
+        good = ratio <= target if sign == "<=" else ratio >= target
+        missed += not good
+        print(f"{'PASS' if good else 'FAIL'}  {name:<48} {ratio:8.2f}  target {sign} {target:g}")
+
+    for size, runs in ((1_000_000, 5), (50_000_000, 1)):
+        document = thread(size)
+        exact = jcs(document) == rfc8785.dumps(document)
+        peer, ours = timed(partial(rfc8785.dumps, document), runs), timed(partial(jcs, document), runs)
+        row(f"rfc8785 / ours, {size // 1_000_000} MB, bytes equal: {exact}", peer / ours, ">=", 5.0)
+        missed += not exact
+    document = thread(1_000_000)
+    text = json.dumps(document, ensure_ascii=False)
+    if check_thread(document):
+        raise SystemExit("the thread of this benchmark is not valid")
+    ratio = timed(lambda: check_thread(document), 5) / timed(lambda: json.loads(text), 5)
+    row("schema and rules / parsing, 1 MB", ratio, "<=", 3.0)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
