@@ -115,11 +115,13 @@ def cut_case(case: Case, place: SweepPlace) -> Case:
     return replace(case, id=place.id, scenario=replace(scenario, id=place.id, turns=turns, cut=None, expect=expect))
 
 
-def cut_time(run: AgentRun, count: int | None) -> str:
-    """Return when a run that is cut after `count` events is cut: just after the last of them."""
-    events = (run.events or ())[:count]
-    last = next((str(e["at"]) for e in reversed(events) if "at" in e), run.started_at)
-    return shift(last, 0.001)
+def cut_time(run: AgentRun, count: int) -> str:
+    """Return when a run that is cut after `count` events is cut: just after the last of them that has a time."""
+    events = run.events or ()
+    for index in range(min(count, len(events)) - 1, -1, -1):
+        if "at" in events[index]:
+            return shift(str(events[index]["at"]), 0.001)
+    return shift(run.started_at, 0.001)
 
 
 def script_of(case: Case) -> Script:
