@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tpharness import journal
 from tpharness.checks import Delivery
 from tpharness.dialects import ThreadHeader
+from tpharness.errors import TargetError
 from tpharness.journal import Interrupted
 from tpharness.protocol.versions import Version
 from tpharness.scenario.model import (
@@ -226,9 +227,18 @@ def _cut(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iterator[Pac
         case CutUnit.BYTE:
             yield from _first_bytes(packets, after.count)
         case CutUnit.EVENT:
-            yield from packets[: after.count + 1]  # the first packet opens the stream, then one for each event
+            if packets and all(packet.event is None for packet in packets):
+                raise TargetError(
+                    "the server's packets belong to no events, so its stream cannot be cut at one",
+                    hint="give each Packet the index of the event that it ends, or cut at a byte",
+                )
+            yield from (p for i, p in enumerate(packets) if (-1 if i == 0 else _event_of(p, after.count)) < after.count)
         case CutUnit.CHUNK:
             yield from _first_chunks(packets, after.count)
+
+
+def _event_of(packet: Packet, otherwise: int) -> int:
+    return otherwise if packet.event is None else packet.event
 
 
 def _first_bytes(packets: Sequence[Packet], count: int) -> Iterator[Packet]:

@@ -1,0 +1,34 @@
+"""docs/STREAM.md says what the table of states does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tpharness.vsp import DataChunk, Done, UnknownChunk
+from tpharness.vsp.fold import TRANSITIONS
+from tpharness.vsp.records import RECORDS
+from tpharness.vsp.states import StreamState
+
+DOC = Path(__file__).parent.parent.parent / "docs" / "STREAM.md"
+WORDS = {"_no_start": "violation", "_late": "observed"}
+KINDS = {**RECORDS, "data-*": DataChunk, "(unknown)": UnknownChunk, "[DONE]": Done}
+
+
+def table() -> list[str]:
+    """Return the rows of the table, from the machine's own table."""
+    states = list(StreamState)
+    rows = [f"| chunk | {' | '.join(state.name.lower() for state in states)} |", "|---|" + "---|" * len(states)]
+    for name, record in KINDS.items():
+        cells = []
+        for state in states:
+            action = TRANSITIONS[state].get(record)
+            cells.append("violation" if action is None else WORDS.get(action.__name__, "folded"))
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    return rows
+
+
+def test_the_table_in_the_document_is_the_table_of_the_machine() -> None:
+    """Every chunk in every state, as documented."""
+    lines = DOC.read_text("utf-8").splitlines()
+    start = lines.index(table()[0])
+    assert lines[start : start + len(table())] == table()
