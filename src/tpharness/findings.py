@@ -7,11 +7,17 @@ constants beside the code that finds them, and `tpharness.catalogue` lists them 
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 __all__ = ["Finding", "Kind", "Level", "Place", "shorten", "worst"]
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlevel = 5
+_BRIEF.maxdict = _BRIEF.maxlist = _BRIEF.maxtuple = 30
+_BRIEF.maxstring = _BRIEF.maxother = 400
 
 
 class Level(Enum):
@@ -133,8 +139,19 @@ class Finding:
 
 
 def shorten(value: Any, limit: int = 160) -> str:
-    """Render a value for a person, on one line, cut in the middle when longer than `limit` characters."""
-    text = value if isinstance(value, str) else repr(value)
+    """Render a value for a person, on one line, cut in the middle when longer than `limit` characters.
+
+    Only as much of a large value is looked at as can be shown.
+    """
+    text = (
+        value
+        if isinstance(value, str)
+        else _BRIEF.repr(value)
+        if isinstance(value, list | dict | tuple)
+        else repr(value)
+    )
+    if len(text) > 4 * limit:
+        text = text[: 2 * limit] + text[-2 * limit :]
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     if len(text) <= limit:
         return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -31,7 +31,7 @@ _EMPTY_SEGMENT = Segment(entries=(), calls={})
 
 
 class OpenPart(msgspec.Struct, eq=False, gc=False):
-    """Handle of a part that is streaming: append its deltas to `pieces`, then call `JournalWriter.close_part`."""
+    """Handle of a part that is streaming: give its deltas to `more`, then call `JournalWriter.close_part`."""
 
     kind: str
     fields: dict[str, Any]
@@ -39,6 +39,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     text_field: str | None
     complete: bool = False
     call_key: int | None = None
+    more: Callable[[str], None] = lambda _: None
 
     def frozen(self) -> Part:
         """Return the part as it is, complete."""
@@ -186,6 +187,7 @@ class JournalWriter:
     def open_part(self, kind: str, fields: dict[str, Any], text_field: str | None) -> OpenPart:
         """Start a part in the open response; `text_field` is the field that its joined pieces become."""
         part = OpenPart(kind, fields, [], text_field)
+        part.more = part.pieces.append
         self._need_response().parts.append(part)
         self.version += 1
         return part

@@ -80,7 +80,7 @@ class StreamFold:
         texts, tools = self._texts, self._tools  # cleared, never replaced
         decode, text_delta, input_delta = c.decode_typed, c.TextDeltaChunk, c.ToolInputDeltaChunk
         index = self._index
-        for data in events:
+        for index, data in enumerate(events, index + 1):  # noqa: B020  # the count goes on where it was
             try:
                 chunk: c.Chunk = decode(data)
             except c.REFUSED:
@@ -89,18 +89,15 @@ class StreamFold:
             if kind is text_delta:
                 handle = texts.get(chunk.id)  # type: ignore[union-attr, arg-type]  # kind says what it is
                 if handle is not None:
-                    handle.pieces.append(chunk.delta)  # type: ignore[union-attr]
-                    index += 1
+                    handle.more(chunk.delta)  # type: ignore[union-attr]
                     continue
             elif kind is input_delta:
                 handle = tools.get(chunk.tool_call_id)  # type: ignore[union-attr]
                 if handle is not None:
-                    handle.pieces.append(chunk.input_text_delta)  # type: ignore[union-attr]
-                    index += 1
+                    handle.more(chunk.input_text_delta)  # type: ignore[union-attr]
                     continue
-            self._index = index
+            self._index = index - 1
             self.feed(chunk, at)
-            index = self._index
         self._index = index
 
     def close(self, reason: str | None, at: str) -> None:
