@@ -41,10 +41,6 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     call_key: int | None = None
     more: Callable[[str], None] = lambda _: None
 
-    def frozen(self) -> Part:
-        """Return the part as it is, complete."""
-        return Part(kind=self.kind, fields=self.fields, complete=True)
-
     def partial(self) -> Part:
         """Return the part with the text so far, not complete."""
         fields = dict(self.fields)
@@ -362,24 +358,36 @@ class JournalWriter:
     def _tail(self, *, partial: bool) -> Segment:
         if not self._entries:
             return _EMPTY_SEGMENT
-        entries = tuple(self._freeze(e, partial=partial) if isinstance(e, _OpenResponse) else e for e in self._entries)
-        return Segment(entries=entries, calls=self._places())
+        entries = [self._freeze(e, partial=partial) if isinstance(e, _OpenResponse) else e for e in self._entries]
+        return Segment(entries=tuple(entries), calls=self._places())
 
     def _places(self) -> dict[int, tuple[int, int]]:
         """Return where each complete call of the tail stands, in order of their starts (R11)."""
         places: dict[int, tuple[int, int]] = {}
         for index, entry in enumerate(self._entries):
-            if isinstance(entry, _OpenResponse):
-                keys = (part.call_key for part in entry.parts if part.call_key is not None)
-                places.update((key, (index, order)) for order, key in enumerate(keys))
+            if type(entry) is _OpenResponse:
+                order = 0
+                for part in entry.parts:
+                    if part.call_key is not None:
+                        places[part.call_key] = (index, order)
+                        order += 1
         return places
 
     def _freeze(self, response: _OpenResponse, *, partial: bool) -> Response:
         if response.frozen is not None and not partial:
             return response.frozen
-        parts = tuple(p.frozen() if p.complete else p.partial() for p in response.parts if partial or p.complete)
+        parts = []
+        for part in response.parts:
+            if part.complete:
+                parts.append(Part(kind=part.kind, fields=part.fields))
+            elif partial:
+                parts.append(part.partial())
         frozen = Response(
-            agent_id=response.agent_id, at=response.at, parts=parts, finished=response.finished, facts=response.facts
+            agent_id=response.agent_id,
+            at=response.at,
+            parts=tuple(parts),
+            finished=response.finished,
+            facts=response.facts,
         )
         if not partial:
             response.frozen = frozen

@@ -300,15 +300,9 @@ class SseParser:
 
     def _run(self, body: bytes, base: int, frames: list[Any], *, bare: bool) -> bool:
         """Split a run of whole `data: …` events with LF ends; False, and nothing done, if it holds anything else."""
-        parts = body[:-2].split(b"\n\n")
-        count = len(parts)
-        if (
-            # No part holds a line end of its own, and each begins with "data: ".
-            body.count(b"\n") != 2 * count
-            or not body.startswith(b"data: ")
-            or body.count(b"\ndata: ") != count - 1
-            or len(body) > self.max_line
-        ):
+        # Each part begins with "data: " and holds no line end of its own, so there are as many as pairs of line ends.
+        parts = body[6:-2].split(b"\n\ndata: ")
+        if body.count(b"\n") != 2 * len(parts) or not body.startswith(b"data: ") or len(body) > self.max_line:
             return False
         if not body.isascii():
             try:
@@ -316,10 +310,10 @@ class SseParser:
             except UnicodeDecodeError:
                 return False
         if bare:
-            frames += [part[6:] for part in parts]
+            frames += parts
             return True
         last_id = self.last_event_id
-        frames.extend([Frame(part[6:], base := base + len(part) + 2, None, last_id) for part in parts])
+        frames.extend([Frame(part, base := base + len(part) + 8, None, last_id) for part in parts])
         return True
 
     def _keep(self, piece: bytes) -> None:

@@ -80,7 +80,7 @@ class StreamFold:
         texts, tools = self._texts, self._tools  # cleared, never replaced
         decode, text_delta, input_delta = c.decode_typed, c.TextDeltaChunk, c.ToolInputDeltaChunk
         index = self._index
-        for index, data in enumerate(events, index + 1):  # noqa: B020  # the count goes on where it was
+        for data in events:
             try:
                 chunk: c.Chunk = decode(data)
             except c.REFUSED:
@@ -90,14 +90,17 @@ class StreamFold:
                 handle = texts.get(chunk.id)  # type: ignore[union-attr, arg-type]  # kind says what it is
                 if handle is not None:
                     handle.more(chunk.delta)  # type: ignore[union-attr]
+                    index += 1
                     continue
             elif kind is input_delta:
                 handle = tools.get(chunk.tool_call_id)  # type: ignore[union-attr]
                 if handle is not None:
                     handle.more(chunk.input_text_delta)  # type: ignore[union-attr]
+                    index += 1
                     continue
-            self._index = index - 1
+            self._index = index
             self.feed(chunk, at)
+            index += 1
         self._index = index
 
     def close(self, reason: str | None, at: str) -> None:
@@ -241,9 +244,8 @@ class StreamFold:
                 self._report(v.OPEN_DISCARDED, f"{opened} part(s) were still open when their response finished")
             self._forget_open()
             self._enter(StreamState.BETWEEN)
-        elif (
-            not self._facts.empty and self._writer.running
-        ):  # a response without a single part is not kept, but it was paid for (R17)
+        elif not self._facts.empty and self._writer.running:
+            # A response without a single part is not kept, but it was paid for (R17).
             self._writer.add_usage(usage(self._facts.take("usage")))
 
     def _response_facts(self) -> None:
