@@ -55,6 +55,7 @@ _FIELDS = {
     record: tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(record))
     for record in RECORDS.values()
 }
+_DELTA_TYPES = frozenset(("text-delta", "reasoning-delta", "tool-input-delta"))
 _encode_delta = msgspec.json.Encoder().encode
 
 
@@ -110,6 +111,11 @@ def encode_sse(chunk: Chunk | Mapping[str, Any]) -> bytes:
         try:
             return b"data: %b\n\n" % _encode_delta(chunk)
         except UnicodeEncodeError:
+            pass
+    if type(chunk) is dict and chunk.get("type") in _DELTA_TYPES:
+        try:
+            return b"data: %b\n\n" % _encode_delta(chunk)
+        except (UnicodeEncodeError, msgspec.MsgspecError, TypeError):
             pass
     if isinstance(chunk, Done):
         return DONE
