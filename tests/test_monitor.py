@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tpharness.monitor import ClientMonitor, ServerMonitor, Timeouts
+from tpharness.resources import scenarios_dir
+from tpharness.scenario import load_scenario
 
 
 def test_the_guides_timeouts_are_the_defaults() -> None:
@@ -71,3 +75,19 @@ def test_a_server_sends_a_heartbeat_when_it_has_sent_nothing() -> None:
     assert not server.heartbeat_due(29.9)
     server.cancel()
     assert not server.heartbeat_due(60.0)
+
+
+def test_the_stall_of_a_scenario_is_the_timeout_that_a_monitor_detects() -> None:
+    """The scenario's hanging tool, watched in its own virtual time, gives the reason that the scenario states."""
+    file = scenarios_dir() / "interruptions" / "timeout-while-a-tool-hangs.yaml"
+    (_, run), *_ = load_scenario(file, root=scenarios_dir()).runs
+    assert run.interrupt
+    times = [datetime.fromisoformat(event["at"]).timestamp() for event in run.happened]
+    begun = datetime.fromisoformat(run.started_at).timestamp()
+    server, client = ServerMonitor(begun), ClientMonitor(begun)
+    for now in times[:-1]:  # the last event is the stall itself
+        for monitor in (server, client):
+            monitor.event(now)
+            assert monitor.reason(now) is None
+    cut = datetime.fromisoformat(run.interrupt.at).timestamp()
+    assert {server.reason(cut), client.reason(cut)} == {run.interrupt.reason} == {"timeout"}

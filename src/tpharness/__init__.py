@@ -1,3 +1,75 @@
-"""tpharness: the conformance test suite and stream-replay harness for ThreadProtocol."""
+"""tpharness: the conformance test suite and stream-replay harness for ThreadProtocol.
 
-__all__: list[str] = []
+The names below are the public ones; each is imported when it is first used, since pytest loads this package in each run.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tpharness.findings import Finding, Level, Place
+    from tpharness.protocol.canonical import canonical_thread, thread_hash
+    from tpharness.protocol.compare import same_content, same_exact
+    from tpharness.protocol.diff import diff
+    from tpharness.protocol.history import check_history, model_history, pending_calls
+    from tpharness.protocol.migrate import convert
+    from tpharness.protocol.rules import check_thread
+    from tpharness.protocol.versions import Version
+    from tpharness.readings import Readings
+    from tpharness.run import RunOptions, play_one, run_suite
+    from tpharness.scenario import load_scenario
+    from tpharness.server_events import Recorder
+    from tpharness.vsp.assembler import Assembler
+
+__all__ = [
+    "Assembler",
+    "Finding",
+    "Level",
+    "Place",
+    "Readings",
+    "Recorder",
+    "RunOptions",
+    "Version",
+    "canonical_thread",
+    "check_history",
+    "check_thread",
+    "convert",
+    "diff",
+    "load_scenario",
+    "model_history",
+    "pending_calls",
+    "play_one",
+    "run_suite",
+    "same_content",
+    "same_exact",
+    "thread_hash",
+]
+
+_HOMES = {
+    "tpharness.findings": ("Finding", "Level", "Place"),
+    "tpharness.protocol.canonical": ("canonical_thread", "thread_hash"),
+    "tpharness.protocol.compare": ("same_content", "same_exact"),
+    "tpharness.protocol.diff": ("diff",),
+    "tpharness.protocol.history": ("check_history", "model_history", "pending_calls"),
+    "tpharness.protocol.migrate": ("convert",),
+    "tpharness.protocol.rules": ("check_thread",),
+    "tpharness.protocol.versions": ("Version",),
+    "tpharness.readings": ("Readings",),
+    "tpharness.run": ("RunOptions", "play_one", "run_suite"),
+    "tpharness.scenario": ("load_scenario",),
+    "tpharness.server_events": ("Recorder",),
+    "tpharness.vsp.assembler": ("Assembler",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

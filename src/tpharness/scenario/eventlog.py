@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.scenario.fields import Fields
-from tpharness.scenario.locate import Spot
 from tpharness.scenario.problems import BAD_VALUE, DUPLICATE_LABEL, Problems
+from tpharness.scenario.spot import Spot
 from tpharness.scenario.ticker import Ticker
 
 __all__ = ["RESERVED_LABELS", "Call", "EventLog"]

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, TypeVar
 
-from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, Spot, plain
+from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, UNKNOWN_KEY, Problems, did_you_mean
+from tpharness.scenario.spot import Spot
 
 __all__ = ["Fields", "iso_time", "shown"]
 

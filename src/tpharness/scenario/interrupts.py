@@ -22,6 +22,7 @@ from tpharness.scenario.problems import (
     did_you_mean,
 )
 from tpharness.server_events.encoder import Encoder
+from tpharness.server_events.events import shift
 from tpharness.vsp.encode import DONE, encode_sse
 
 __all__ = ["INTERRUPT_KEYS", "KNOWN_REASONS", "RunSoFar", "check_reason", "read_interrupt"]
@@ -194,4 +195,7 @@ def _time(run: RunSoFar, happened: int | None, seen: ClientCut | None) -> str:
     if count is None and seen is not None and seen.unit is CutUnit.EVENT:
         count = seen.count
     events = run.log.events[:count]
-    return run.log.ticker.after(events[-1]["at"] if events else run.started_at)
+    if not events:
+        return run.log.ticker.after(run.started_at)
+    silence = events[-1]["seconds"] if events[-1]["event_kind"] == "stall" else 0.0
+    return run.log.ticker.after(shift(events[-1]["at"], silence))  # a stall is over when its seconds have passed

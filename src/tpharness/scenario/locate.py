@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from tpharness.scenario.problems import DUPLICATE_KEY, NOT_YAML, TOO_LARGE, Problems
+from tpharness.scenario.spot import Spot
 
 __all__ = ["FLOAT", "INT", "MAX_BYTES", "MAX_DEPTH", "MAX_SHARED", "ListNode", "MapNode", "Node", "ScalarNode", "Spot"]
 __all__ += ["plain", "read_yaml"]
@@ -33,14 +34,6 @@ FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
 _WORDS: Mapping[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _STR_TAG = "tag:yaml.org,2002:str"
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A position in the file; both count from 1."""
-
-    line: int
-    column: int
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.fields import iso_time, shown
-from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, Spot, plain
+from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, did_you_mean
+from tpharness.scenario.spot import Spot
 from tpharness.server_events.events import REQUIRED_FIELDS, EventKind, shift
 
 __all__ = ["take_events", "take_nodes"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tpharness.findings import Finding, Kind, Level, Place
 
 if TYPE_CHECKING:
-    from tpharness.scenario.locate import Spot
+    from tpharness.scenario.spot import Spot
 
 __all__ = ["KINDS", "Problems", "did_you_mean"]
 

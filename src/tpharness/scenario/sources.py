@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.scenario.fields import Fields, shown
-from tpharness.scenario.locate import ListNode, Node, Spot, plain
+from tpharness.scenario.locate import ListNode, Node, plain
 from tpharness.scenario.model import Wire
 from tpharness.scenario.problems import BAD_FILE, BAD_VALUE, TOO_LARGE, UNREADABLE, Problems
+from tpharness.scenario.spot import Spot
 
 __all__ = ["MAX_FILE_BYTES", "Sources"]
 
