@@ -1,6 +1,6 @@
 """tpharness: the conformance test suite and stream-replay harness for ThreadProtocol.
 
-The names below are the public ones; each is imported when it is first used, since pytest loads this package in each run.
+The names below are public; each is imported when it is first used, since pytest loads this package in every run.
 """
 
 from __future__ import annotations

@@ -286,6 +286,24 @@ def test_files_that_cannot_be_read_are_usage_errors(command: list[str], tmp_path
         assert str(path) in words(result)
 
 
+MISSHAPEN = [
+    '{"version":"0.0.4","turns":[3]}',
+    '{"version":"0.0.4","turns":[{"turn_type":"agent","messages":null}]}',
+    '{"version":"0.0.4","turns":[{"turn_type":"agent","messages":[{"parts":"x"}]}]}',
+    '{"version":"0.0.4","turns":[{"turn_type":"agent","messages":[{"event_type":3}]}]}',
+    '{"version":"0.0.4","turns":[],"agents":[]}',
+]
+
+
+@pytest.mark.parametrize("text", MISSHAPEN)
+@pytest.mark.parametrize("command", [["hash"], ["convert", "--to", "0.0.3"]], ids=["hash", "convert"])
+def test_what_is_not_shaped_like_a_thread_is_refused(command: list[str], text: str) -> None:
+    """Wrong types where turns, messages and parts belong: exit code 2, with the place."""
+    result = tpharness(*command, "-", stdin=text.encode())
+    assert result.returncode == 2
+    assert "holds no thread" in words(result)
+
+
 def test_version_and_help() -> None:
     """The usual options of a command line."""
     assert words(tpharness("--version")).startswith("tpharness 0.")

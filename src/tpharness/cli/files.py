@@ -39,12 +39,35 @@ def read_thread(path: str) -> dict[str, Any]:
         raise InputError(broken[-1].line(), hint=broken[-1].kind.remedy)
     for finding in parsed.findings:
         print(finding.line(), file=sys.stderr)
-    thread = parsed.value
-    if not isinstance(thread, dict) or not isinstance(thread.get("turns"), list):
-        raise InputError(f"{path} holds no thread: an object with a list of turns was expected")
-    if not all(isinstance(turn, dict) for turn in thread["turns"]):
-        raise InputError(f"{path} holds no thread: each turn is an object", hint="`tpharness check` names the places")
+    place = _misshapen(parsed.value)
+    if place is not None:
+        raise InputError(f"{path} holds no thread: {place}", hint="`tpharness check` names every place")
+    thread: dict[str, Any] = parsed.value
     return thread
+
+
+def _misshapen(thread: Any) -> str | None:
+    """Return where a JSON value is not even shaped like a thread, None when it is."""
+    if not isinstance(thread, dict) or not isinstance(thread.get("turns"), list):
+        return "an object with a list of turns was expected"
+    if not isinstance(thread.get("agents", {}), dict):
+        return "/agents is no object"
+    for t, turn in enumerate(thread["turns"]):
+        if not isinstance(turn, dict):
+            return f"/turns/{t} is no object"
+        for name in ("parts", "messages"):
+            if not _objects(turn.get(name, [])):
+                return f"/turns/{t}/{name} is no list of objects"
+        for m, message in enumerate(turn.get("messages", ())):
+            if not _objects(message.get("parts", [])):
+                return f"/turns/{t}/messages/{m}/parts is no list of objects"
+            if not isinstance(message.get("event_type", ""), str):
+                return f"/turns/{t}/messages/{m}/event_type is no text"
+    return None
+
+
+def _objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def version_option(text: str) -> Version:
