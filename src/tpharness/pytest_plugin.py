@@ -1,8 +1,9 @@
 """The pytest plugin: scenario files of your own as tests.
 
 Name the folders in the ini option `tpharness_scenarios`, or on the command line with `--tpharness-scenarios DIR`; every
-scenario file in them becomes one test, called by the scenario's id. Other YAML files are left alone. Nothing heavy is
-imported until a scenario is collected, since pytest loads this module in every run.
+scenario file (`*.yaml`) in them becomes one test, called by the scenario's id. Other YAML files are left alone. The folders
+are visited whatever `testpaths` says; only when a run names files or folders of its own are those of the ini option left
+out. Nothing heavy is imported until a scenario is collected, since pytest loads this module in every run.
 """
 
 from __future__ import annotations
@@ -31,9 +32,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tpharness_scenarios", "Folders with scenario files to collect as tests.", type="paths", default=[])
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the named folders visited; one that is not there is an error of pytest's own, never silently no test."""
+    here = config.invocation_params.dir
+    visited = [(here / arg.partition("::")[0]).resolve() for arg in config.args]
+    chosen = config.args_source is pytest.Config.ArgsSource.ARGS
+    for root in _named(config) if chosen else _roots(config):
+        if not any(root.is_relative_to(path) for path in visited):
+            config.args.append(str(root))
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Collect scenario files in the folders that were named."""
-    if file_path.suffix not in (".yaml", ".yml"):
+    if file_path.suffix != ".yaml":
         return None
     for root in _roots(parent.config):
         if file_path.resolve().is_relative_to(root):
@@ -43,9 +54,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     return None
 
 
+def _named(config: pytest.Config) -> list[Path]:
+    return [(config.invocation_params.dir / name).resolve() for name in config.getoption("--tpharness-scenarios")]
+
+
 def _roots(config: pytest.Config) -> list[Path]:
-    named = [config.invocation_params.dir / name for name in config.getoption("--tpharness-scenarios")]
-    return [path.resolve() for path in (*config.getini("tpharness_scenarios"), *named)]
+    return [*(path.resolve() for path in config.getini("tpharness_scenarios")), *_named(config)]
 
 
 class ScenarioFile(pytest.File):
@@ -77,7 +91,7 @@ class ScenarioItem(pytest.Item):
         results = play_one(load_scenario(file.path, root=file.root), options)
         failed = [result for result in results if not result.outcome.green]
         if failed:
-            raise NotGreenError(failed)
+            raise NotGreenError(failed, file.root)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Tell the failure as the command line does."""
@@ -89,7 +103,7 @@ class ScenarioItem(pytest.Item):
         if isinstance(error, ScenarioError):
             return "\n".join(f"{f.line()}\n  {f.kind.remedy}" for f in error.findings)
         if isinstance(error, TpharnessError):
-            return f"{error}\n  {error.hint}"
+            return f"{error}\n  {error.hint}".rstrip()
         return str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -100,11 +114,11 @@ class ScenarioItem(pytest.Item):
 class NotGreenError(Exception):
     """A scenario that did not pass; its text is the failure block of each result."""
 
-    def __init__(self, results: list[Any]) -> None:
+    def __init__(self, results: list[Any], root: Path) -> None:
         from tpharness.report import failure_lines  # noqa: PLC0415
 
         blocks = []
         for result in results:
-            lines = [line for _, line in failure_lines(result)]
+            lines = [line for _, line in failure_lines(result, roots=(root,))]
             blocks.append("\n".join([f"{result.outcome.value.upper()} {result.id}", *(f"  {line}" for line in lines)]))
         super().__init__("\n\n".join(blocks))

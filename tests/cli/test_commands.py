@@ -43,7 +43,7 @@ def test_run_plays_a_scenario_and_says_passed() -> None:
     """A verdict on one line, exit code 0."""
     result = tpharness("run", "basics/tool-call-and-answer")
     assert result.returncode == 0
-    assert "PASSED 1 scenarios" in words(result)
+    assert "PASSED 1 scenario, " in words(result)
 
 
 def test_run_tells_a_failure_with_what_where_and_what_to_do(tmp_path: Path) -> None:

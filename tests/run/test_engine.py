@@ -102,6 +102,13 @@ def test_a_folder_without_scenarios_is_an_error(tmp_path: Path) -> None:
         find([], [tmp_path])
 
 
+def test_a_place_that_a_sweep_does_not_have_is_no_pass() -> None:
+    """A run in which nothing was played fails."""
+    *_, finished = run_suite(RunOptions(ids=(f"{SWEPT[0]}@event-9999",)))
+    assert isinstance(finished, RunFinished)
+    assert not finished.passed
+
+
 def test_a_scenario_that_cannot_be_loaded_is_an_error_of_the_run(tmp_path: Path) -> None:
     """A broken file is told with its place, and the run fails."""
     folder = tmp_path / "theme"

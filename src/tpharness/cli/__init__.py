@@ -1,11 +1,12 @@
 """The command line: parses and prints, and leaves everything else to the engine.
 
 Exit codes: 0 when everything passed, 1 when there are findings, 2 for wrong usage or input that cannot be read, 130
-when interrupted from the keyboard.
+when interrupted from the keyboard. No input and no environment ends in a traceback: what is wrong is told in a line.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -17,8 +18,15 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show is shown as an escape
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app(standalone_mode=True)
+        try:
+            app(standalone_mode=True)
+        except SystemExit:
+            sys.stdout.flush()  # while a failure to write can still be told
+            raise
     except ScenarioError as error:
         for finding in error.findings:
             print(finding.line(), file=sys.stderr)
@@ -33,5 +41,14 @@ def main() -> None:
         print("tpharness: interrupted", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        print(f"tpharness: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        _drop_output()
+        sys.exit(2)
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that the end of the process does not trip over it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tpharness.cli.files import print_findings, read_bytes
+from tpharness.cli.files import once, print_findings, read_bytes
 from tpharness.errors import ScenarioError
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.parse import parse_json
@@ -18,7 +18,17 @@ from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.majors import check_chunk
 from tpharness.vsp.sse import SseParser
 
-__all__ = ["check"]
+__all__ = ["KINDS", "check"]
+
+UNFINISHED = Kind(
+    code="stream-unfinished",
+    level=Level.SHOULD,
+    title="the stream ends without finish or abort: its turn is interrupted",
+    remedy="nothing to do for the recording of an interruption; else end the stream with finish and [DONE]",
+    clauses=("interrupt.network-failure",),
+    rulings=("R27",),
+)
+KINDS = (UNFINISHED,)
 
 _MAJORS: dict[int, Literal[5, 6, 7]] = {5: 5, 6: 6, 7: 7}
 _NO_TIME = "1970-01-01T00:00:00Z"
@@ -32,6 +42,7 @@ def check(
     major: Annotated[int | None, typer.Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
 ) -> None:
     """Check threads against schema and rules, scenarios against the language, streams against the order of chunks."""
+    once(files)
     findings: list[Finding] = []
     for path in files:
         match Path(path).suffix:
@@ -43,7 +54,8 @@ def check(
                 findings += _thread(path)
     code = print_findings(findings, as_json=json)
     if not json and code == 0:
-        print(f"{len(files)} file{'s' if len(files) > 1 else ''} checked, nothing wrong")
+        verdict = "nothing at MUST" if any(f.level is Level.SHOULD for f in findings) else "nothing wrong"
+        print(f"{len(files)} file{'s' if len(files) > 1 else ''} checked, {verdict}")
     raise typer.Exit(code)
 
 
@@ -69,7 +81,9 @@ def _stream(path: str, major: int | None) -> list[Finding]:
     assembler.begin(_NO_TIME)
     assembler.feed(data, _NO_TIME)
     found = []
-    if not assembler.turn_ended:
+    if (
+        not assembler.turn_ended or next(iter(assembler.journal().turns()), None) is None
+    ):  # a body without a chunk ends no turn either
         found.append(UNFINISHED.at(Place(file=path, byte=len(data))))
     assembler.close(None, _NO_TIME)
     found += [finding.located(file=path) for finding in assembler.findings]
@@ -79,13 +93,3 @@ def _stream(path: str, major: int | None) -> list[Finding]:
             place = Place(file=path, event=index)
             found += check_chunk(chunks.decode_chunk(frame.data), _MAJORS[major], place=place)
     return found
-
-
-UNFINISHED = Kind(
-    code="stream-unfinished",
-    level=Level.SHOULD,
-    title="the stream ends without finish or abort: its turn is interrupted",
-    remedy="nothing to do for the recording of an interruption; else end the stream with finish and [DONE]",
-    clauses=("interrupt.network-failure",),
-    rulings=("R27",),
-)

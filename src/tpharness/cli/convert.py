@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from tpharness.cli.files import read_thread, version_option
 from tpharness.protocol.migrate import convert as migrate
-from tpharness.report import write_whole
+from tpharness.report import json_text, write_whole
 
 __all__ = ["convert"]
 
@@ -25,4 +24,4 @@ def convert(
     migration = migrate(read_thread(file), version)
     for dropped in migration.dropped:
         print(f"dropped {dropped.pointer}: {dropped.what}; {dropped.why}", file=sys.stderr)
-    write_whole(output, json.dumps(migration.thread, ensure_ascii=False, indent=1) + "\n")
+    write_whole(output, json_text(migration.thread) + "\n")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli.files import print_json, read_thread
+from tpharness.cli.files import once, print_json, read_thread
 from tpharness.protocol.diff import diff as differences
 
 __all__ = ["diff"]
@@ -19,6 +19,7 @@ def diff(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say where two threads differ: turn, message, part, first character, and what decides there."""
+    once((a, b))
     found = differences(read_thread(a), read_thread(b), names=("A", "B"), mode="content" if content else "exact")
     if json:
         print_json([{"pointer": d.pointer, "text": d.text, "cites": d.cites} for d in found])

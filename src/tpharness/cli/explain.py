@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tpharness.catalogue import all_kinds
 from tpharness.clauses import load_clauses, load_rulings
+from tpharness.cli.kinds import known_kinds
 from tpharness.errors import UsageError
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
@@ -19,9 +20,10 @@ __all__ = ["explain"]
 
 def explain(
     name: Annotated[str, typer.Argument(help="A clause id, a ruling (R20), a scenario id or a finding code.")],
+    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """Explain a clause, a ruling, a scenario or a finding."""
-    clauses, rulings, kinds = load_clauses(), load_rulings(), all_kinds()
+    clauses, rulings, kinds = load_clauses(), load_rulings(), known_kinds()
     if name in clauses:
         clause = clauses[name]
         print(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})\n  {clause.text}")
@@ -31,7 +33,7 @@ def explain(
         )
         if clause.exercised_by:
             print(f"  exercised by {clause.exercised_by}: {clause.why}")
-        users = [s.id for s in _scenarios() if name in s.clauses]
+        users = [s.id for s in _scenarios(scenarios) if name in s.clauses]
         print(f"  scenarios: {', '.join(users) or 'none'}")
     elif name in rulings:
         print(f"{name}: {rulings[name].title}\n\n{rulings[name].text}")
@@ -43,14 +45,14 @@ def explain(
         for ruling in kind.rulings:
             print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
     else:
-        _scenario(name)
+        _scenario(name, scenarios)
 
 
-def _scenario(name: str) -> None:
-    known = {s.id: s for s in _scenarios()}
+def _scenario(name: str, roots: list[Path] | None) -> None:
+    known = {s.id: s for s in _scenarios(roots)}
     scenario = known.get(name.partition("@")[0])
     if scenario is None:
-        every = [*load_clauses(), *load_rulings(), *all_kinds(), *known]
+        every = [*load_clauses(), *load_rulings(), *known_kinds(), *known]
         near = difflib.get_close_matches(name, every, n=3)
         hint = (
             f"did you mean {', '.join(near)}?" if near else "see tpharness list clauses, rulings, findings or scenarios"
@@ -65,5 +67,5 @@ def _scenario(name: str) -> None:
         print(f"  decided by {', '.join(scenario.rulings)}")
 
 
-def _scenarios() -> list[Scenario]:
-    return [load_scenario(one.path, root=one.root) for one in find((), (scenarios_dir(),))]
+def _scenarios(roots: list[Path] | None) -> list[Scenario]:
+    return [load_scenario(one.path, root=one.root) for one in find((), tuple(roots or (scenarios_dir(),)))]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,37 @@ from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.versions import Version
+from tpharness.report import json_text, write_whole
 
-__all__ = ["print_findings", "print_json", "read_bytes", "read_thread", "version_option"]
+__all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "version_option"]
 
 
 def read_bytes(path: str) -> bytes:
     """Return the bytes of a file or of standard input. InputError names the file and what is wrong with it."""
-    if path == "-":
-        return sys.stdin.buffer.read(MAX_SIZE + 1)
-    file = Path(path)
     try:
-        if file.is_dir():
+        if path == "-":
+            data = sys.stdin.buffer.read(MAX_SIZE + 1)
+        elif Path(path).is_dir():
             raise InputError(f"{path} is a folder", hint="name a file")
-        size = file.stat().st_size
-        if size > MAX_SIZE:
-            raise InputError(f"{path} has {size} bytes, more than the {MAX_SIZE} that tpharness reads")
-        return file.read_bytes()
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(MAX_SIZE + 1)  # a pipe or a device does not tell its size beforehand
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint="name a file that exists and can be read") from error
+    except ValueError as error:  # a path that no file system could have, such as one with a null character
+        raise InputError(f"{path!r}: {error}", hint="name a file that exists and can be read") from error
+    if len(data) > MAX_SIZE:
+        raise InputError(
+            f"{path} has more than the {MAX_SIZE // 1024**2} MiB that tpharness reads",
+            hint="store large returns elsewhere and refer to them by content_ref",
+        )
+    return data
+
+
+def once(paths: Sequence[str]) -> None:
+    """Refuse to read standard input twice, which would be empty the second time."""
+    if list(paths).count("-") > 1:
+        raise UsageError("standard input (-) can be read only once", hint="name a file for the others")
 
 
 def read_thread(path: str) -> dict[str, Any]:
@@ -81,12 +94,7 @@ def version_option(text: str) -> Version:
 
 def print_json(value: Any) -> None:
     """Print a JSON value; a lone surrogate is printed as its escape."""
-    text = json.dumps(value, ensure_ascii=False, indent=1)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = json.dumps(value, indent=1)
-    print(text)
+    write_whole("-", json_text(value) + "\n")
 
 
 def print_findings(findings: list[Finding], *, as_json: bool) -> int:

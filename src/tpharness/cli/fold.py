@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal
 from tpharness.readings import Readings
+from tpharness.scenario.fields import iso_time
+from tpharness.scenario.interrupts import KNOWN_REASONS as _REASONS
 from tpharness.server_events import Recorder
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
@@ -36,6 +39,7 @@ def fold(
 ) -> None:
     """Fold a stream into a thread, printed on standard output; findings go to standard error."""
     wanted = version_option(version)
+    at = _time("--at", at)
     cut = _cut(interrupt, at)
     folded = _events if Path(file).suffix == ".jsonl" else _stream
     journal, findings = folded(read_bytes(file), file, after, cut, agent, at)
@@ -58,7 +62,17 @@ def _cut(text: str | None, at: str) -> Interrupted | None:
         raise UsageError(
             f"--interrupt takes REASON@TIME, not {text!r}", hint="for example user_cancelled@2025-01-20T10:00:15Z"
         )
-    return Interrupted(reason=reason, at=time or at)
+    near = difflib.get_close_matches(reason, _REASONS, n=1, cutoff=0.85)
+    if reason not in _REASONS and near:  # a reason may be a word of its own, but hardly one so close to these
+        raise UsageError(f"unknown reason {reason!r}", hint=f"did you mean {near[0]}?")
+    return Interrupted(reason=reason, at=_time("--interrupt", time) if time else at)
+
+
+def _time(option: str, text: str) -> str:
+    time = iso_time(text)
+    if time is None:
+        raise UsageError(f"{option}: {text!r} is no time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
+    return time
 
 
 def _stream(

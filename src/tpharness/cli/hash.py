@@ -10,6 +10,7 @@ import typer
 from tpharness.cli.files import read_thread
 from tpharness.protocol.canonical import canonical_thread, thread_hash
 from tpharness.protocol.jcs import CanonicalError, jcs
+from tpharness.protocol.migrate import version_of
 
 __all__ = ["hash_"]
 
@@ -20,9 +21,11 @@ def hash_(
 ) -> None:
     """Print the hash of a thread: sha256 over RFC 8785 of version and turns (R37)."""
     thread = read_thread(file)
+    version_of(thread)
     try:
         if canonical:
             sys.stdout.buffer.write(jcs(canonical_thread(thread)))
+            sys.stdout.buffer.flush()
         else:
             print(thread_hash(thread))
     except CanonicalError as error:

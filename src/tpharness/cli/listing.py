@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tpharness.catalogue import all_kinds
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.cli.files import print_json
+from tpharness.cli.kinds import known_kinds
 from tpharness.errors import UsageError
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
@@ -85,5 +85,5 @@ def _findings() -> Rows:
                 "rulings": list(kind.rulings),
             },
         )
-        for kind in all_kinds().values()
+        for kind in known_kinds().values()
     ]

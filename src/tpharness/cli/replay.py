@@ -1,109 +1,144 @@
-"""`tpharness replay`: both sides of a scenario step by step, what arrived and what became canonical."""
+"""`tpharness replay`: both sides of a case step by step, what arrived and what became canonical."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tpharness.checks import Delivery
+from tpharness.cli.files import version_option
+from tpharness.cli.places import case_of
+from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
+from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
-from tpharness.run.plan import base_case, script_of, streams_of
+from tpharness.run.plan import Case, delivery, script_of, streams_of
 from tpharness.run.select import find
-from tpharness.scenario import Scenario, load_scenario, outline
+from tpharness.scenario import Compare, load_scenario, outline
 from tpharness.targets import Packet, Reference, RunScript, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer
 
 __all__ = ["replay"]
 
+_EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
+
+Thread = Mapping[str, Any]
+
 
 def replay(
-    name: Annotated[
-        str, typer.Argument(metavar="ID", help="A scenario id; with @event-N it stops after N server events.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="ID", help="A case: theme/name, or one place, theme/name@event-12.")],
+    dialect: Annotated[str | None, typer.Option(help="The version to show; the newest when not given.")] = None,
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """Show the server's events and the client's chunks one by one, and the canonical thread whenever it changes."""
-    one = find((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))[0]
-    scenario = load_scenario(one.path, root=one.root)
-    _, at, place = name.partition("@")
-    stop = (
-        int(place.rpartition("event-")[2].partition(":")[0]) if at and "event-" in place and "*" not in place else None
-    )
-    print(f"{scenario.id}: {scenario.description}")
-    streams = _server(scenario, stop)
-    if stop is None:
-        _client(scenario, streams)
+    """Play a case on the reference: each server event, each chunk, and the thread whenever it changes."""
+    found = find((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
+    if len(found) != 1:
+        some = ", ".join(one.id for one in found[:3])
+        raise UsageError(f"{name!r} names {len(found)} scenarios, and replay shows one", hint=f"for example {some}")
+    scenario = load_scenario(found[0].path, root=found[0].root)
+    version = version_option(dialect) if dialect else max(scenario.versions, key=lambda v: v.order)
+    if version not in scenario.versions:
+        raise UsageError(f"{scenario.id} does not hold for {version.value}")
+    case = case_of(scenario, name, [version])
+    print(f"{case.id}, version {version.value}: {scenario.description}")
+    streams, server = _server(case, version)
+    client = _client(case, version, streams)
+    _compare(case, server, client)
 
 
-def _server(scenario: Scenario, stop: int | None) -> list[tuple[Packet, ...]]:
-    script = script_of(base_case(scenario, [Version.V0_0_4]))
+def _server(case: Case, version: Version) -> tuple[list[tuple[Packet, ...]], Thread]:
+    script = script_of(case)
     session: ReferenceServer = Reference().server_session(script)
-    watch = _Watch()
+    watch = _Watch(version)
     streams: list[tuple[Packet, ...]] = []
     print("\nserver")
-    for turn in script.turns:
-        if isinstance(turn, UserTurn):
-            session.user(turn)
-            print(f"  user submits {shorten([p.get('content') for p in turn.parts], 80)}")
-            continue
-        streams.append(_server_run(session, turn, watch, stop))
+    for turn, told in zip(case.scenario.turns, script.turns, strict=True):
+        if isinstance(told, UserTurn):
+            session.user(told)
+            _user(told)
+        elif getattr(turn, "events", None) is None:
+            streams.append(())
+            print("  (the scenario gives this run as a stream only)")
+        else:
+            streams.append(_server_run(session, told, watch))
     for finding in session.findings():
         print(f"  finding: {finding.line()}")
-    return streams
+    return streams, session.threads()[version]
 
 
-def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch, stop: int | None) -> tuple[Packet, ...]:
+def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> tuple[Packet, ...]:
     at = run.started_at
     packets = [Packet(data=session.begin(run), at=at)]
-    for index, event in enumerate(run.events[:stop]):
+    for index, event in enumerate(run.events):
         at = str(event.get("at", at))
         packets.append(Packet(data=session.feed(event), at=at, event=index))
         watch.step(f"{index:>4} {_event(event)}", session.threads(Interrupted(reason="(cut here)", at=at)))
     cut = run.interruption
     last = session.close() if cut is None else session.interrupt(cut, abort=run.abort)
-    at = at if cut is None else cut.at
-    packets.append(Packet(data=last, at=at))
+    packets.append(Packet(data=last, at=at if cut is None else cut.at))
     watch.step(f"     {f'interrupted: {cut.reason}' if cut else 'end of the run'}", session.threads())
     return tuple(packets)
 
 
-def _client(scenario: Scenario, streams: list[tuple[Packet, ...]]) -> None:
-    case = base_case(scenario, [Version.V0_0_4])
+def _client(case: Case, version: Version, streams: list[tuple[Packet, ...]]) -> Thread:
     session: ReferenceClient = Reference().client_session(script_of(case))
-    watch = _Watch()
+    watch = _Watch(version)
     print("\nclient")
     for turn in streams_of(case, streams):
-        if isinstance(turn, Stream):
-            session.begin(turn.agent_id, turn.begun_at)
-            for packet in turn.packets:
-                for piece in packet.data.split(b"\n\n"):
-                    if piece:
-                        session.feed(piece + b"\n\n" if not packet.data.endswith(piece) else piece, packet.at)
-                        text = f"     {shorten(piece.decode('utf-8', 'replace'), 110)}"
-                        watch.step(text, session.threads(Interrupted(reason="(cut here)", at=packet.at)))
-            session.close(turn.end)
-            watch.step(f"     end of the stream: {turn.end.reason or 'the body ends'}", session.threads())
-        else:
+        if not isinstance(turn, Stream):
             session.user(turn)
+            _user(turn)
+            continue
+        session.begin(turn.agent_id, turn.begun_at)
+        for packet in turn.packets:
+            for piece in filter(None, _EVENT_END.split(packet.data)):
+                session.feed(piece, packet.at)
+                text = f"     {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}"
+                watch.step(text, session.threads(Interrupted(reason="(cut here)", at=packet.at)))
+        session.close(turn.end)
+        watch.step(f"     end of the stream: {turn.end.reason or 'the body ends'}", session.threads())
     for finding in session.findings():
         print(f"  finding: {finding.line()}")
+    return session.threads()[version]
+
+
+def _compare(case: Case, server: Thread, client: Thread) -> None:
+    print()
+    match delivery(case):
+        case Delivery.UNRELATED:
+            print("there is one side only")
+        case Delivery.PART:
+            print("the client was told less than the server did: its thread has to be a prefix (R32)")
+        case Delivery.WHOLE:
+            exact = case.scenario.carriers and case.scenario.compare is Compare.EXACT
+            mode = "exact" if exact else "content"
+            differences = diff(server, client, names=("server", "client"), mode=mode)
+            print(f"both sides hold the same thread ({mode})" if not differences else "the threads differ:")
+            for difference in differences:
+                print(f"  {difference.pointer}\n    {difference.text}")
+
+
+def _user(turn: UserTurn) -> None:
+    print(f"  user submits {shorten([part.get('content') for part in turn.parts], 80)}")
 
 
 class _Watch:
     """Prints a step, and the outline of the thread when the step changed it."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: Version) -> None:
+        self._version = version
         self._seen: list[str] = []
 
     def step(self, text: str, threads: Mapping[Version, dict[str, Any]]) -> None:
         print(f"  {text}")
-        lines = outline(next(iter(threads.values())))
+        lines = outline(threads[self._version])
         if lines != self._seen:
             self._seen = lines
             for line in lines or ["(no turns)"]:
@@ -112,4 +147,6 @@ class _Watch:
 
 def _event(event: Mapping[str, Any]) -> str:
     kept = {k: v for k, v in event.items() if k not in ("event_kind", "at", "index") and v is not None}
-    return f"{event.get('event_kind'):<22} {shorten(json.dumps(kept, ensure_ascii=False), 90) if kept else ''}"
+    return (
+        f"{event.get('event_kind')!s:<22} {shorten(json.dumps(kept, ensure_ascii=False), 90) if kept else ''}".rstrip()
+    )

@@ -46,7 +46,8 @@ def run(
         baseline=baseline,
     )
     model = Report()
-    console = ConsoleReport() if wants_console else None
+    pipe = any(destination.path == "-" for destination in destinations)
+    console = ConsoleReport(stderr=pipe, roots=options.roots) if wants_console else None
     try:
         for event in run_suite(options):
             model.feed(event)

@@ -2,7 +2,7 @@
 
 from tpharness.report.console import ConsoleReport, failure_lines
 from tpharness.report.files import write_whole
-from tpharness.report.json import as_json, render_json
+from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
 from tpharness.report.model import Report
 from tpharness.report.spec import Destination, parse_reports
@@ -13,6 +13,7 @@ __all__ = [
     "Report",
     "as_json",
     "failure_lines",
+    "json_text",
     "parse_reports",
     "render_json",
     "render_junit",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -18,10 +22,15 @@ _MOST_FINDINGS = 6
 
 
 class ConsoleReport:
-    """Writes to standard output; the progress bar to standard error, and only when that is a terminal."""
+    """Writes to standard output, or to standard error when another report has standard output for itself.
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._out = Console(highlight=False, soft_wrap=True)
+    The progress bar goes to standard error, and only when that is a terminal. `roots` are the folders that scenarios
+    were found in when they are not the built-in ones: the commands that are suggested name them.
+    """
+
+    def __init__(self, *, quiet: bool = False, stderr: bool = False, roots: Sequence[Path] = ()) -> None:
+        self._out = Console(highlight=False, soft_wrap=True, stderr=stderr)
+        self._roots = roots
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -39,10 +48,9 @@ class ConsoleReport:
         self._report.feed(event)
         match event:
             case RunStarted():
+                sides = escape(f"server {event.server}, client {event.client}")
                 versions = ", ".join(event.versions)
-                self._out.print(
-                    f"{event.scenarios} scenarios, server {event.server}, client {event.client}, versions {versions}"
-                )
+                self._out.print(f"{_count(event.scenarios, 'scenario')}, {sides}, versions {versions}")
                 if self._show_bar:
                     self._bar.start()
                     self._task = self._bar.add_task("playing", total=event.scenarios)
@@ -57,10 +65,11 @@ class ConsoleReport:
 
     def close(self) -> None:
         """Take the progress bar away, also after an error."""
-        self._bar.stop()
+        if self._show_bar:
+            self._bar.stop()
 
     def _failure(self, result: Result) -> None:
-        lines = failure_lines(result)
+        lines = failure_lines(result, roots=self._roots)
         self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(result.id)}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
@@ -76,16 +85,22 @@ class ConsoleReport:
                 self._out.print(f"  [yellow]{escape(result.id)}[/]: {escape(result.reason)}")
         for problem in event.problems:
             self._out.print(f"\n[bold red]RUN[/] {escape(problem.line())}\n  {escape(problem.kind.remedy)}")
+        if not any(event.counts.values()):
+            self._out.print("\nnothing was played: places of a sweep are called ID@event-12 or ID@byte-340")
         counts = ", ".join(f"{count} {outcome.value}" for outcome, count in event.counts.items()) or "nothing played"
-        word = "[bold green]PASSED[/]" if event.passed else "[bold red]FAILED[/]"
+        cases = _count(sum(event.counts.values()), "case")
+        word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
         self._out.print(
-            f"\n{word} {report.scenarios} scenarios, {sum(event.counts.values())} cases ({counts}), "
+            f"\n{word} {_count(report.scenarios, 'scenario')}, {cases} ({counts}), "
             f"{len(event.exercised)} of {event.clauses_owed} clauses exercised, {event.seconds:.1f} s"
         )
 
 
-def failure_lines(result: Result) -> list[tuple[str, str]]:
-    """Return what went wrong as lines with a level: what, where, got and expected, why, what to do."""
+def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[str, str]]:
+    """Return what went wrong as lines with a level: what, where, got and expected, why, what to do.
+
+    `roots` are the folders of scenarios that are not built in.
+    """
     lines: list[tuple[str, str]] = []
     if result.reason:
         lines.append(("", result.reason))
@@ -96,8 +111,13 @@ def failure_lines(result: Result) -> list[tuple[str, str]]:
             ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
         )
     if result.outcome is not Outcome.ERRORED:
-        lines.append(("may", f"see both sides step by step: tpharness replay {result.id}"))
+        command = shlex.join(["tpharness", "replay", result.id, *(a for r in roots for a in ("--scenarios", str(r)))])
+        lines.append(("may", f"see both sides step by step: {command}"))
     return lines
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _finding(finding: Finding) -> list[tuple[str, str]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
 from tpharness.errors import InputError
 
 __all__ = ["write_whole"]
 
-_USUAL_MODE = 0o644
+_OUTPUT = ("-", "/dev/stdout")  # opened anew, a redirected /dev/stdout would be written over from its start
 
 
 def write_whole(path: str, text: str) -> None:
@@ -24,37 +24,38 @@ def write_whole(path: str, text: str) -> None:
     """
     data = text.encode("utf-8", "backslashreplace")
     try:
-        if path == "-":
+        if path in _OUTPUT:
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
         else:
-            _write_file(Path(path), data)
+            _write(Path(path), data)
     except BrokenPipeError:
-        raise  # the reader went away, which is no mistake of the path
+        raise  # the reader of our output went away: that is no mistake of whoever named the path
     except OSError as error:
-        where = "standard output" if path == "-" else path
+        where = "standard output" if path in _OUTPUT else path
         raise InputError(
             f"cannot write {where}: {error.strerror}", hint="name a file in a folder that you may write"
         ) from error
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes) -> None:
     try:
         mode: int | None = path.stat().st_mode  # of what a link points to
     except FileNotFoundError:
         mode = None
-    if mode is not None and not stat.S_ISREG(mode):
-        path.open("ab").write(data) if False else _append(path, data)
+    if (mode is not None and not stat.S_ISREG(mode)) or path.is_relative_to("/dev"):
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as device:
+            device.write(data)
         return
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
-        temporary.chmod(_USUAL_MODE & ~_umask() if mode is None else stat.S_IMODE(mode))
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 from tpharness.report.model import Report
 from tpharness.run import Result
 
-__all__ = ["as_json", "render_json"]
+__all__ = ["as_json", "json_text", "render_json"]
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -32,7 +32,17 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def render_json(report: Report) -> str:
     """Return the text of the report."""
-    return json.dumps(as_json(report), ensure_ascii=False, indent=1) + "\n"
+    return json_text(as_json(report)) + "\n"
+
+
+def json_text(value: Any) -> str:
+    """Return a JSON value as text for people and machines; with a lone surrogate in it, in escapes only (R38)."""
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=1)
+    return text
 
 
 def _result(result: Result) -> dict[str, Any]:

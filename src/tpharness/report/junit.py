@@ -25,17 +25,25 @@ def render_junit(report: Report) -> str:
     """Return the text of the report; what concerns the whole run is one more test case, `tpharness run`."""
     results = report.results
     kinds = [_ELEMENTS.get(result.outcome) for result in results]
-    problems = report.finished.problems if report.finished else ()
+    text = _of_the_run(report)
     seconds = report.finished.seconds if report.finished else 0.0
     head = (
-        f'<testsuite name="tpharness" tests="{len(results) + 1}" failures="{kinds.count("failure") + bool(problems)}" '
+        f'<testsuite name="tpharness" tests="{len(results) + 1}" failures="{kinds.count("failure") + bool(text)}" '
         f'errors="{kinds.count("error")}" skipped="{kinds.count("skipped")}" time="{seconds:.3f}">'
     )
     body = [_case(result, kind) for result, kind in zip(results, kinds, strict=True)]
-    text = "\n".join(finding.line() for finding in problems)
-    inner = f'<failure message="the run itself">{_clean(text)}</failure>' if problems else ""
+    inner = f'<failure message="the run itself">{_clean(text)}</failure>' if text else ""
     whole = f'<testcase classname="tpharness" name="run" time="0">{inner}</testcase>'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *body, whole, "</testsuite>", ""])
+
+
+def _of_the_run(report: Report) -> str:
+    """Return what fails the run and belongs to none of its results."""
+    if report.finished is None:
+        return "the run did not come to its end"
+    if not report.results:
+        return "nothing was played"
+    return "\n".join(finding.line() for finding in report.finished.problems)
 
 
 def _case(result: Result, kind: str | None) -> str:

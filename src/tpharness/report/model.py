@@ -32,8 +32,8 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether the run is finished and green."""
-        return self.finished is not None and self.finished.passed
+        """Whether the run is finished and green, and has played anything at all."""
+        return self.finished is not None and self.finished.passed and any(self.finished.counts.values())
 
     def count(self, outcome: Outcome) -> int:
         """Return how many cases came out so."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.report.files import write_whole
@@ -38,9 +40,14 @@ def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
             console = True
         elif kind in FORMATS and colon and path:
             destinations.append(Destination(format=kind, path=path))
+            if path != "-" and Path(path).is_dir():
+                raise UsageError(f"the {kind} report cannot be written to {path}, which is a folder")
         else:
             raise UsageError(
                 f"no report is called {spec!r}",
                 hint="reports are console, json:PATH and junit:PATH, with - for standard output",
             )
+    twice = [path for path, count in Counter(d.path for d in destinations).items() if count > 1]
+    if twice:
+        raise UsageError(f"two reports go to {twice[0]}", hint="give each report a file of its own")
     return console, destinations

@@ -90,7 +90,7 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
     if options.whole_suite:
         problems += unexercised(clauses, found)
     yield RunFinished(
-        passed=not problems and all(outcome.green for outcome in counts),
+        passed=bool(played) and not problems and all(outcome.green for outcome in counts),
         counts=dict(counts),
         seconds=time.perf_counter() - begun,
         problems=tuple(problems),
