@@ -1,9 +1,9 @@
 """The pytest plugin: scenario files of your own as tests.
 
 Name the folders in the ini option `tpharness_scenarios`, or on the command line with `--tpharness-scenarios DIR`; every
-scenario file (`*.yaml`) in them becomes one test, called by the scenario's id. Other YAML files are left alone. The folders
-are visited whatever `testpaths` says; only when a run names files or folders of its own are those of the ini option left
-out. Nothing heavy is imported until a scenario is collected, since pytest loads this module in every run.
+scenario file (`*.yaml`) in them becomes one test, called by the scenario's id. Other YAML files are left alone. The
+folders are visited whatever `testpaths` says; those of the ini option are left out when a run names files or folders of
+its own. Nothing heavy is imported until a scenario is collected, since pytest loads this module in every run.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import sys
 
 from tpharness.cli.app import app
 from tpharness.errors import ScenarioError, TpharnessError
+from tpharness.report import printable
 
 __all__ = ["app", "main"]
 
@@ -29,11 +30,11 @@ def main() -> None:
             raise
     except ScenarioError as error:
         for finding in error.findings:
-            print(finding.line(), file=sys.stderr)
+            print(printable(finding.line()), file=sys.stderr)
             print(f"  {finding.kind.remedy}", file=sys.stderr)
         sys.exit(2)
     except TpharnessError as error:
-        print(f"tpharness: {error}", file=sys.stderr)
+        print(f"tpharness: {printable(str(error))}", file=sys.stderr)
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)
         sys.exit(2)

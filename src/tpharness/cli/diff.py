@@ -8,6 +8,7 @@ import typer
 
 from tpharness.cli.files import once, print_json, read_thread
 from tpharness.protocol.diff import diff as differences
+from tpharness.report import printable
 
 __all__ = ["diff"]
 
@@ -25,7 +26,8 @@ def diff(
         print_json([{"pointer": d.pointer, "text": d.text, "cites": d.cites} for d in found])
     else:
         for difference in found:
-            print(f"{difference.pointer}\n  {difference.text}{f' [{difference.cites}]' if difference.cites else ''}")
+            print(printable(difference.pointer))
+            print(f"  {printable(difference.text)}{f' [{difference.cites}]' if difference.cites else ''}")
         if not found:
             print("the threads are equal" + (" in content" if content else ""))
     raise typer.Exit(1 if found else 0)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tpharness.cli.shape import misshapen
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.versions import Version
-from tpharness.report import json_text, write_whole
+from tpharness.report import json_text, printable, write_whole
 
 __all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "version_option"]
 
@@ -51,36 +52,12 @@ def read_thread(path: str) -> dict[str, Any]:
     if broken and not parsed.ok:
         raise InputError(broken[-1].line(), hint=broken[-1].kind.remedy)
     for finding in parsed.findings:
-        print(finding.line(), file=sys.stderr)
-    place = _misshapen(parsed.value)
+        print(printable(finding.line()), file=sys.stderr)
+    place = misshapen(parsed.value)
     if place is not None:
         raise InputError(f"{path} holds no thread: {place}", hint="`tpharness check` names every place")
     thread: dict[str, Any] = parsed.value
     return thread
-
-
-def _misshapen(thread: Any) -> str | None:
-    """Return where a JSON value is not even shaped like a thread, None when it is."""
-    if not isinstance(thread, dict) or not isinstance(thread.get("turns"), list):
-        return "an object with a list of turns was expected"
-    if not isinstance(thread.get("agents", {}), dict):
-        return "/agents is no object"
-    for t, turn in enumerate(thread["turns"]):
-        if not isinstance(turn, dict):
-            return f"/turns/{t} is no object"
-        for name in ("parts", "messages"):
-            if not _objects(turn.get(name, [])):
-                return f"/turns/{t}/{name} is no list of objects"
-        for m, message in enumerate(turn.get("messages", ())):
-            if not _objects(message.get("parts", [])):
-                return f"/turns/{t}/messages/{m}/parts is no list of objects"
-            if not isinstance(message.get("event_type", ""), str):
-                return f"/turns/{t}/messages/{m}/event_type is no text"
-    return None
-
-
-def _objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def version_option(text: str) -> Version:
@@ -103,6 +80,6 @@ def print_findings(findings: list[Finding], *, as_json: bool) -> int:
         print_json([finding.as_json() for finding in findings])
     else:
         for finding in findings:
-            print(finding.line())
+            print(printable(finding.line()))
             print(f"  {finding.kind.remedy}")
     return 1 if any(finding.level is Level.MUST for finding in findings) else 0

@@ -16,6 +16,7 @@ from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal
 from tpharness.readings import Readings
+from tpharness.report import printable
 from tpharness.scenario.fields import iso_time
 from tpharness.scenario.interrupts import KNOWN_REASONS as _REASONS
 from tpharness.server_events import Recorder
@@ -50,7 +51,7 @@ def fold(
     )
     print_json(DIALECTS[wanted].renderer(header, Readings()).render(journal))
     for finding in findings:
-        print(finding.located(file=file).line(), file=sys.stderr)
+        print(printable(finding.located(file=file).line()), file=sys.stderr)
     raise typer.Exit(1 if any(f.level.value == "must" for f in findings) else 0)
 
 

@@ -52,7 +52,7 @@ def _without_end(case: Case, index: int, run: AgentRun) -> Case:
 
 
 def _byte_case(case: Case, place: SweepPlace) -> Case:
-    """Cut the client's stream after so many bytes, and the server before the event that the next byte belongs to."""
+    """Cut the client's stream after so many bytes, and the server after the event that the next byte tells of."""
     scenario = case.scenario
     run = scenario.turns[place.turn]
     if not isinstance(run, AgentRun):
@@ -60,7 +60,7 @@ def _byte_case(case: Case, place: SweepPlace) -> Case:
     packets = asyncio.run(Reference().serve(script_of(case))).streams[-1][:-1]  # the last one only ends the stream
     _within(place.id, place.count, sum(len(packet.data) for packet in packets), "bytes")
     events, left = 0, place.count
-    for events, packet in enumerate(packets):  # noqa: B007  # the event that the next byte belongs to
+    for events, packet in enumerate(packets):  # noqa: B007  # how many events are played
         if left < len(packet.data):
             break
         left -= len(packet.data)

@@ -1,6 +1,6 @@
 """Reports: consumers of the events of a run, one format each."""
 
-from tpharness.report.console import ConsoleReport, failure_lines
+from tpharness.report.console import ConsoleReport, failure_lines, printable
 from tpharness.report.files import write_whole
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
@@ -15,6 +15,7 @@ __all__ = [
     "failure_lines",
     "json_text",
     "parse_reports",
+    "printable",
     "render_json",
     "render_junit",
     "write_whole",

@@ -15,7 +15,7 @@ from tpharness.findings import Finding, shorten
 from tpharness.report.model import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
-__all__ = ["ConsoleReport", "failure_lines"]
+__all__ = ["ConsoleReport", "failure_lines", "printable"]
 
 _COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
 _MOST_FINDINGS = 6
@@ -70,7 +70,7 @@ class ConsoleReport:
 
     def _failure(self, result: Result) -> None:
         lines = failure_lines(result, roots=self._roots)
-        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(result.id)}[/]")
+        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(printable(result.id))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
             self._out.print(f"  [{style}]{escape(line)}[/]" if style else f"  {escape(line)}")
@@ -82,9 +82,9 @@ class ConsoleReport:
         if expected:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
             for result in expected:
-                self._out.print(f"  [yellow]{escape(result.id)}[/]: {escape(result.reason)}")
+                self._out.print(f"  [yellow]{escape(result.id)}[/]: {escape(printable(result.reason))}")
         for problem in event.problems:
-            self._out.print(f"\n[bold red]RUN[/] {escape(problem.line())}\n  {escape(problem.kind.remedy)}")
+            self._out.print(f"\n[bold red]RUN[/] {escape(printable(problem.line()))}\n  {escape(problem.kind.remedy)}")
         if not any(event.counts.values()):
             self._out.print("\nnothing was played: places of a sweep are called ID@event-12 or ID@byte-340")
         counts = ", ".join(f"{count} {outcome.value}" for outcome, count in event.counts.items()) or "nothing played"
@@ -113,7 +113,12 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[s
     if result.outcome is not Outcome.ERRORED:
         command = shlex.join(["tpharness", "replay", result.id, *(a for r in roots for a in ("--scenarios", str(r)))])
         lines.append(("may", f"see both sides step by step: {command}"))
-    return lines
+    return [(level, printable(line)) for level, line in lines]
+
+
+def printable(text: str) -> str:
+    """Return text on one line that a terminal can show: what is not printable, as a peer may send it, as an escape."""
+    return shorten(text, 10 * len(text) + 1)  # room for the longest escape of every character
 
 
 def _count(number: int, word: str) -> str:

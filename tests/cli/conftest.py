@@ -1,0 +1,42 @@
+"""The command line in this process: quick enough for many bad inputs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tpharness.cli import main
+
+__all__ = ["Call", "Called"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """How a command ended and what it printed."""
+
+    code: object
+    out: str
+    err: str
+
+
+Call = Callable[..., Called]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Call:
+    """Return a function that runs the entry point; anything but an exit, such as a traceback, fails the test."""
+
+    def run(*args: str, stdin: bytes = b"") -> Called:
+        monkeypatch.setattr(sys, "argv", ["tpharness", *args])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capfd.readouterr()
+        return Called(code=ended.value.code, out=captured.out, err=captured.err)
+
+    return run

@@ -1,0 +1,166 @@
+"""Whatever a file holds, a command says in words what is wrong with it: an exit code, and never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpharness.protocol import parse
+from tpharness.resources import conformance_dir, scenarios_dir
+
+THREAD = b'{"version":"0.0.4","turns":[]}'
+STREAM = scenarios_dir() / "recorded" / "pydantic-ai" / "plain-text.sse"
+READERS = {
+    "check": ["check", "-"],
+    "hash": ["hash", "-"],
+    "convert": ["convert", "-", "--to", "0.0.3"],
+    "diff": ["diff", "-", "other.json"],
+}
+BAD = {
+    "empty": b"",
+    "not json": b"{",
+    "not utf-8": b'{"a": "\xff"}',
+    "nested deep": b"[" * 10_000 + b"]" * 10_000,
+    "a huge number": b'{"n": ' + b"9" * 5000 + b"}",
+    "a list": b"[1, 2]",
+    "unknown version": b'{"version":"7","turns":[]}',
+}
+
+
+@pytest.mark.parametrize("command", ["hash", "convert"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_command_that_needs_a_thread_refuses_what_is_none(command: str, name: str, call: Any) -> None:
+    """Exit code 2, one clear line and what to do, on standard error; nothing on standard output."""
+    called = call(*READERS[command], stdin=BAD[name])
+    assert called.code == 2
+    assert called.out == ""
+    assert called.err.startswith("tpharness: ")
+
+
+def test_a_lone_surrogate_is_printed_as_an_escape(call: Any) -> None:
+    """R38: such a text has no UTF-8, so it comes out as the JSON escape that it came in as."""
+    data = b'{"version":"0.0.3","turns":[{"turn_type":"user","x\\ud83d":"\\ud83d"}]}'
+    converted = call("convert", "-", "--to", "0.0.4", stdin=data)
+    assert converted.code == 0
+    assert json.loads(converted.out)["turns"] == json.loads(data)["turns"]
+    checked = call("check", "-", stdin=data)
+    assert checked.code == 1
+    assert "a surrogate stands alone" in checked.out
+
+
+def test_standard_input_is_read_once(call: Any) -> None:
+    """A second `-` would be empty: that is refused instead of told as a difference."""
+    for args in (["diff", "-", "-"], ["check", "-", "-"]):
+        called = call(*args, stdin=THREAD)
+        assert called.code == 2
+        assert "only once" in called.err
+
+
+def test_input_beyond_the_limit_is_refused(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file, and a stream on standard input, of more bytes than tpharness reads: exit code 2, no half result."""
+    monkeypatch.setattr("tpharness.cli.files.MAX_SIZE", 10)
+    file = tmp_path / "large.sse"
+    file.write_bytes(b":" * 11)
+    assert parse.MAX_SIZE > 10
+    for args in (["check", str(file)], ["fold", str(file)], ["fold", "-"]):
+        called = call(*args, stdin=b":" * 11)
+        assert called.code == 2
+        assert "more than" in called.err
+        assert called.out == ""
+
+
+def test_an_empty_stream_is_an_interrupted_one(call: Any, tmp_path: Path) -> None:
+    """R27: a body that ends with neither finish nor abort was interrupted, also one without a single byte."""
+    file = tmp_path / "empty.sse"
+    file.write_bytes(b"")
+    called = call("check", str(file))
+    assert called.code == 0
+    assert "stream-unfinished" in called.out
+    assert "nothing wrong" not in called.out
+
+
+def test_a_whole_stream_is_not_called_unfinished(call: Any) -> None:
+    """A recording with its finish has nothing wrong, for any major of the SDK that it was made for."""
+    called = call("check", str(STREAM), "--major", "6")
+    assert called.code == 0
+    assert called.out == "1 file checked, nothing wrong\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (["--interrupt", "user_canceled@2025-01-20T10:00:15Z"], "did you mean user_cancelled?"),
+        (["--interrupt", "timeout@noon"], "'noon' is no time"),
+        (["--interrupt", "@2025-01-20T10:00:15Z"], "REASON@TIME"),
+        (["--at", "2025-02-30T10:00:00Z"], "is no time"),
+        (["--version", "3"], "known versions are"),
+    ],
+)
+def test_fold_refuses_a_cut_that_makes_no_sense(args: list[str], part: str, call: Any) -> None:
+    """A time or a reason that would end up in a thread is looked at first: exit code 2."""
+    called = call("fold", str(STREAM), *args)
+    assert called.code == 2
+    assert part in called.err
+
+
+def test_fold_brings_the_time_of_a_cut_to_utc(call: Any) -> None:
+    """A reason of its own is allowed; the time is stored with Z (R37)."""
+    own = call("fold", str(STREAM), "--after", "20", "--interrupt", "power_cut@2025-01-20T11:00:15+01:00")
+    assert own.code == 0
+    tools = STREAM.with_name("parallel-tools.sse")
+    cut = call("fold", str(tools), "--after", "20", "--interrupt", "power_cut@2025-01-20T11:00:15+01:00")
+    (turn,) = json.loads(cut.out)["turns"]
+    assert turn["interruption"] == {"reason": "power_cut", "interrupted_at": "2025-01-20T10:00:15Z"}
+
+
+def test_events_that_are_not_json_are_refused_with_their_line(call: Any, tmp_path: Path) -> None:
+    """The line is named; nesting beyond any stack and bytes that are not UTF-8 are no exceptions."""
+    file = tmp_path / "bad.jsonl"
+    for line in (b"{", b"\xff", b"[" * 100_000):
+        file.write_bytes(b'{"event_kind":"model_request"}\n' + line)
+        called = call("fold", str(file))
+        assert called.code == 2
+        assert f"{file}:2: not JSON" in called.err
+
+
+VALUES: tuple[Any, ...] = (None, 5, "x", [], {}, [7], [None], {"a": {"b": 1}}, True, 1e400, "\ud83d", [[]])
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of every value inside a JSON value, the whole first."""
+    yield at
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*at, key))
+
+
+def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
+    """Return a copy with another value at one place."""
+    if not at:
+        return new
+    value = copy.deepcopy(value)
+    inner = value
+    for key in at[:-1]:
+        inner = inner[key]
+    inner[at[-1]] = new
+    return value
+
+
+@pytest.mark.parametrize("command", READERS)
+@pytest.mark.parametrize("golden", ["events/sources", "approvals/answered-in-a-later-turn"])
+def test_a_wrong_type_anywhere_in_a_thread_is_told_in_words(
+    golden: str, command: str, call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any value of a thread replaced by one of another type: exit code 0, 1 or 2, and nothing but an exit."""
+    monkeypatch.chdir(tmp_path)
+    thread = json.loads((conformance_dir() / "golden" / golden / "0.0.4.json").read_bytes())
+    (tmp_path / "other.json").write_text(json.dumps(thread), "utf-8")
+    every = [(at, value) for at in places(thread) for value in VALUES]
+    told_apart = ("part_kind", "interruption", "event_type", "messages", "parts")  # what the commands branch on
+    for at, value in [*every[::31], *(case for case in every if case[0] and case[0][-1] in told_apart)]:
+        called = call(*READERS[command], stdin=json.dumps(put(thread, at, value)).encode())
+        assert called.code in (0, 1, 2), (at, value)

@@ -1,0 +1,96 @@
+"""Reports are written whole, and nothing but a regular file is ever replaced."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tpharness.errors import InputError
+from tpharness.report import write_whole
+
+
+def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
+    """The folder is made when it is not there; no temporary file stays."""
+    file = tmp_path / "new" / "report.json"
+    write_whole(str(file), "one")
+    write_whole(str(file), "two")
+    assert file.read_text("utf-8") == "two"
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_reader_of_the_old_file_keeps_all_of_it(tmp_path: Path) -> None:
+    """Whoever has the file open while it is replaced reads the old one to its end."""
+    file = tmp_path / "report.json"
+    write_whole(str(file), "old and whole")
+    with file.open(encoding="utf-8") as reader:
+        write_whole(str(file), "new")
+        assert reader.read() == "old and whole"
+
+
+def test_the_old_file_stays_when_the_new_one_cannot_be_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full at the last step: the old report is still there, and no half of the new one."""
+    file = tmp_path / "report.json"
+    file.write_text("old", encoding="utf-8")
+
+    def full(*_: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(InputError, match="No space left"):
+        write_whole(str(file), "new")
+    assert file.read_text("utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """What it points to is replaced."""
+    file, link = tmp_path / "real.xml", tmp_path / "latest.xml"
+    link.symlink_to(file)
+    write_whole(str(link), "report")
+    assert link.is_symlink()
+    assert file.read_text("utf-8") == "report"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    """As with `--report json:/dev/stdout` or a process substitution: replacing it would break what it is for."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(str(pipe), "report")
+        assert os.read(reader, 100) == b"report"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_device_is_never_replaced() -> None:
+    """Not even by the superuser, who could."""
+    write_whole(os.devnull, "report")
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+def test_a_file_keeps_its_mode_and_a_new_one_has_the_usual(tmp_path: Path) -> None:
+    """A report that a CI server's other user may read stays readable for it."""
+    kept, new, usual = tmp_path / "kept", tmp_path / "new", tmp_path / "usual"
+    kept.write_text("old", encoding="utf-8")
+    kept.chmod(0o664)
+    usual.write_text("", encoding="utf-8")
+    write_whole(str(kept), "new")
+    write_whole(str(new), "new")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o664
+    assert new.stat().st_mode == usual.stat().st_mode
+
+
+@pytest.mark.parametrize("name", ["folder", "file/below"])
+def test_a_path_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
+    """A folder, and a path below a file."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot write"):
+        write_whole(str(tmp_path / name), "report")

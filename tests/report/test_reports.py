@@ -1,0 +1,189 @@
+"""What each report says of the same events: nothing is judged again, and nothing that failed is left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema_rs
+import pytest
+
+from tpharness.errors import UsageError
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.report import ConsoleReport, Report, failure_lines, json_text, parse_reports, render_json, render_junit
+from tpharness.resources import schema_path
+from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+
+KIND = Kind(code="text-differs", level=Level.MUST, title="the texts differ", remedy="make them equal", rulings=("R20",))
+
+
+def finding(message: str = "") -> Finding:
+    """Return a finding with got and expected."""
+    return KIND.at(Place(pointer="/turns/1"), message, got="<b>&\x00", expected="]]>")
+
+
+def events(*results: Result, problems: tuple[Finding, ...] = ()) -> list[RunEvent]:
+    """Return the events of a run with these results; as the engine has it, green results alone pass."""
+    counts = {outcome: n for outcome in Outcome if (n := sum(r.cases for r in results if r.outcome is outcome))}
+    green = all(result.outcome.green for result in results) and not problems
+    return [
+        RunStarted(scenarios=len(results), server="[red]mine", client="reference", versions=("0.0.4",)),
+        *(event for r in results for event in (ResultReady(result=r), ScenarioFinished(id=r.id))),
+        RunFinished(passed=green, counts=counts, seconds=1.25, problems=problems, clauses_owed=3),
+    ]
+
+
+def report_of(told: list[RunEvent]) -> Report:
+    """Fold events."""
+    report = Report()
+    for event in told:
+        report.feed(event)
+    return report
+
+
+EVERY_OUTCOME = [
+    Result(id=f"theme/{outcome.value}", outcome=outcome, findings=(finding("it's \ud83d"),), reason="a reason")
+    for outcome in Outcome
+]
+
+
+def test_the_json_report_fits_its_schema_whatever_the_outcomes() -> None:
+    """Every outcome, a problem of the run, and text that has no UTF-8."""
+    text = render_json(report_of(events(*EVERY_OUTCOME, problems=(finding(),))))
+    schema = json.loads(schema_path("report").read_text("utf-8"))
+    jsonschema_rs.Draft202012Validator(schema).validate(json.loads(text.encode()))
+
+
+def test_the_junit_report_is_xml_that_counts_every_outcome() -> None:
+    """Failed and stale fail; errored and could-not-run are errors; known departures are skipped, with the reason."""
+    suite = ET.fromstring(render_junit(report_of(events(*EVERY_OUTCOME))).encode())  # noqa: S314  # our own
+    assert {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "8",
+        "failures": "2",
+        "errors": "2",
+        "skipped": "2",
+    }
+    tags = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
+    assert tags["passed"] == tags["run"] == []
+    assert tags["failed"] == tags["stale"] == ["failure"]
+    assert tags["errored"] == tags["could-not-run"] == ["error"]
+    assert tags["expected"] == tags["not-applicable"] == ["skipped"]
+
+
+def test_what_fails_the_whole_run_fails_in_the_junit_report_too() -> None:
+    """A CI server that reads only the XML does not see green when the run failed."""
+    passed = Result(id="theme/name", outcome=Outcome.PASSED)
+    for told in (events(passed, problems=(finding("stale"),)), events(), events(passed)[:-1]):
+        report = report_of(told)
+        assert not report.passed
+        suite = ET.fromstring(render_junit(report).encode())  # noqa: S314  # our own
+        assert suite.get("failures") == "1"
+
+
+def test_a_run_that_played_nothing_has_not_passed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the events say: the verdict is FAILED, with a hint how places are called."""
+    console = ConsoleReport()
+    for event in events():
+        console.feed(event)
+    shown = capsys.readouterr().out
+    assert "nothing was played" in shown
+    assert "FAILED 0 scenarios, 0 cases" in shown
+
+
+def test_the_console_shows_each_failure_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    """Id, outcome, finding, place, got, expected, ruling, remedy; known departures with their reasons; counts."""
+    console = ConsoleReport()
+    for event in events(*EVERY_OUTCOME):
+        console.feed(event)
+    shown = capsys.readouterr().out
+    assert "server [red]mine" in shown  # text of others is never taken for markup
+    for part in (
+        "FAILED theme/failed",
+        "text-differs: it's \\ud83d",
+        "at        /turns/1",
+        "got       <b>&\\x00",
+        "expected  ]]>",
+        "decided   by R20 (tpharness explain R20)",
+        "to do     make them equal",
+        "known departures (1)",
+        "theme/expected: a reason",
+        "FAILED 7 scenarios, 7 cases (1 passed, 1 failed, 1 expected",
+        "0 of 3 clauses exercised, 1.2 s",
+    ):
+        assert part in shown
+    assert "PASSED theme/passed" not in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colours_follow_terminal_and_environment(
+    environment: dict[str, str], coloured: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None in a pipe, as here; none with NO_COLOR even where colours are forced."""
+    monkeypatch.setenv("TERM", "xterm")
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    console = ConsoleReport(quiet=True)
+    for event in events(EVERY_OUTCOME[1]):
+        console.feed(event)
+    console.close()
+    shown = capsys.readouterr().out
+    assert ("\x1b[31m" in shown or "\x1b[1;31m" in shown) == coloured
+
+
+def test_the_console_gives_way_to_a_report_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    """Then it writes to standard error."""
+    console = ConsoleReport(stderr=True)
+    for event in events(*EVERY_OUTCOME):
+        console.feed(event)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "FAILED theme/failed" in captured.err
+
+
+def test_the_command_that_replays_a_failure_can_be_copied() -> None:
+    """With the folders of scenarios that are not built in, quoted for a shell; not for what the harness broke."""
+    failed = Result(id="mine/wrong@event-3", outcome=Outcome.FAILED, findings=(finding(),))
+    assert failure_lines(failed)[-1][1].endswith("tpharness replay mine/wrong@event-3")
+    own = failure_lines(failed, roots=(Path("my scenarios"),))[-1][1]
+    assert own.endswith("tpharness replay mine/wrong@event-3 --scenarios 'my scenarios'")
+    errored = Result(id="mine/broken", outcome=Outcome.ERRORED, reason="no such target")
+    assert failure_lines(errored) == [("", "no such target")]
+
+
+def test_many_findings_are_cut_short_with_a_word() -> None:
+    """The console names six and says how many more there are, and where."""
+    many = Result(id="a/b", outcome=Outcome.FAILED, findings=tuple(finding(f"number {n}") for n in range(9)))
+    text = "\n".join(line for _, line in failure_lines(many))
+    assert "number 5" in text
+    assert "number 6" not in text
+    assert "3 more findings (--report json:PATH has them all)" in text
+
+
+def test_json_text_is_utf_8_whenever_it_can_be() -> None:
+    """Readable for people; in escapes only where a lone surrogate leaves no other way (R38)."""
+    assert json.loads(json_text({"a": "é\ud83d"})) == {"a": "é\ud83d"}
+    assert json_text("é") == '"é"'
+    json_text("é\ud83d").encode()
+
+
+def test_reports_are_named_by_format_and_path() -> None:
+    """The console alone when nothing is named."""
+    assert parse_reports([]) == (True, [])
+    console, (first, second) = parse_reports(["json:a:b.json", "junit:-"])
+    assert not console
+    assert [(first.format, first.path), (second.format, second.path)] == [("json", "a:b.json"), ("junit", "-")]
+    assert parse_reports(["console", "json:x"])[0]
+
+
+@pytest.mark.parametrize("specs", [["xml:a"], ["json"], ["json:"], ["console:a"], ["json:a", "junit:a"], ["json:."]])
+def test_a_report_that_cannot_be_is_refused_before_the_run(specs: list[str]) -> None:
+    """Unknown formats, no path, one path for two reports, a folder: told before anything is played."""
+    with pytest.raises(UsageError):
+        parse_reports(specs)

@@ -1,0 +1,98 @@
+"""Which folders the plugin visits: those that were named, and never silently none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCENARIO = """\
+description: The user asks and the agent answers.
+clauses: [stream.text]
+turns:
+  - user: "Hi"
+  - steps: [{response: [{text: "Hello there"}]}]
+"""
+INI = "[pytest]\ntestpaths = tests\ntpharness_scenarios = scenarios\n"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Return a project with a scenario in one folder and a test in another, which alone `testpaths` names."""
+    for name, text in {
+        "scenarios/chat/hello.yaml": SCENARIO,
+        "tests/test_mine.py": "def test_mine(): pass\n",
+        "tests/data.yaml": "just: data",
+    }.items():
+        file = pytester.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return pytester
+
+
+def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
+    """Run pytest in a process of its own."""
+    return project.runpytest_subprocess("-v", "-p", "no:cacheprovider", *args)
+
+
+def test_named_folders_are_visited_whatever_testpaths_says(project: pytest.Pytester) -> None:
+    """A project that has `testpaths = tests`, as most have, gets its scenarios played."""
+    project.makeini(INI)
+    result = run(project)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines_random(["*chat/hello PASSED*", "*test_mine PASSED*"])
+
+
+def test_a_run_of_one_file_stays_a_run_of_one_file(project: pytest.Pytester) -> None:
+    """Who names a file gets that file; who names a folder of scenarios gets that too."""
+    project.makeini(INI)
+    run(project, "tests/test_mine.py").assert_outcomes(passed=1)
+    run(project, "scenarios/chat/hello.yaml").assert_outcomes(passed=1)
+    run(project, "tests/test_mine.py", "--tpharness-scenarios", "scenarios").assert_outcomes(passed=2)
+
+
+def test_a_scenario_is_played_once(project: pytest.Pytester) -> None:
+    """Also when its folder is named twice, or lies in one that is visited anyway."""
+    project.makeini(INI.replace("testpaths = tests\n", ""))
+    run(project, "--tpharness-scenarios", "scenarios").assert_outcomes(passed=2)
+    run(project, ".", "--tpharness-scenarios", "scenarios").assert_outcomes(passed=2)
+
+
+def test_a_folder_that_is_not_there_is_an_error(project: pytest.Pytester) -> None:
+    """A slip of the pen does not end in no tests."""
+    project.makeini(INI.replace("scenarios = scenarios", "scenarios = scenarois"))
+    result = run(project)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "scenarois" in result.stderr.str()
+
+
+def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester) -> None:
+    """With pytest-xdist each is played once, by whichever worker."""
+    project.makeini(INI)
+    result = project.runpytest_subprocess("-n", "2", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2)
+
+
+def test_a_failure_names_the_command_that_replays_it(project: pytest.Pytester) -> None:
+    """With the folder, so that it can be copied."""
+    project.makeini(INI)
+    (project.path / "scenarios/chat/hello.yaml").write_text(SCENARIO + "expect: {outline: [user]}\n", "utf-8")
+    result = run(project)
+    result.assert_outcomes(passed=1, failed=1)
+    folder = project.path / "scenarios"
+    result.stdout.fnmatch_lines([f"*tpharness replay chat/hello --scenarios {folder}*"])
+
+
+def test_loading_the_plugin_loads_nothing_heavy() -> None:
+    """Every pytest run of every user pays for it: none of the libraries that only playing needs."""
+    heavy = "yaml", "msgspec", "orjson", "jsonschema_rs", "rich", "typer", "httpx", "tpharness.run"
+    code = f"import sys, tpharness.pytest_plugin; print([m for m in {heavy!r} if m in sys.modules])"
+    result = subprocess.run(  # noqa: S603  # ourselves
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        cwd=Path(__file__).parent,
+    )
+    assert result.stdout.strip() == b"[]"
