@@ -20,7 +20,7 @@ __all__ = ["canonical_message", "canonical_thread", "canonical_time", "canonical
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)", re.ASCII)
 _LEFT_OUT = ("meta:", "data-sys-")
 _TURN_TIMES = ("submitted_at", "started_at", "completed_at")
-_DATA_FIELDS = frozenset({"args", "content", "event_data", "metadata", "client_metadata", "vendor_metadata"})
+_DATA_FIELDS = frozenset({"args", "content", "event_data"})  # not optional: a null in them is the data
 _KNOWN_PARTS = frozenset({"text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file"})
 _BARE_HASH = re.compile("[0-9a-fA-F]{64}")
 

@@ -24,22 +24,12 @@ _FAILED = ("error", "validation_error")
 
 def same_exact(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two threads have the same canonical bytes. A thread that has none equals only itself, value by value."""
-    first, second = canonical_thread(one), canonical_thread(other)
-    if first == second and _same_types(first, second):
-        return True
-    try:
-        return jcs(first) == jcs(second)
-    except CanonicalError:
-        return False
+    return _same(canonical_thread(one), canonical_thread(other))
 
 
 def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two threads are equal in what the wire tells."""
-    first, second = content_form(one), content_form(other)
-    try:
-        return first == second or jcs(first) == jcs(second)
-    except CanonicalError:
-        return False
+    return _same(content_form(one), content_form(other))
 
 
 def content_form(thread: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,13 +43,11 @@ class _Names:
     """Renames ids by order of first use, each kind by itself."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[str, str], str] = {}
+        self._names: dict[str, dict[str, str]] = {}
 
     def of(self, kind: str, name: Any) -> str:
-        key = (kind, str(name))
-        if key not in self._names:
-            self._names[key] = f"{kind}-{sum(k == kind for k, _ in self._names) + 1}"
-        return self._names[key]
+        names = self._names.setdefault(kind, {})
+        return names.setdefault(str(name), f"{kind}-{len(names) + 1}")
 
 
 def _turn(turn: dict[str, Any], ids: _Names) -> dict[str, Any]:
@@ -119,8 +107,22 @@ def _without_identifier(content: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in content.items() if k != "identifier"}
 
 
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    try:
+        if one == other and _same_types(one, other):
+            return True
+    except RecursionError:  # Python compares less deep values than a thread may hold; the canonical bytes decide
+        pass
+    try:
+        return jcs(one) == jcs(other)
+    except CanonicalError:
+        return False
+
+
 def _same_types(one: Any, other: Any) -> bool:
     """Tell 1 from true, which Python calls equal and JSON does not; only looked at when all else is equal."""
+    if one is other:
+        return True
     if isinstance(one, dict):
         return all(_same_types(one[k], other[k]) for k in one)
     if isinstance(one, list):

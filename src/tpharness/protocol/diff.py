@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from tpharness.findings import shorten
+from tpharness.protocol.align import aligned
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_form
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
@@ -58,16 +58,13 @@ class _Diff:
         cites: str,
     ) -> Iterator[Difference]:
         """Compare two lists: what stands on both sides is aligned, so that one missing item is told once."""
-        keys_one, keys_other = [key(x) for x in one], [key(x) for x in other]
-        for tag, a1, a2, b1, b2 in SequenceMatcher(None, keys_one, keys_other, autojunk=False).get_opcodes():
-            if tag == "equal" or (tag == "replace" and a2 - a1 == b2 - b1):
-                for i, j in zip(range(a1, a2), range(b1, b2), strict=True):
-                    yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
-                continue
-            for i in range(a1, a2):
+        for i, j in aligned(one, other, (_fingerprint, _timeless, key)):
+            if i is not None and j is not None:
+                yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
+            elif i is not None:
                 text = f"{prefix}{_describe(one[i], i)} is there on the {self.a} side only"
                 yield Difference(pointer=f"{pointer}/{i}", text=text, cites=_why(one[i]) or cites)
-            for j in range(b1, b2):
+            elif j is not None:
                 text = f"{prefix}{_describe(other[j], j)} is there on the {self.b} side only"
                 yield Difference(pointer=f"{pointer}/{j}", text=text, cites=_why(other[j]) or cites)
 
@@ -176,6 +173,21 @@ def _why(item: Any) -> str:
     return {"tool-return": "R21, R22", "tool-call": "R10"}.get(
         str(item.get("part_kind")), "R10" if "part_kind" in item else ""
     )
+
+
+def _fingerprint(item: Any) -> str:
+    """Return what is equal for equal items: the canonical text, or what Python shows when there is none."""
+    try:
+        return jcs(item).decode()
+    except CanonicalError:
+        return repr(item)
+
+
+def _timeless(item: Any) -> str:
+    """Return the fingerprint without the facts that differ between two records of the same message."""
+    if isinstance(item, Mapping):
+        item = {k: v for k, v in item.items() if k not in ("timestamp", "usage", "provider_response_id")}
+    return _fingerprint(item)
 
 
 def _turn_key(turn: Any) -> str:

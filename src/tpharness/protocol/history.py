@@ -19,14 +19,14 @@ __all__ = ["KINDS", "History", "LeftOut", "PendingCall", "check_history", "model
 UNANSWERED = Kind(
     code="history-call-unanswered",
     level=Level.MUST,
-    title="the history calls a tool and does not answer the call in the next message: model APIs reject it",
+    title="the history calls a tool and does not answer the call directly after it: model APIs reject it",
     remedy="supply a return for the call, or leave the calls of that response out",
     rulings=("R46", "R21"),
 )
 ORPHAN = Kind(
     code="history-orphan-return",
     level=Level.MUST,
-    title="the history answers a call that the message before did not make: model APIs reject it",
+    title="the history answers a call that the response before did not make: model APIs reject it",
     remedy="keep a response and its returns together, or drop both",
     rulings=("R23",),
 )
@@ -47,6 +47,7 @@ STARTS_WRONG = Kind(
 KINDS = (UNANSWERED, ORPHAN, EMPTY, STARTS_WRONG)
 
 _ANSWERS = ("tool-return", "retry-prompt")
+_RESPONSE_FIELDS = ("model_name", "provider_name", "provider_response_id", "usage", "finish_reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +136,8 @@ class _Builder:
 
     def turn(self, turn: Mapping[str, Any], pointer: str) -> None:
         if turn.get("turn_type") == "user":
-            self._send(
-                {"kind": "request", "parts": list(turn.get("parts") or ()), "timestamp": turn.get("submitted_at")}
-            )
+            parts = list(turn.get("parts") or ())
+            self._request({"kind": "request", "parts": parts, "timestamp": turn.get("submitted_at")}, pointer)
             return
         for index, message in enumerate(turn.get("messages") or ()):
             self._message(message, f"{pointer}/messages/{index}")
@@ -153,9 +153,7 @@ class _Builder:
         parts = [self._prefixed(p, message.get("agent_id")) for p in parts]
         sent = {"kind": kind, "parts": parts, "timestamp": message.get("timestamp")}
         if kind == "response":
-            sent.update(
-                (k, message[k]) for k in ("model_name", "provider_name", "usage", "finish_reason") if k in message
-            )
+            sent.update((k, message[k]) for k in _RESPONSE_FIELDS if k in message)
             calls = [p["tool_call_id"] for p in parts if p.get("part_kind") == "tool-call"]
             self._send(sent)
             if calls:
@@ -245,7 +243,10 @@ def _problems(messages: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         }
         for call in sorted(answered - asked):
             yield ORPHAN.at(Place(pointer=pointer), f"return for {call!r}", got=call)
-        for call in sorted(asked - answered):
+        asked -= answered
+        if message.get("kind") == "request" and all(p.get("part_kind") in _ANSWERS for p in parts):
+            continue  # returns may come in several requests, as long as nothing else comes between
+        for call in sorted(asked):
             yield UNANSWERED.at(Place(pointer=asked_at), f"no return for {call!r}", got=call)
         asked = {str(p.get("tool_call_id")) for p in parts if p.get("part_kind") == "tool-call"}
         asked_at = pointer

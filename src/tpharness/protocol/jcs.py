@@ -41,46 +41,51 @@ def jcs(value: Any) -> bytes:
     except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is no string
         for pointer, reason in unsafe_places(value):
             raise CanonicalError(pointer, reason) from None
-        try:
-            return _written(value).encode()
-        except RecursionError:
-            raise CanonicalError("", "the value is nested too deeply") from None
+        return _written(value).encode()
 
 
-def unsafe_places(value: Any, pointer: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield pointer and reason of every place that has no canonical form (R38)."""
+def unsafe_places(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield pointer and reason of every place that has no canonical form (R38), however deep the value is nested."""
+    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
+    while waiting:
+        pointer, item, depth = waiting.pop()
+        match item:
+            case dict() | list() | tuple() if depth > _MAX_DEPTH:
+                yield pointer, "the value is nested too deeply"
+            case dict():
+                inside: list[tuple[str, Any, int]] = []
+                for key, child in item.items():
+                    if not isinstance(key, str):
+                        yield pointer, f"the key {key!r} is no string"
+                        continue
+                    if not key.isascii() and _SURROGATE.search(key):
+                        yield pointer, "a surrogate stands alone in a key"
+                    inside.append((f"{pointer}/{escape(key)}", child, depth + 1))
+                waiting += reversed(inside)
+            case list() | tuple():
+                waiting += reversed([(f"{pointer}/{index}", child, depth + 1) for index, child in enumerate(item)])
+            case _:
+                reason = _unsafe_scalar(item)
+                if reason:
+                    yield pointer, reason
+
+
+def _unsafe_scalar(value: Any) -> str:
+    """Return why a value without inner values has no canonical form; nothing when it has one."""
     match value:
-        case None | bool():
-            return
-        case str():
-            if not value.isascii() and _SURROGATE.search(value):
-                yield pointer, "a surrogate stands alone in this text"
-        case int():
-            if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
-                yield (
-                    pointer,
-                    f"the integer {value:.6g} is beyond ±(2^53−1)" if abs(value) < 1e300 else "a huge integer",
-                )
-        case float():
-            if not math.isfinite(value):
-                yield pointer, f"{value} is no JSON number"
-            elif MAX_SAFE_INTEGER < abs(value) < 1e21:  # its canonical form is an integer, read back as one
-                yield pointer, f"the number {value:.6g} is an integer beyond ±(2^53−1)"
-        case dict() | list() if depth > _MAX_DEPTH:
-            yield pointer, "the value is nested too deeply"
-        case dict():
-            for key, item in value.items():
-                if not isinstance(key, str):
-                    yield pointer, f"the key {key!r} is no string"
-                    continue
-                if not key.isascii() and _SURROGATE.search(key):
-                    yield pointer, "a surrogate stands alone in a key"
-                yield from unsafe_places(item, f"{pointer}/{escape(key)}", depth + 1)
-        case list() | tuple():
-            for index, item in enumerate(value):
-                yield from unsafe_places(item, f"{pointer}/{index}", depth + 1)
-        case _:
-            yield pointer, f"{type(value).__name__} is no JSON value"
+        case str() if not value.isascii() and _SURROGATE.search(value):
+            return "a surrogate stands alone in this text"
+        case None | bool() | str():
+            return ""
+        case int() if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+            return f"the integer {value:.6g} is beyond ±(2^53−1)" if abs(value) < 1e300 else "a huge integer"
+        case float() if not math.isfinite(value):
+            return f"{value} is no JSON number"
+        case float() if MAX_SAFE_INTEGER < abs(value) < 1e21:  # its canonical form is an integer, read back as one
+            return f"the number {value:.6g} is an integer beyond ±(2^53−1)"
+        case int() | float():
+            return ""
+    return f"{type(value).__name__} is no JSON value"
 
 
 def escape(key: str) -> str:
@@ -174,7 +179,33 @@ def _normal_float(value: float) -> Any:
 
 
 def _written(value: Any) -> str:
-    """Write a whole value by the letter of the RFC; the slow way."""
+    """Write a whole value by the letter of the RFC; the slow way, without recursion: orjson stops at 254 levels."""
+    out: list[str] = []
+    waiting: list[tuple[bool, Any]] = [(False, value)]
+    while waiting:
+        as_it_is, item = waiting.pop()
+        if as_it_is:
+            out.append(item)
+            continue
+        match item:
+            case dict():
+                keys = sorted(item, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+                waiting.append((True, "}"))
+                for index in range(len(keys) - 1, -1, -1):
+                    comma = "," if index else ""
+                    waiting += [(False, item[keys[index]]), (True, f"{comma}{_written_scalar(keys[index])}:")]
+                waiting.append((True, "{"))
+            case list() | tuple():
+                waiting.append((True, "]"))
+                for index in range(len(item) - 1, -1, -1):
+                    waiting += [(False, item[index]), (True, "," if index else "")]
+                waiting.append((True, "["))
+            case _:
+                out.append(_written_scalar(item))
+    return "".join(out)
+
+
+def _written_scalar(value: Any) -> str:
     match value:
         case None:
             return "null"
@@ -187,10 +218,5 @@ def _written(value: Any) -> str:
             return str(value)
         case float():
             return es_number(value)
-        case dict():
-            items = sorted(value.items(), key=lambda item: item[0].encode("utf-16-be", "surrogatepass"))
-            return "{" + ",".join(f"{_written(k)}:{_written(v)}" for k, v in items) + "}"
-        case list() | tuple():
-            return "[" + ",".join(map(_written, value)) + "]"
         case _:
             raise TypeError(type(value).__name__)

@@ -2,7 +2,7 @@
 
 Upgrading 2.0.0 → 0.0.3 changes the version alone; 0.0.3 → 0.0.4 also adds `completion_status: "complete"` to agent
 turns and renames the five normative events. Downgrading is the inverse and drops interrupted turns. Upgrading and then
-downgrading is the identity.
+downgrading is the identity, but for an event that already had another version's name, which `check_thread` reports.
 """
 
 from __future__ import annotations

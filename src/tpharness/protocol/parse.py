@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Level, Place
-from tpharness.protocol.jcs import unsafe_places
+from tpharness.protocol.jcs import escape, unsafe_places
 
 __all__ = ["KINDS", "MAX_DEPTH", "MAX_SIZE", "Parsed", "parse_json"]
 
@@ -66,7 +66,8 @@ UNSAFE = Kind(
 KINDS = (TOO_LARGE, NOT_UTF8, BOM, NOT_JSON, TOO_DEEP, DUPLICATE, UNSAFE)
 
 _BOM = b"\xef\xbb\xbf"
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# Possessive, and a text without an end goes to the end: what it skips is never looked at twice.
+_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _MOST_DUPLICATES = 20
 
 
@@ -94,9 +95,10 @@ def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE
     except UnicodeDecodeError as error:
         finding = NOT_UTF8.at(Place(file=file, byte=error.start), f"byte 0x{data[error.start]:02x}: {error.reason}")
         return _nothing(*findings, finding)
-    if _depth(data) > MAX_DEPTH:
-        return _nothing(*findings, TOO_DEEP.at(place, got=f"{_depth(data)} levels", expected=f"at most {MAX_DEPTH}"))
-    duplicates: list[str] = []
+    depth = _depth(data)
+    if depth > MAX_DEPTH:
+        return _nothing(*findings, TOO_DEEP.at(place, got=f"{depth} levels", expected=f"at most {MAX_DEPTH}"))
+    duplicates: list[tuple[dict[str, Any], str]] = []
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, duplicates))
     except json.JSONDecodeError as error:
@@ -105,7 +107,8 @@ def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE
     except ValueError as error:  # an integer of more digits than Python converts
         return _nothing(*findings, NOT_JSON.at(place, str(error)))
     findings += [
-        DUPLICATE.at(place, f"the key {key!r} stands twice in one object") for key in duplicates[:_MOST_DUPLICATES]
+        DUPLICATE.at(Place(file=file, pointer=pointer), f"the key {key!r} stands twice in one object")
+        for pointer, key in _located(value, duplicates[:_MOST_DUPLICATES])
     ]
     findings += [UNSAFE.at(Place(file=file, pointer=pointer), reason) for pointer, reason in unsafe_places(value)]
     return Parsed(value=value, findings=tuple(findings))
@@ -115,15 +118,35 @@ def _nothing(*findings: Finding) -> Parsed:
     return Parsed(value=None, findings=findings, ok=False)
 
 
-def _object(pairs: list[tuple[str, Any]], duplicates: list[str]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]], duplicates: list[tuple[dict[str, Any], str]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                duplicates.append(key)
+                duplicates.append((value, key))
             seen.add(key)
     return value
+
+
+def _located(value: Any, duplicates: list[tuple[dict[str, Any], str]]) -> list[tuple[str | None, str]]:
+    """Return each duplicate key with its JSON pointer; None where the object itself was overwritten by a duplicate."""
+    wanted = {id(holder) for holder, _ in duplicates}
+    places: dict[int, str] = {}
+    waiting: list[tuple[str, Any]] = [("", value)] if wanted else []
+    while waiting:
+        pointer, item = waiting.pop()
+        if isinstance(item, dict):
+            if id(item) in wanted:
+                places[id(item)] = pointer
+            waiting += [(f"{pointer}/{escape(key)}", child) for key, child in item.items()]
+        elif isinstance(item, list):
+            waiting += [(f"{pointer}/{index}", child) for index, child in enumerate(item)]
+    located: list[tuple[str | None, str]] = []
+    for holder, key in duplicates:
+        place = places.get(id(holder))
+        located.append((None if place is None else f"{place}/{escape(key)}", key))
+    return located
 
 
 def _depth(data: bytes) -> int:

@@ -6,12 +6,11 @@ In: any JSON value. Out: findings, the schema's first; rules look only at docume
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 import orjson
 
@@ -29,6 +28,8 @@ KINDS = (*schema.KINDS, *p.KINDS)
 _LARGE = 100 * 1024
 _HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
 _SEPARATOR = re.compile(r"[:./_-]")
+_OFFSET = re.compile(r"(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SCHEMES = ("https:", "s3:", "gs:", "azure:")
 _CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _PART_KINDS = frozenset(
@@ -51,7 +52,11 @@ class _Call:
 
 @dataclass(slots=True)
 class Index:
-    """A thread walked once: what several rules need to know."""
+    """A thread walked once: what several rules need to know.
+
+    `parts` and `messages` hold what the schema has looked at; fields of the same name elsewhere are unknown ones, which
+    may hold anything (R7).
+    """
 
     thread: Mapping[str, Any]
     version: Version
@@ -87,14 +92,23 @@ def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
 def _index(thread: Mapping[str, Any]) -> Index:
     index = Index(thread=thread, version=Version(thread["version"]), agents=frozenset(thread["agents"]))
     for t, turn in enumerate(thread["turns"]):
-        for k, part in enumerate(turn.get("parts") or ()):
-            index.parts.append((f"/turns/{t}/parts/{k}", part))
-        for m, message in enumerate(turn.get("messages") or ()):
+        if turn["turn_type"] == "user":
+            for k, part in enumerate(turn["parts"]):
+                index.parts.append((f"/turns/{t}/parts/{k}", part))
+            continue
+        for m, message in enumerate(turn["messages"]):
             pointer = f"/turns/{t}/messages/{m}"
             index.messages.append((t, pointer, message))
-            for k, part in enumerate(message.get("parts") or ()):
+            for k, part in enumerate(_parts(message)):
                 index.parts.append((f"{pointer}/parts/{k}", part))
     return index
+
+
+def _parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    if message["message_type"] == "system":
+        return ()
+    parts: Sequence[Mapping[str, Any]] = message["parts"]
+    return parts
 
 
 def _registry(index: Index) -> Iterator[Finding]:
@@ -107,7 +121,7 @@ def _registry(index: Index) -> Iterator[Finding]:
             yield p.UNKNOWN_AGENT.at(Place(pointer=f"/turns/{t}/agent_id"), got=turn["agent_id"])
     for _, pointer, message in index.messages:
         agent = message.get("agent_id")
-        if agent is not None and agent not in index.agents:
+        if isinstance(agent, str) and agent not in index.agents:
             yield p.UNKNOWN_AGENT.at(Place(pointer=f"{pointer}/agent_id"), got=agent)
         if message["message_type"] == "system":
             named = [message.get("source_agent"), *(message.get("target_agents") or ())]
@@ -130,6 +144,7 @@ def _links(index: Index) -> Iterator[Finding]:
 
 def _times(index: Index) -> Iterator[Finding]:
     """R4, R25: moments exist, turns do not overlap, messages stand in order within their turn."""
+    yield from _root_times(index.thread)
     end = ""
     for t, turn in enumerate(index.thread["turns"]):
         user = turn["turn_type"] == "user"
@@ -142,13 +157,13 @@ def _times(index: Index) -> Iterator[Finding]:
         end = _key(start)
         if user:
             continue
-        interrupted = (turn.get("interruption") or {}).get("interrupted_at")
-        stop = turn.get("completed_at") or interrupted
-        if stop is not None and not _exists(stop):
-            yield p.BAD_TIME.at(Place(pointer=pointer), got=stop)
+        stop = turn.get("completed_at") or turn["interruption"]["interrupted_at"]  # the schema asks for one of them
+        if not _exists(stop):
+            stop_field = "completed_at" if turn.get("completed_at") else "interruption/interrupted_at"
+            yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{stop_field}"), got=stop)
         last = _key(start)
-        limit = _key(stop) if stop is not None else None
-        if limit is not None and limit < last:
+        limit = _key(stop)
+        if limit < last:
             yield p.OUTSIDE_TURN.at(Place(pointer=pointer), "the turn ends before it starts", got=stop, expected=start)
         for m, message in enumerate(turn["messages"]):
             written = message["timestamp"]
@@ -157,13 +172,22 @@ def _times(index: Index) -> Iterator[Finding]:
                 kind, bound = p.BAD_TIME, "a moment that exists"
             elif at < last:
                 kind, bound = (p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME), f"{last}Z or later"
-            elif limit is not None and at > limit:
+            elif at > limit:
                 kind, bound = p.OUTSIDE_TURN, f"{limit}Z or earlier"
             else:
                 last = at
                 continue
             yield kind.at(Place(pointer=f"{pointer}/messages/{m}/timestamp"), got=written, expected=bound)
-        end = limit or last
+        end = limit
+
+
+def _root_times(thread: Mapping[str, Any]) -> Iterator[Finding]:
+    for name in ("created_at", "updated_at"):
+        if not _exists(thread[name]):
+            yield p.BAD_TIME.at(Place(pointer=f"/{name}"), got=thread[name])
+    for key, agent in thread["agents"].items():
+        if not _exists(agent["created_at"]):
+            yield p.BAD_TIME.at(Place(pointer=f"/agents/{escape(key)}/created_at"), got=agent["created_at"])
 
 
 def _pairing(index: Index) -> Iterator[Finding]:
@@ -172,13 +196,15 @@ def _pairing(index: Index) -> Iterator[Finding]:
     order = 0
     for t, turn in enumerate(index.thread["turns"]):
         mine: list[_Call] = []
-        for m, message in enumerate(turn.get("messages") or ()):
+        user = turn["turn_type"] == "user"
+        holders = (turn["parts"],) if user else map(_parts, turn["messages"])
+        for m, parts in enumerate(holders):
             last = -1
-            for k, part in enumerate(message.get("parts") or ()):
+            for k, part in enumerate(parts):
                 kind = part["part_kind"]
                 if kind not in _PAIRED:
                     continue
-                pointer = f"/turns/{t}/messages/{m}/parts/{k}"
+                pointer = f"/turns/{t}/parts/{k}" if user else f"/turns/{t}/messages/{m}/parts/{k}"
                 if kind == "tool-call":
                     open_call = calls.get(part["tool_call_id"])
                     if open_call is not None and not open_call.answered:
@@ -195,7 +221,7 @@ def _pairing(index: Index) -> Iterator[Finding]:
                             yield p.CALL_ORDER.at(Place(pointer=pointer), got=part["tool_call_id"])
                         last = max(last, found.order)
                         found.answered = True
-        if turn.get("completion_status") == "interrupted":
+        if not user and index.version.keeps_interrupted and turn["completion_status"] == "interrupted":
             for call in mine:
                 if not call.answered:
                     yield p.INCOMPLETE.at(Place(pointer=call.pointer))
@@ -218,9 +244,11 @@ def _turns(index: Index) -> Iterator[Finding]:
     for t, turn in enumerate(index.thread["turns"]):
         if turn["turn_type"] == "agent":
             messages = turn["messages"]
-            first = messages[0] if messages else None
-            if first is not None and before is not None and _repeats(first, before):
-                yield p.REPEATED.at(Place(pointer=f"/turns/{t}/messages/0"))
+            for m, message in enumerate(messages):
+                if message["message_type"] != "system":  # events may come before the first request
+                    if before is not None and _repeats(message, before):
+                        yield p.REPEATED.at(Place(pointer=f"/turns/{t}/messages/{m}"))
+                    break
             if turn.get("completion_status") == "interrupted":
                 if index.version is not Version.V0_0_4:
                     yield p.OLD_INTERRUPTED.at(Place(pointer=f"/turns/{t}"))
@@ -249,8 +277,9 @@ def _part_rules(index: Index) -> Iterator[Finding]:
         if kind == "system-prompt":
             yield p.SYSTEM_PROMPT.at(Place(pointer=pointer))
         elif kind == "tool-return":
-            reference = part.get("content_ref")
-            content = part.get("content")
+            if index.version is Version.V2_0_0:  # references came with 0.0.3
+                continue
+            reference, content = part.get("content_ref"), part.get("content")
             if reference is not None:
                 yield from _reference(reference, content, pointer)
             elif isinstance(content, str | dict | list) and len(content) > 100 and _size(content) > _LARGE:
@@ -270,6 +299,8 @@ def _reference(reference: Mapping[str, Any], content: Any, pointer: str) -> Iter
 
 def _metadata_keys(index: Index) -> Iterator[Finding]:
     for t, turn in enumerate(index.thread["turns"]):
+        if turn["turn_type"] != "user":  # elsewhere it is an unknown field, which may hold anything (R7)
+            continue
         for key in turn.get("client_metadata") or ():
             if not _SEPARATOR.search(key):
                 yield p.METADATA_KEY.at(Place(pointer=f"/turns/{t}/client_metadata/{escape(key)}"), got=key)
@@ -291,9 +322,10 @@ def _namespaces(index: Index) -> Iterator[Finding]:
     if index.version is Version.V2_0_0:
         return
     for _, pointer, message in index.messages:
-        name = message.get("event_type", "")
-        known = name in NORMATIVE_EVENTS or name.startswith(("data-", "meta:", "source."))
-        if message["message_type"] == "system" and not known:
+        if message["message_type"] != "system":
+            continue
+        name = message["event_type"]
+        if name not in NORMATIVE_EVENTS and not name.startswith(("data-", "meta:", "source.")):
             yield p.NAMESPACE.at(Place(pointer=f"{pointer}/event_type"), got=name)
 
 
@@ -310,7 +342,7 @@ def _unsafe(thread: Any) -> list[Finding]:
 
 def _key(at: str) -> str:
     """Return a string that orders times: the canonical form without its Z."""
-    return at[:-1] if at.endswith("Z") and "." not in at else canonical_time(at)[:-1]
+    return at[:-1] if len(at) == 20 and at[10] == "T" and at[19] == "Z" else canonical_time(at)[:-1]
 
 
 @lru_cache(maxsize=4096)
@@ -324,6 +356,8 @@ def _exists(at: str) -> bool:
 
 def _exists_canonical(at: str) -> bool:
     """Whether a time with a fraction or an offset that Python does not read is one all the same."""
+    if not _OFFSET.search(at):
+        return False
     try:
         datetime.fromisoformat(canonical_time(at)[:19])
     except ValueError:
@@ -332,11 +366,7 @@ def _exists_canonical(at: str) -> bool:
 
 
 def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True
+    return _UUID.fullmatch(text) is not None
 
 
 def _size(content: Any) -> int:

@@ -1,0 +1,59 @@
+"""Which items of two lists belong together, so that a missing item is told as missing and not as all that follow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any
+
+__all__ = ["aligned"]
+
+_MOST_STEPS = 1_000_000
+"""A search that would take more steps is left out: many items with nothing but a kind to tell them by."""
+
+Key = Callable[[Any], str]
+Pair = tuple[int | None, int | None]
+
+
+def aligned(one: Sequence[Any], other: Sequence[Any], keys: Sequence[Key]) -> Iterator[Pair]:
+    """Yield pairs of indices in order, None where the other list has no such item.
+
+    Items that are alike by the first key are paired first; what lies between them is aligned by the next key, and what
+    is left of equal length in the end is paired although no key says so.
+    """
+    yield from _aligned(list(enumerate(one)), list(enumerate(other)), keys)
+
+
+def _aligned(mine: list[tuple[int, Any]], theirs: list[tuple[int, Any]], keys: Sequence[Key]) -> Iterator[Pair]:
+    if keys and mine and theirs:
+        key, *others = keys
+        for alike, a, b in _runs([key(item) for _, item in mine], [key(item) for _, item in theirs]):
+            yield from _paired(mine[a], theirs[b]) if alike else _aligned(mine[a], theirs[b], others)
+    elif len(mine) == len(theirs) or len(mine) * len(theirs) > _MOST_STEPS:
+        yield from _paired(mine, theirs)
+    else:
+        yield from _paired(mine, [])
+        yield from _paired([], theirs)
+
+
+def _paired(mine: list[tuple[int, Any]], theirs: list[tuple[int, Any]]) -> Iterator[Pair]:
+    for ours, their in zip_longest(mine, theirs):
+        yield ours[0] if ours else None, their[0] if their else None
+
+
+def _runs(mine: list[str], theirs: list[str]) -> Iterator[tuple[bool, slice, slice]]:
+    """Yield runs of like and of unlike items, in order. What both lists begin and end with needs no search."""
+    shorter = min(len(mine), len(theirs))
+    head = next((n for n in range(shorter) if mine[n] != theirs[n]), shorter)
+    tail = next((n for n in range(shorter - head) if mine[-1 - n] != theirs[-1 - n]), shorter - head)
+    a, b = slice(head, len(mine) - tail), slice(head, len(theirs) - tail)
+    yield True, slice(0, head), slice(0, head)
+    counts = Counter(theirs[b])
+    if sum(counts[key] for key in mine[a]) > _MOST_STEPS:
+        yield False, a, b
+    else:
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, mine[a], theirs[b], autojunk=False).get_opcodes():
+            yield tag == "equal", slice(head + i1, head + i2), slice(head + j1, head + j2)
+    yield True, slice(a.stop, len(mine)), slice(b.stop, len(theirs))

@@ -1,0 +1,80 @@
+"""Alignment of two lists, and what a diff says because of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpharness.protocol.align import aligned
+from tpharness.protocol.diff import diff
+
+
+def first_letter(word: str) -> str:
+    """Return what two words have to share to be versions of one another."""
+    return word[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pairs"),
+    [
+        ("", "", []),
+        ("a b", "a b", [(0, 0), (1, 1)]),
+        ("a b c", "a c", [(0, 0), (1, None), (2, 1)]),
+        ("a c", "a b c", [(0, 0), (None, 1), (1, 2)]),
+        ("a b1 c", "a b2 c", [(0, 0), (1, 1), (2, 2)]),
+        ("a b1 b2 c", "a b2 c", [(0, 0), (1, None), (2, 1), (3, 2)]),
+        ("a x c", "a y c", [(0, 0), (1, 1), (2, 2)]),
+        ("a x c", "a y z c", [(0, 0), (1, None), (None, 1), (None, 2), (2, 3)]),
+    ],
+)
+def test_like_items_are_paired_before_similar_ones(one: str, other: str, pairs: list[Any]) -> None:
+    """Equal words are paired first, then words with the same letter, then what is left of equal length."""
+    assert list(aligned(one.split(), other.split(), (str, first_letter))) == pairs
+
+
+@given(st.lists(st.sampled_from(["a1", "a2", "b1", "b2", "c"])), st.lists(st.sampled_from(["a1", "a2", "b1", "c"])))
+def test_every_item_stands_in_exactly_one_pair_in_order(one: list[str], other: list[str]) -> None:
+    """No index is lost, told twice or told out of order."""
+    pairs = list(aligned(one, other, (str, first_letter)))
+    assert [i for i, _ in pairs if i is not None] == list(range(len(one)))
+    assert [j for _, j in pairs if j is not None] == list(range(len(other)))
+    assert (None, None) not in pairs
+
+
+def test_many_items_of_one_kind_are_paired_in_order_without_a_search() -> None:
+    """Thousands of items that nothing tells apart are paired from the front."""
+    one, other = [f"a{n}" for n in range(2000)], [f"a-{n}" for n in range(1999)]
+    assert list(aligned(one, other, (str, first_letter)))[-2:] == [(1998, 1998), (1999, None)]
+
+
+def replies(*texts: str, second: int = 1) -> dict[str, Any]:
+    """Return a thread of one agent turn with a response for each text, a second apart."""
+    messages = [
+        {
+            "message_type": "response",
+            "timestamp": f"2025-01-20T10:00:{second + n:02d}Z",
+            "agent_id": "a",
+            "parts": [{"part_kind": "text", "content": text}],
+        }
+        for n, text in enumerate(texts)
+    ]
+    return {"version": "0.0.4", "turns": [{"turn_type": "agent", "agent_id": "a", "messages": messages}]}
+
+
+@pytest.mark.parametrize("mode", ["exact", "content"])
+def test_a_missing_reply_among_like_ones_is_one_difference(mode: str) -> None:
+    """The replies after the missing one are recognised, and not compared with their neighbours."""
+    one, other = replies("A", "B", "C", "D"), replies("A", "B", "C", "D")
+    del other["turns"][0]["messages"][1]
+    found = diff(one, other, names=("server", "client"), mode=mode)
+    assert [d.pointer for d in found] == ["/turns/0/messages/1"]
+    assert "server side only" in found[0].text
+
+
+def test_replies_at_other_times_are_recognised_by_what_they_say() -> None:
+    """A reply that comes later on one side differs in its time only, the missing one is missing."""
+    found = diff(replies("A", "B", "C"), replies("A", "C", second=1))
+    assert [d.pointer for d in found] == ["/turns/0/messages/1", "/turns/0/messages/2/timestamp"]
