@@ -1,9 +1,10 @@
-"""Check the suite's data against its own schemas: clauses, scenarios, goldens, the chunks of recorded streams."""
+"""Check the suite's data against its own schemas: clauses, scenarios, recorded chunks and server events."""
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,12 @@ StringsStay.yaml_implicit_resolvers = {
 }
 
 
+@cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
-    """Return the validator of a published schema."""
-    return jsonschema_rs.Draft202012Validator(json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8")))
+    """Return the validator of a published schema; schemas refer to each other by their `$id`."""
+    schemas = {file.name: json.loads(file.read_text("utf-8")) for file in sorted(SCHEMAS.glob("*.schema.json"))}
+    registry = jsonschema_rs.Registry([(s["$id"], s) for s in schemas.values() if "$id" in s])
+    return jsonschema_rs.Draft202012Validator(schemas[f"{name}.schema.json"], registry=registry)
 
 
 def main() -> int:
@@ -53,9 +57,15 @@ def main() -> int:
             if line.startswith(b"data: {"):
                 chunks += 1
                 check("vsp-chunk", json.loads(line[6:]), file)
+    events = 0
+    for file in sorted((TOP / "scenarios").rglob("*.events.jsonl")):
+        for line in file.read_bytes().splitlines():
+            events += 1
+            check("server-event", json.loads(line), file)
     for problem in problems:
         print(problem)
-    print(f"{len(scenarios)} scenarios and {chunks} recorded chunks checked, {len(problems)} problems")
+    data = f"{len(scenarios)} scenarios, {chunks} recorded chunks and {events} recorded server events"
+    print(f"{data} checked, {len(problems)} problems")
     return 1 if problems else 0
 
 

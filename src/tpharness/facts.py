@@ -76,11 +76,15 @@ def end_reason(word: str | None, *, error_seen: bool) -> str | None:
     return "error" if error_seen and word == "error" else None
 
 
-def usage(counts: Mapping[str, Any] | None) -> dict[str, int]:
-    """Bring token counts to the protocol's names; zeros, and what is no count of tokens, are left out (R17)."""
+def usage(counts: Any) -> dict[str, int]:
+    """Bring token counts to the protocol's names; zeros, and what is no count of tokens, are left out (R17).
+
+    None, and anything else that is no object, has no counts.
+    """
     result: dict[str, int] = {}
-    for word, count in (counts or {}).items():
-        if isinstance(count, int) and not isinstance(count, bool) and count and word not in _USAGE_DROPPED:
+    given: Mapping[str, Any] = counts if isinstance(counts, Mapping) else {}
+    for word, count in given.items():
+        if isinstance(count, int) and not isinstance(count, bool) and count > 0 and word not in _USAGE_DROPPED:
             result[_USAGE_WORDS.get(word, word)] = count
     return result
 

@@ -20,10 +20,11 @@ from tpharness.scenario.locate import plain, read_yaml
 from tpharness.scenario.parts import PART_KEYS
 from tpharness.scenario.problems import Problems
 from tpharness.scenario.turns import RUN_KEYS, USER_KEYS
-from tpharness.server_events.events import REQUIRED_FIELDS, EventKind
+from tpharness.server_events.events import EventKind
 
 SCHEMA = json.loads(schema_path("scenario").read_text("utf-8"))
-VALIDATOR = jsonschema_rs.validator_for(SCHEMA)
+EVENT = json.loads(schema_path("server-event").read_text("utf-8"))
+VALIDATOR = jsonschema_rs.validator_for(SCHEMA, registry=jsonschema_rs.Registry([(EVENT["$id"], EVENT)]))
 
 GOOD_STEPS = (
     "response: []",
@@ -85,6 +86,7 @@ GOOD_TURNS = (
     "{user: {parts: [{part_kind: user-prompt, content: a}]}, client_metadata: {}}",
     "{server: [], message_id: m, started_at: '2030-01-01T00:00:00Z'}",
     "{server: [{event_kind: stall, seconds: 1, label: [a, b.mid]}], history: []}",
+    "{server: [{event_kind: part_start, index: 0, part: {part_kind: 'custom:x', content: 5}, more: []}]}",
     "{server: {jsonl: ''}, history: {json: '[]'}}",
     "{client: []}",
     "{client: {sse: ''}, interrupt: {reason: mine}}",
@@ -109,6 +111,12 @@ BAD_TURNS = (
     "{server: [], finish: true}",
     "{server: [{event_kind: nope}]}",
     "{server: [{event_kind: part_start, index: 1}]}",
+    "{server: [{event_kind: part_start, index: a, part: {part_kind: text}}]}",
+    "{server: [{event_kind: part_start, index: 0, part: {part_kind: tool-call, tool_name: a}}]}",
+    "{server: [{event_kind: part_delta, index: 0, delta: {part_delta_kind: thinking, signature_delta: 5}}]}",
+    "{server: [{event_kind: model_request, parts: [{part_kind: user-prompt, content: [a, 5]}]}]}",
+    "{server: [{event_kind: system_event, event_type: a, target_agents: a}]}",
+    "{server: [{event_kind: stall, seconds: -1}]}",
     "{server: [{event_kind: error, error_text: a, label: end}]}",
     "{server: {file: a, jsonl: b}}",
     "{client: {}}",
@@ -223,13 +231,29 @@ def test_both_know_the_same_keys():
 
 
 def test_both_know_the_same_server_events():
-    """Event kinds and their required fields are those of the vocabulary."""
+    """Event kinds are those of the vocabulary; what each looks like is said once, in the schema of server events."""
     event = SCHEMA["$defs"]["server_event"]
     assert set(event["properties"]["event_kind"]["enum"]) == {kind.value for kind in EventKind}
-    needs = {
-        rule["if"]["properties"]["event_kind"]["const"]: tuple(rule["then"]["required"]) for rule in event["allOf"]
-    }
-    assert needs == {kind.value: fields for kind, fields in REQUIRED_FIELDS.items()}
+    assert event["$ref"] == EVENT["$id"]
+
+
+def test_the_author_of_an_event_is_told_the_place_the_key_and_what_is_allowed(wrong):
+    """Each wrong of an event that stands in the scenario is found where it stands, by the recorder's own table."""
+    head = f"{HEAD}turns:\n  - server:\n"
+    call = "      - {event_kind: part_start, index: -1, part: {part_kind: tool-call, tool_name: a}}\n"
+    request = "      - {event_kind: model_request, parts: [{part_kind: user-prompt, content: 5}]}\n"
+    found = [(f.place.line, f.place.column, f.message, f.got, f.expected) for f in wrong(head + call + request)]
+    assert found == [
+        (5, 41, "turns[0].server[0].index has a wrong value", -1, "a whole number from 0"),
+        (5, 51, "turns[0].server[0].part of a part_start event needs the key 'tool_call_id'", None, "text"),
+        (
+            6,
+            79,
+            "turns[0].server[1].parts[0].content has a wrong value",
+            5,
+            "text, or a list of texts and objects",
+        ),
+    ]
 
 
 @pytest.mark.parametrize("path", find_scenarios([scenarios_dir() / "basics"]), ids=lambda p: p.stem)

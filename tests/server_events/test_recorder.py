@@ -13,7 +13,7 @@ from tpharness.journal import UserTurn
 from tpharness.protocol.compare import same_content
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.server_events import EventKind, Recorder, RunState
+from tpharness.server_events import Encoder, EventKind, Recorder, RunState
 from tpharness.server_events.recorder import TRANSITIONS
 from tpharness.vsp.assembler import Assembler
 
@@ -112,6 +112,58 @@ def test_what_is_no_event_is_a_finding(event: Any) -> None:
     recorder.begin("assistant", T)
     recorder.feed(event)
     assert [f.code for f in recorder.findings] == ["server-event-malformed"]
+
+
+CALL_START = {"event_kind": "part_start", "index": 0, "part": {**CALL, "args": None}}
+TEXT_START = {"event_kind": "part_start", "index": 0, "part": TEXT}
+
+
+@pytest.mark.parametrize(
+    ("start", "event", "code"),
+    [
+        (CALL_START, {"delta": {"part_delta_kind": "text", "content_delta": "x"}}, "server-part-unknown"),
+        (TEXT_START, {"delta": {"part_delta_kind": "tool_call", "args_delta": "x"}}, "server-part-unknown"),
+        (TEXT_START, {"delta": {"part_delta_kind": "new", "content_delta": "x"}}, "server-event-unknown"),
+        (TEXT_START, {"part": {"part_kind": "thinking", "content": "x"}}, "server-part-unknown"),
+    ],
+    ids=["text-for-call", "call-for-text", "new-kind", "end-of-another-kind"],
+)
+def test_what_is_of_another_kind_than_its_part_changes_nothing(
+    start: dict[str, Any], event: dict[str, Any], code: str
+) -> None:
+    """A delta or an end of another kind is named, and neither thread nor stream has anything of it (R36)."""
+    kind = "part_delta" if "delta" in event else "part_end"
+    recorder, encoder = Recorder(), Encoder(agent_id="assistant")
+    recorder.begin("assistant", T)
+    encoder.start(T)
+    recorder.feed(start)
+    encoder.feed(start)
+    before = recorder.version
+    odd = {"event_kind": kind, "index": 0, **event}
+    recorder.feed(odd)
+    assert [(f.code, f.place.event) for f in recorder.findings] == [(code, 1)]
+    assert recorder.version == before
+    assert encoder.feed(odd) == []
+
+
+@pytest.mark.parametrize("first", [None, "", "{}", {}, {"a": 1}], ids=repr)
+@pytest.mark.parametrize("more", ['{"b": 2}', {"b": 2}, {}], ids=repr)
+def test_both_sides_agree_on_arguments_of_mixed_forms(first: Any, more: Any) -> None:
+    """Arguments as text and as objects, in one call: an object counts, on the thread and on the wire (R12)."""
+    events: list[dict[str, Any]] = [
+        {"event_kind": "part_start", "index": 0, "part": {**CALL, "args": first}},
+        {"event_kind": "part_delta", "index": 0, "delta": {"part_delta_kind": "tool_call", "args_delta": more}},
+        {"event_kind": "model_response_end"},
+        {"event_kind": "agent_run_result"},
+    ]
+    recorder, encoder = Recorder(), Encoder(agent_id="assistant")
+    recorder.begin("assistant", T)
+    chunks = encoder.start(T)
+    for event in events:
+        recorder.feed(event)
+        chunks += encoder.feed(event)
+    told = [chunk["input"] for chunk in chunks if chunk["type"] == "tool-input-available"]
+    assert told == [thread(recorder)["turns"][0]["messages"][0]["parts"][0]["args"]]
 
 
 def test_hand_written_events_and_bytes_agree() -> None:

@@ -209,3 +209,26 @@ def test_an_index_counts_every_chunk_also_the_fast_ones() -> None:
         assembler.feed(encode_sse(chunk_from_object({"type": name, **EXAMPLES[name]})), T)
     assembler.feed(encode_sse(chunks.TextEndChunk(id="ghost")), T)
     assert [f.place.event for f in assembler.findings] == [3]
+
+
+def test_a_denied_call_of_the_provider_is_an_output_of_its_response() -> None:
+    """R42: what the provider executes, or is not allowed to, is part of its response and ends nothing."""
+    client = Assembler()
+    client.begin(T)
+    call = {"toolCallId": "p", "toolName": "web_search", "providerExecuted": True}
+    client.feed_chunks(
+        [
+            {"type": "start"},
+            {"type": "start-step"},
+            {"type": "tool-input-available", **call, "input": {}},
+            {"type": "tool-output-denied", "toolCallId": "p"},
+            {"type": "finish-step"},
+            {"type": "finish"},
+        ],
+        T,
+    )
+    client.close(None, T)
+    (turn,) = client.journal().ended
+    (response,) = turn.tail.entries
+    assert [part.kind for part in response.parts] == ["builtin-tool-call", "builtin-tool-return"]
+    assert response.parts[1].fields["content"] == "The tool call was denied."

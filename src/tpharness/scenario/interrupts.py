@@ -23,6 +23,7 @@ from tpharness.scenario.problems import (
 )
 from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.events import shift
+from tpharness.server_events.shapes import SECONDS
 from tpharness.vsp.encode import DONE, encode_sse
 
 __all__ = ["INTERRUPT_KEYS", "KNOWN_REASONS", "RunSoFar", "check_reason", "read_interrupt"]
@@ -197,5 +198,6 @@ def _time(run: RunSoFar, happened: int | None, seen: ClientCut | None) -> str:
     events = run.log.events[:count]
     if not events:
         return run.log.ticker.after(run.started_at)
-    silence = events[-1]["seconds"] if events[-1]["event_kind"] == "stall" else 0.0
+    stalls = events[-1].get("event_kind") == "stall" and SECONDS.holds(events[-1].get("seconds"))
+    silence = events[-1]["seconds"] if stalls else 0.0
     return run.log.ticker.after(shift(events[-1]["at"], silence))  # a stall is over when its seconds have passed

@@ -1,8 +1,9 @@
 """The long form of a run: server events given as they are.
 
 In: the nodes of a `server` list, or events from a file. Out: the same events with their times, written to an
-`EventLog`; labels are taken off. Events that stand in the scenario itself are checked for a known kind and its fields,
-since a slip of the pen is more likely there than a purpose; a file or `jsonl` may hold anything (R7, R36).
+`EventLog`; labels are taken off. Events that stand in the scenario itself must be of a known kind and have its fields,
+by the table that the recorder goes by (`server_events.shapes`), since a slip of the pen is more likely there than a
+purpose; a file or `jsonl` may hold anything (R7, R36).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from tpharness.scenario.fields import iso_time, shown
 from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, did_you_mean
 from tpharness.scenario.spot import Spot
-from tpharness.server_events.events import REQUIRED_FIELDS, EventKind, shift
+from tpharness.server_events.events import EventKind, event_time
+from tpharness.server_events.forms import Fault
+from tpharness.server_events.shapes import EVENT, MILLISECONDS, SECONDS
 
 __all__ = ["take_events", "take_nodes"]
 
@@ -43,14 +46,16 @@ def take_events(log: EventLog, events: list[dict[str, Any]], where: str, started
 
 
 def _take(log: EventLog, event: dict[str, Any], started_at: str, place: str, spot: Spot) -> None:
-    elapsed = event.pop("_t_ms", None)
+    elapsed = event.get("_t_ms")
+    if not MILLISECONDS.faults(elapsed):  # one that is no time stays, for the recorder to find
+        event.pop("_t_ms", None)
     at = event.get("at")
     if at is not None and (not isinstance(at, str) or iso_time(at) is None):
         expected = "an ISO 8601 time with an offset"
         log.problems.add(BAD_VALUE, spot, f"{place}.at must be {expected}", got=at, expected=expected)
         at = None
-    if at is None and type(elapsed) in (int, float):
-        at = shift(started_at, elapsed / 1000)
+    if at is None and "_t_ms" not in event:
+        at = event_time({"_t_ms": elapsed}, started_at)
     if at is None:
         at = log.ticker.next()
     log.ticker.catch_up(at)
@@ -59,9 +64,10 @@ def _take(log: EventLog, event: dict[str, Any], started_at: str, place: str, spo
     part = event.get("part")
     if isinstance(part, Mapping) and part.get("part_kind") == "tool-call":
         log.note_call(part)
-        if event.get("event_kind") == "function_tool_call":
-            log.calls[str(part.get("tool_call_id"))].started = True
-    if event.get("event_kind") == "stall" and type(event.get("seconds")) in (int, float):
+        call_id = part.get("tool_call_id")
+        if event.get("event_kind") == "function_tool_call" and isinstance(call_id, str) and call_id in log.calls:
+            log.calls[call_id].started = True
+    if event.get("event_kind") == "stall" and not SECONDS.faults(event.get("seconds")):
         log.ticker.wait(event["seconds"])
 
 
@@ -75,16 +81,25 @@ def _checked(log: EventLog, item: Node, place: str) -> bool:
         said = f"{place}.event_kind is not known{near}"
         log.problems.add(BAD_VALUE, kind.spot, said, got=shown(kind), expected=", ".join(_KINDS))
         return False
-    good = True
-    for name in REQUIRED_FIELDS.get(EventKind(kind.value), ()):
-        if name not in item.items:
-            log.problems.add(MISSING_KEY, item.spot, f"{place}: a {kind.value} event needs the key {name!r}")
-            good = False
-    for name in ("part", "delta"):
-        if name in item.items and not isinstance(item.items[name], MapNode):
-            log.problems.add(BAD_VALUE, item.items[name].spot, f"{place}.{name} must be a map", expected="a map")
-            good = False
-    return good
+    faults = EVENT.faults(plain(item))
+    for fault in faults:
+        _report(log, item, kind.value, fault, place)
+    return not faults
+
+
+def _report(log: EventLog, item: MapNode, kind: str, fault: Fault, place: str) -> None:
+    """Add a fault where it stands: at the value, or at the map that lacks the key."""
+    node: Node = item
+    for step in fault.path:
+        node = node.items[step]  # type: ignore[union-attr,index]  # the path was read from this very node
+    if fault.missing is not None:
+        owner = Fault(path=fault.path, expected="").where()
+        whose = f"{place}.{owner} of" if owner else f"{place}:"
+        said = f"{whose} a {kind} event needs the key {fault.missing!r}"
+        log.problems.add(MISSING_KEY, node.spot, said, expected=fault.expected)
+    else:
+        said = f"{place}.{fault.where()} has a wrong value"
+        log.problems.add(BAD_VALUE, node.spot, said, got=shown(node), expected=fault.expected)
 
 
 def _place_labels(log: EventLog, node: Node, place: str) -> None:

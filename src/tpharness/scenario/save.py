@@ -33,13 +33,12 @@ from tpharness.scenario.model import (
     UserTurn,
     Wire,
 )
-from tpharness.server_events.events import REQUIRED_FIELDS, EventKind
+from tpharness.server_events.shapes import EVENT
 
 __all__ = ["dump", "write"]
 
 _WIDTH = 110
 _SHORT = 100
-_REQUIRED = {kind.value: REQUIRED_FIELDS.get(kind, ()) for kind in EventKind}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -145,9 +144,8 @@ def _inline(events: Sequence[Mapping[str, Any]]) -> bool:
 
 def _odd(event: Mapping[str, Any]) -> bool:
     kind = event.get("event_kind")
-    needed = _REQUIRED.get(kind) if isinstance(kind, str) else None
-    maps = all(isinstance(event[name], Mapping) for name in ("part", "delta") if name in event)
-    return needed is None or "label" in event or "_t_ms" in event or not maps or any(n not in event for n in needed)
+    known = isinstance(kind, str) and kind in EVENT.records
+    return not known or "label" in event or "_t_ms" in event or bool(EVENT.faults(event))
 
 
 def _labelled(events: list[dict[str, Any]], labels: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -3,18 +3,20 @@
 In: the events of one run, in order. Out: for each event the chunks it gives rise to, as JSON objects, so that a cut
 after an event is a cut after its chunks. The order is that of `ai` 7: start, one step for each model call, the calls'
 inputs when the response ends, outputs as they come, finish-step as soon as nothing of the step is outstanding. With
-`carriers` every fact that the wire does not say goes ahead of the chunk it belongs to.
+`carriers` every fact that the wire does not say goes ahead of the chunk it belongs to. An event that is not what
+`shapes` says gives rise to nothing, here as in the recorder (R36).
 """
 
 # ruff: noqa: SLF001  # the table at the end names methods of the class above it
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpharness.facts import tool_args
-from tpharness.server_events.events import EventKind, event_time
+from tpharness.findings import Finding
+from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.returns import DENIAL, data_events, event_name
 
 __all__ = ["Encoder"]
@@ -23,6 +25,7 @@ Chunks = list[dict[str, Any]]
 _CARRIER = "data-sys-tp"
 _SOURCES = ("source.url", "source.document")
 _SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
+_DELTAS = {"text": "text", "reasoning": "thinking", "tool-input": "tool_call"}
 _WIRE_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 
 
@@ -55,11 +58,10 @@ class Encoder:
         return [opening, *self._carry(agent_id=self._agent_id, started_at=at)]
 
     def feed(self, event: Mapping[str, Any]) -> Chunks:
-        """Return the chunks of one event; none for an event that the wire does not tell."""
-        try:
-            kind = EventKind(event.get("event_kind"))
-        except ValueError:
-            return []
+        """Return the chunks of one event; none for an event that the wire does not tell, or that is malformed."""
+        kind = event_kind(event)
+        if isinstance(kind, Finding):
+            return []  # the recorder reports it
         self._at = event_time(event, self._started_at) or self._at
         action = _ACTIONS.get(kind)
         return [] if action is None else action(self, event)
@@ -73,15 +75,25 @@ class Encoder:
     def _request(self, event: Mapping[str, Any]) -> Chunks:
         chunks = self._end_step()
         self._facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
-        prompts = [p for p in event.get("parts") or () if p.get("part_kind") == "user-prompt"]
+        prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
         if prompts and (self._began or [p.get("content") for p in prompts] != self._user):  # R9
-            self._began = True
-            chunks += self._carry()
-            chunks += [
-                {"type": "steering-message", "id": self._id("steering"), "parts": _steering(p.get("content"))}
-                for p in prompts
-            ]
+            chunks += self._prompts(prompts)
         return chunks
+
+    def _enqueued(self, event: Mapping[str, Any]) -> Chunks:
+        chunks: Chunks = []
+        for message in event.get("messages") or ():
+            prompts = [p for p in message.get("parts") or () if p["part_kind"] == "user-prompt"]
+            if prompts:
+                chunks += [*self._end_step(), *self._prompts(prompts)]
+        return chunks
+
+    def _prompts(self, prompts: Sequence[Mapping[str, Any]]) -> Chunks:
+        self._began = True
+        said = [
+            {"type": "steering-message", "id": self._id("steering"), "parts": _steering(p["content"])} for p in prompts
+        ]
+        return [*self._carry(), *said]
 
     def _part_start(self, event: Mapping[str, Any]) -> Chunks:
         index, part = event["index"], event["part"]
@@ -90,8 +102,7 @@ class Encoder:
             chunks += [*self._end_step(), *self._carry(**self._facts), {"type": "start-step"}]
             self._in_step = self._responding = self._began = True
             self._parts, self._calls = {}, {}
-        kind = part.get("part_kind")
-        content = part.get("content")
+        kind, content = part["part_kind"], part.get("content")
         match kind:
             case "text" | "thinking":
                 word = "text" if kind == "text" else "reasoning"
@@ -105,19 +116,19 @@ class Encoder:
             case "builtin-tool-call" | "builtin-tool-return":
                 chunks += self._provider_part(part)
                 self._parts[index] = ("whole", "")
-            case "file" if isinstance(content, Mapping):
-                chunks.append({"type": "file", "url": _url(content), "mediaType": content.get("media_type", "")})
+            case "file":
+                chunks.append({"type": "file", "url": _url(content), "mediaType": _media_type(content)})
                 self._parts[index] = ("whole", "")
             case _:
                 self._parts[index] = ("whole", "")
-                if str(kind).startswith("custom:"):
+                if kind.startswith("custom:"):
                     chunks.append(_custom(part))
         return chunks
 
     def _call_start(self, index: int, part: Mapping[str, Any]) -> Chunks:
-        call_id, name, args = str(part["tool_call_id"]), part.get("tool_name", ""), part.get("args")
+        call_id, name, args = part["tool_call_id"], part["tool_name"], part.get("args")
         self._parts[index] = ("tool-input", call_id)
-        self._calls[call_id] = {"toolName": name, "args": args if isinstance(args, Mapping) else "", "held": []}
+        self._calls[call_id] = {"toolName": name, "args": args if isinstance(args, Mapping) else None, "held": []}
         chunks: Chunks = [{"type": "tool-input-start", "toolCallId": call_id, "toolName": name}]
         if isinstance(args, str) and args:
             self._calls[call_id]["held"].append(args)
@@ -125,12 +136,12 @@ class Encoder:
         return chunks
 
     def _provider_part(self, part: Mapping[str, Any]) -> Chunks:
-        base = {"toolCallId": part.get("tool_call_id"), "providerExecuted": True}
+        base = {"toolCallId": part["tool_call_id"], "providerExecuted": True}
         provider = part.get("provider_name")
         metadata = {"providerMetadata": {"pydantic_ai": {"provider_name": provider}}} if provider else {}
         if part["part_kind"] == "builtin-tool-return":
             return [{"type": "tool-output-available", **base, "output": part.get("content")}]
-        named = {**base, "toolName": part.get("tool_name", ""), **metadata}
+        named = {**base, "toolName": part["tool_name"], **metadata}
         return [
             {"type": "tool-input-start", **named},
             {"type": "tool-input-available", **named, "input": tool_args(part.get("args"))},
@@ -139,20 +150,22 @@ class Encoder:
     def _part_delta(self, event: Mapping[str, Any]) -> Chunks:
         word, ident = self._parts.get(event["index"], ("", ""))
         delta = event["delta"]
-        if word == "tool-input":
-            piece = delta.get("args_delta")
-            if isinstance(piece, str):
-                self._calls[ident]["held"].append(piece)
-                return [{"type": "tool-input-delta", "toolCallId": ident, "inputTextDelta": piece}]
-            if isinstance(piece, Mapping):
-                self._calls[ident]["args"] = {**(self._calls[ident]["args"] or {}), **piece}
-        elif word in ("text", "reasoning") and isinstance(delta.get("content_delta"), str):
-            return [{"type": f"{word}-delta", "id": ident, "delta": delta["content_delta"]}]
+        if delta["part_delta_kind"] != _DELTAS.get(word):
+            return []
+        if word != "tool-input":
+            piece = delta.get("content_delta")
+            return [] if piece is None else [{"type": f"{word}-delta", "id": ident, "delta": piece}]
+        piece = delta.get("args_delta")
+        if isinstance(piece, str):
+            self._calls[ident]["held"].append(piece)
+            return [{"type": "tool-input-delta", "toolCallId": ident, "inputTextDelta": piece}]
+        if piece is not None:
+            self._calls[ident]["args"] = {**(self._calls[ident]["args"] or {}), **piece}
         return []
 
     def _part_end(self, event: Mapping[str, Any]) -> Chunks:
         word, ident = self._parts.get(event["index"], ("", ""))
-        if word not in ("text", "reasoning"):
+        if word not in ("text", "reasoning") or event["part"]["part_kind"] != _DELTAS[word]:
             return []  # R10: a call is complete at the end of its response
         self._parts[event["index"]] = ("whole", "")
         names = ("id",) if word == "text" else ("id", "signature", "provider_name")
@@ -175,13 +188,13 @@ class Encoder:
 
     def _tool_call(self, event: Mapping[str, Any]) -> Chunks:
         part = event["part"]
-        call_id = str(part.get("tool_call_id"))
+        call_id = part["tool_call_id"]
         if call_id in self._calls and part.get("args") is not None and call_id not in self._announced:
             self._calls[call_id]["given"] = tool_args(part["args"])
         chunks = self._announce()
         if call_id not in self._announced:  # a call of the history before this run
             self._announced.add(call_id)
-            name, args = part.get("tool_name", ""), tool_args(part.get("args"))
+            name, args = part["tool_name"], tool_args(part.get("args"))
             chunks += [
                 *self._carry(),
                 {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": args},
@@ -190,7 +203,7 @@ class Encoder:
 
     def _tool_result(self, event: Mapping[str, Any]) -> Chunks:
         part = event["part"]
-        call_id = str(part.get("tool_call_id"))
+        call_id = part["tool_call_id"]
         outcome, retry = part.get("outcome") or "success", part.get("part_kind") == "retry-prompt"
         chunks = self._announce()
         if outcome == "interrupted":
@@ -207,7 +220,7 @@ class Encoder:
             told["part_kind"] = "retry-prompt"
         chunks += self._carry(**({"tool_return": told} if told else {}))
         base = {"toolCallId": call_id}
-        if retry or outcome == "failed":
+        if retry or outcome not in ("success", "retried", "denied"):  # R22: what nobody knows is no success
             chunks.append({"type": "tool-output-error", **base, "errorText": error})
         elif outcome == "retried":
             call = self._calls.get(call_id, {})
@@ -233,14 +246,20 @@ class Encoder:
 
     def _event(self, event: Mapping[str, Any]) -> Chunks:
         self._began = True
-        name = event_name(str(event["event_type"]))
+        name = event_name(event["event_type"])
         facts = {k: event[k] for k in ("source_agent", "target_agents") if event.get(k) is not None}
         if name in _SOURCES:
-            return [*self._carry(), {"type": name.replace(".", "-"), **_camel(event.get("event_data"))}]
+            return [*self._carry(), {**_camel(event.get("event_data")), "type": name.replace(".", "-")}]
         wire = {"type": f"data-{name}" if name.startswith("meta:") else name, "data": event.get("event_data")}
         if event.get("transient"):
             wire["transient"] = True
         return [*self._carry(**facts), wire]
+
+    def _custom_event(self, event: Mapping[str, Any]) -> Chunks:
+        name = event.get("name") or event.get("event_name")
+        if not isinstance(name, str):
+            return []
+        return self._event({"event_type": name, "event_data": event.get("data", event.get("payload"))})
 
     def _error(self, event: Mapping[str, Any]) -> Chunks:
         return [*self._carry(), {"type": "error", "errorText": event["error_text"]}]
@@ -280,7 +299,8 @@ class Encoder:
         for call_id, call in self._calls.items():
             if "input" not in call:
                 text = "".join(call["held"])
-                call["input"] = call.get("given", call["args"] or (tool_args(text) if text else {}))
+                held = call["args"] if call["args"] is not None else tool_args(text) if text else {}
+                call["input"] = call.get("given", held)
                 self._announced.add(call_id)
                 self._outstanding.add(call_id)
                 chunks.append(
@@ -315,26 +335,30 @@ def _camel(data: Any) -> dict[str, Any]:
 
 
 def _url(content: Mapping[str, Any]) -> str:
-    if "data" in content:
-        return f"data:{content.get('media_type', '')};base64,{content['data']}"
-    return str(content.get("url", ""))
+    if content.get("data") is not None:
+        return f"data:{_media_type(content)};base64,{content['data']}"
+    return str(content.get("url") or "")
+
+
+def _media_type(content: Mapping[str, Any]) -> str:
+    return str(content.get("media_type") or "")
 
 
 def _custom(part: Mapping[str, Any]) -> dict[str, Any]:
-    kind = str(part["part_kind"]).removeprefix("custom:")
+    kind = part["part_kind"].removeprefix("custom:")
     content = part.get("content")
     if kind == "reasoning-file" and isinstance(content, Mapping):
-        return {"type": "reasoning-file", "url": _url(content), "mediaType": content.get("media_type", "")}
+        return {"type": "reasoning-file", "url": _url(content), "mediaType": _media_type(content)}
     metadata = part.get("provider_metadata")
     return {"type": "custom", "kind": kind, **({"providerMetadata": metadata} if metadata else {})}
 
 
-def _steering(content: Any) -> list[dict[str, Any]]:
-    items = content if isinstance(content, list) else [content]
+def _steering(content: str | Sequence[Any]) -> list[dict[str, Any]]:
+    items = [content] if isinstance(content, str) else content
     return [
         {"type": "text", "text": item}
         if isinstance(item, str)
-        else {"type": "file", "url": _url(item), "mediaType": item.get("media_type", "")}
+        else {"type": "file", "url": _url(item), "mediaType": _media_type(item)}
         for item in items
     ]
 
@@ -351,6 +375,8 @@ _ACTIONS: Mapping[EventKind, Callable[[Encoder, Mapping[str, Any]], Chunks]] = {
     EventKind.OUTPUT_TOOL_RESULT: Encoder._tool_result,
     EventKind.TOOL_PROGRESS: Encoder._progress,
     EventKind.SYSTEM_EVENT: Encoder._event,
+    EventKind.CUSTOM: Encoder._custom_event,
+    EventKind.ENQUEUED_MESSAGES: Encoder._enqueued,
     EventKind.ERROR: Encoder._error,
     EventKind.RESPONSE_RESET: Encoder._reset,
     EventKind.AGENT_START: Encoder._agent_start,

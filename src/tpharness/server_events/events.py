@@ -1,7 +1,8 @@
 """The vocabulary of server-side model events.
 
 Events are JSON objects as Pydantic AI serialises its agent-stream events (`event_kind`, then fields), plus the few
-boundaries and facts that it lacks. This module names them, says which fields each needs, and reads their time.
+boundaries and facts that it lacks. This module names them, judges one event by its shape (`shapes`), and reads its
+time.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from enum import Enum
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.server_events.shapes import EVENT
 
 __all__ = ["KINDS", "REQUIRED_FIELDS", "EventKind", "event_kind", "event_time", "shift"]
 
 
 class EventKind(Enum):
     """Every event kind that the recorder knows."""
+
+    __hash__ = object.__hash__  # a member is one object; Enum's own hash is a call in Python for every look-up
 
     PART_START = "part_start"
     PART_DELTA = "part_delta"
@@ -44,25 +48,19 @@ class EventKind(Enum):
 
 
 REQUIRED_FIELDS: Mapping[EventKind, tuple[str, ...]] = {
-    EventKind.PART_START: ("index", "part"),
-    EventKind.PART_DELTA: ("index", "delta"),
-    EventKind.PART_END: ("index", "part"),
-    EventKind.FUNCTION_TOOL_CALL: ("part",),
-    EventKind.FUNCTION_TOOL_RESULT: ("part",),
-    EventKind.OUTPUT_TOOL_CALL: ("part",),
-    EventKind.OUTPUT_TOOL_RESULT: ("part",),
-    EventKind.TOOL_PROGRESS: ("tool_call_id", "content"),
-    EventKind.SYSTEM_EVENT: ("event_type",),
-    EventKind.ERROR: ("error_text",),
-    EventKind.STALL: ("seconds",),
-    EventKind.AGENT_START: ("agent_id",),
+    kind: EVENT.records[kind.value].required for kind in EventKind if EVENT.records[kind.value].required
 }
+"""The fields that events of a kind cannot lack; `shapes` says what each may hold."""
+
+_NOWHERE = Place()
+_KINDS = {kind.value: kind for kind in EventKind}
 
 MALFORMED = Kind(
     code="server-event-malformed",
     level=Level.MUST,
     title="a server event is not an object with a known event_kind and its fields",
-    remedy="write the event as Pydantic AI serialises it; `tpharness explain` of a scenario lists the kinds",
+    remedy="write the event as Pydantic AI serialises it; conformance/schemas/server-event.schema.json has its shape",
+    rulings=("R36",),
 )
 UNKNOWN = Kind(
     code="server-event-unknown",
@@ -74,29 +72,39 @@ UNKNOWN = Kind(
 KINDS = (MALFORMED, UNKNOWN)
 
 
-def event_kind(event: Any, place: Place) -> EventKind | Finding:
-    """Return the kind of an event, or the finding that says why it has none."""
-    if not isinstance(event, Mapping) or not isinstance(event.get("event_kind"), str):
-        return MALFORMED.at(place, got=event, expected="an object with a string event_kind")
-    try:
-        kind = EventKind(event["event_kind"])
-    except ValueError:
-        return UNKNOWN.at(place, got=event["event_kind"])
-    missing = [name for name in REQUIRED_FIELDS.get(kind, ()) if name not in event]
-    if missing:
-        return MALFORMED.at(place, f"{kind.value} lacks {', '.join(missing)}", got=event)
-    if not all(isinstance(event[name], Mapping) for name in ("part", "delta") if name in event):
-        return MALFORMED.at(place, f"{kind.value}: part and delta must be objects", got=event)
-    return kind
+def event_kind(event: Any, place: Place = _NOWHERE) -> EventKind | Finding:
+    """Return the kind of an event whose fields are what they must be, or the finding that says why it has none (R36).
+
+    The finding names the first field that is missing or holds what it must not. Without a `place` it has none yet:
+    making one for every event would cost as much as the look at the event.
+    """
+    faults = EVENT.faults(event)
+    if faults:
+        fault = faults[0]
+        kind = event.get("event_kind") if isinstance(event, Mapping) else None
+        if not isinstance(kind, str):
+            return MALFORMED.at(place, got=event, expected=EVENT.said)
+        got = event if fault.missing is not None else fault.got
+        return MALFORMED.at(place, f"{kind}: {fault.message()}", got=got, expected=fault.expected)
+    known = _KINDS.get(event["event_kind"])
+    return UNKNOWN.at(place, got=event["event_kind"]) if known is None else known
 
 
 def event_time(event: Mapping[str, Any], started_at: str) -> str | None:
-    """Return when the event happened: its `at`, or the run's start plus its `_t_ms`; None when it says neither."""
+    """Return when an event that has its shape happened: its `at`, or the run's start plus its `_t_ms`.
+
+    None when it says neither, or when the calendar ends before it.
+    """
     at = event.get("at")
-    if isinstance(at, str):
-        return at
+    if at is not None:
+        return str(at)
     elapsed = event.get("_t_ms")
-    return shift(started_at, elapsed / 1000) if isinstance(elapsed, int | float) else None
+    if elapsed is None:
+        return None
+    try:
+        return shift(started_at, elapsed / 1000)
+    except OverflowError:
+        return None
 
 
 def shift(at: str, seconds: float) -> str:

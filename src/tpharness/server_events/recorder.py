@@ -3,7 +3,8 @@
 In: server events (see `events`), one at a time, with their times; at the end, the interruption if there was one. Out:
 the journal, and findings for events that have no place in the run's order. No I/O, no clock, no import of Pydantic AI.
 
-The order of events is one table from (state, kind) to an action; a missing pair is a violation, named with the event's
+`event_kind` lets an event in when its fields are what `shapes` says, so that the actions here may rely on them. The
+order of events is one table from (state, kind) to an action; a missing pair is a violation, named with the event's
 index, and the thread is what it would be without that event (R36).
 """
 
@@ -11,21 +12,26 @@ index, and the thread is what it would be without that event (R36).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
-from tpharness.facts import binary_identifier, end_reason, finish_reason, tool_args, usage
+from tpharness.facts import end_reason, finish_reason, tool_args, usage
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events.events import EventKind, event_kind, event_time
+from tpharness.server_events.parts import call_fields, file_content, kept, part_fields
 from tpharness.server_events.returns import data_events, event_name, return_part
+from tpharness.server_events.shapes import DELTA
 
 __all__ = ["KINDS", "TRANSITIONS", "Recorder", "RunState"]
 
 
 class RunState(Enum):
     """Where a run stands between two events."""
+
+    __hash__ = object.__hash__  # see EventKind
 
     BETWEEN = auto()  # no response is streaming
     RESPONDING = auto()  # parts are streaming
@@ -43,8 +49,8 @@ OUT_OF_ORDER = Kind(
 UNKNOWN_PART = Kind(
     code="server-part-unknown",
     level=Level.MUST,
-    title="a delta or an end names a part that has not started or has ended",
-    remedy="emit part_start first and nothing for a part after its end",
+    title="a delta or an end names a part that has not started, has ended or is of another kind",
+    remedy="emit part_start first, then deltas and an end of that part's kind, and nothing after its end",
     rulings=("R36",),
 )
 UNKNOWN_CALL = Kind(
@@ -78,14 +84,7 @@ PART_DIFFERS = Kind(
 KINDS = (*vocabulary.KINDS, OUT_OF_ORDER, UNKNOWN_PART, UNKNOWN_CALL, SECOND_RETURN, DISCARDED, PART_DIFFERS)
 
 _TEXT_FIELDS = {"text": "content", "thinking": "content", "tool-call": "args"}
-_PART_FIELDS = {
-    "text": ("content", "id"),
-    "thinking": ("content", "signature", "provider_name", "id"),
-    "tool-call": ("tool_name", "tool_call_id", "args"),
-    "builtin-tool-call": ("tool_name", "tool_call_id", "args", "provider_name"),
-    "builtin-tool-return": ("tool_name", "tool_call_id", "content", "provider_name"),
-    "file": ("content", "id"),
-}
+_DELTAS = {"text": "text", "thinking": "thinking", "tool-call": "tool_call"}
 
 
 class Recorder:
@@ -122,9 +121,9 @@ class Recorder:
     def feed(self, event: Mapping[str, Any]) -> None:
         """Fold one event."""
         self._index += 1
-        kind = event_kind(event, self._place())
+        kind = event_kind(event)
         if isinstance(kind, Finding):
-            self.findings.append(kind)
+            self.findings.append(replace(kind, place=self._place()))
             return
         self._at = event_time(event, self._started_at) or self._at
         action = TRANSITIONS.get((self.state, kind))
@@ -152,10 +151,10 @@ class Recorder:
         self._finish_response()
         self.state = RunState.BETWEEN
         self._request_facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
-        prompts = [p for p in event.get("parts") or () if p.get("part_kind") == "user-prompt"]
+        prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
         repeats = self._writer.turn_is_empty and _contents(prompts) == _contents(self._last_user)
         if prompts and not repeats:  # R9: the user's own input is stored once, in the user turn
-            self._writer.add_prompt([_kept(p, ("part_kind", "content")) for p in prompts], self._at)
+            self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _part_start(self, event: Mapping[str, Any]) -> None:
         index, part = event["index"], event["part"]
@@ -163,12 +162,12 @@ class Recorder:
         if self.state is not RunState.RESPONDING or again:
             self._finish_response()
             self._begin_response()
-        kind = str(part.get("part_kind"))
-        fields = self._fields(kind, part)
+        kind = part["part_kind"]
+        fields = part_fields(kind, part)
         text_field = _TEXT_FIELDS.get(kind)
         if text_field is None:
             if kind == "file":
-                fields["content"] = _file_content(fields.get("content"))
+                fields["content"] = file_content(fields["content"])
             self._writer.add_part(kind, fields)
             self._parts[index] = OpenPart(kind, fields, [], None, complete=True)
             return
@@ -186,22 +185,41 @@ class Recorder:
             self._report(UNKNOWN_PART, f"delta for part {event['index']}", got=event)
             return
         delta = event["delta"]
-        piece = delta.get("args_delta" if handle.kind == "tool-call" else "content_delta")
+        kind = delta["part_delta_kind"]
+        if kind != _DELTAS[handle.kind]:
+            if kind in DELTA.records:
+                self._report(UNKNOWN_PART, f"{kind} delta for the {handle.kind} part {event['index']}", got=event)
+            else:  # R7
+                self.findings.append(vocabulary.UNKNOWN.at(self._place(), f"a delta of the unknown kind {kind!r}"))
+            return
+        if kind == "tool_call":
+            self._call_delta(handle, delta)
+            return
+        piece = delta.get("content_delta")
+        if piece is not None:
+            handle.pieces.append(piece)
+        if kind == "thinking":
+            if delta.get("signature_delta") is not None:
+                handle.fields["signature"] = handle.fields.get("signature", "") + delta["signature_delta"]
+            if delta.get("provider_name") is not None:
+                handle.fields["provider_name"] = delta["provider_name"]
+
+    def _call_delta(self, handle: OpenPart, delta: Mapping[str, Any]) -> None:
+        piece = delta.get("args_delta")
         if isinstance(piece, str):
             handle.pieces.append(piece)
-        elif isinstance(piece, Mapping):
+        elif piece is not None:
             handle.fields["args"] = {**handle.fields.get("args", {}), **piece}
-        if delta.get("signature_delta") is not None:
-            handle.fields["signature"] = handle.fields.get("signature", "") + delta["signature_delta"]
-        if delta.get("provider_name") is not None and handle.kind == "thinking":
-            handle.fields["provider_name"] = delta["provider_name"]
-        if delta.get("tool_name_delta") and handle.kind == "tool-call":
-            handle.fields["tool_name"] = handle.fields.get("tool_name", "") + delta["tool_name_delta"]
+        if delta.get("tool_name_delta"):
+            handle.fields["tool_name"] += delta["tool_name_delta"]
 
     def _part_end(self, event: Mapping[str, Any]) -> None:
         handle = self._parts.get(event["index"])
         if handle is None or (handle.complete and handle.text_field is not None):
             self._report(UNKNOWN_PART, f"end of part {event['index']}", got=event)
+            return
+        if event["part"]["part_kind"] != handle.kind:
+            self._report(UNKNOWN_PART, f"a {handle.kind} part {event['index']} ends as another kind", got=event)
             return
         if handle.complete or handle.kind == "tool-call":
             return  # R10: a call is complete at the end of its response, its deltas may go on after this
@@ -210,7 +228,7 @@ class Recorder:
         if isinstance(final, str) and final != held:
             self._report(PART_DIFFERS, f"part {event['index']}", got=final, expected=held)
             handle.pieces[:] = [final]
-        extra = self._fields(handle.kind, event["part"])
+        extra = part_fields(handle.kind, event["part"])
         extra.pop("content", None)
         if handle.kind == "thinking":
             extra.setdefault("provider_name", handle.fields.get("provider_name") or self._provider())
@@ -232,17 +250,17 @@ class Recorder:
 
     def _tool_call(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
-        call_id = str(part.get("tool_call_id"))
+        call_id = part["tool_call_id"]
         self._finish_response(call_id, part)
         if self._writer.call_key(call_id) is None:  # a call of a history that this thread does not hold
             self._begin_response()
-            self._writer.add_part("tool-call", self._call_fields(part))
+            self._writer.add_part("tool-call", call_fields(part))
             self._finish_response()
         self.state = RunState.EXECUTING
 
     def _tool_result(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
-        call_id = str(part.get("tool_call_id"))
+        call_id = part["tool_call_id"]
         self._finish_response()
         self.state = RunState.EXECUTING
         if self._writer.call_key(call_id) is None:
@@ -259,7 +277,7 @@ class Recorder:
             self._writer.add_event(Event(name=name, data=data, at=self._at))
 
     def _event(self, event: Mapping[str, Any]) -> None:
-        name = str(event["event_type"])
+        name = event["event_type"]
         if event.get("transient") and not name.startswith("data-tp-"):
             return
         targets = event.get("target_agents")
@@ -276,17 +294,17 @@ class Recorder:
 
     def _custom(self, event: Mapping[str, Any]) -> None:
         name = event.get("name") or event.get("event_name")
-        if isinstance(name, str):
+        if name:
             data = event.get("data", event.get("payload"))
             self._writer.add_event(Event(name=event_name(name), data=data, at=self._at))
 
     def _enqueued(self, event: Mapping[str, Any]) -> None:
         for message in event.get("messages") or ():
-            prompts = [p for p in message.get("parts") or () if p.get("part_kind") == "user-prompt"]
+            prompts = [p for p in message.get("parts") or () if p["part_kind"] == "user-prompt"]
             if prompts:
                 self._finish_response()
                 self.state = RunState.BETWEEN
-                self._writer.add_prompt([_kept(p, ("part_kind", "content")) for p in prompts], self._at)
+                self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _error(self, event: Mapping[str, Any]) -> None:
         self._writer.add_event(Event(name="data-tp-error", data={"error": event["error_text"]}, at=self._at))
@@ -299,7 +317,7 @@ class Recorder:
         self.state = RunState.BETWEEN
 
     def _agent_start(self, event: Mapping[str, Any]) -> None:
-        agent_id = str(event["agent_id"])
+        agent_id = event["agent_id"]
         if agent_id == self._writer.agent_id:
             return
         self._finish_response()
@@ -329,7 +347,7 @@ class Recorder:
 
     def _finish_response(self, call_id: str | None = None, part: Mapping[str, Any] | None = None) -> None:
         """Finish the open response, its calls complete with the arguments held, or those of a tool-call event (R10)."""
-        given = self._call_fields(part) if part is not None and part.get("args") is not None else None
+        given = call_fields(part) if part is not None and part.get("args") is not None else None
         if not self._writer.response_open:
             handle = self._calls.get(call_id or "")
             if handle is None or given is None or self._writer.answered(str(call_id)):
@@ -349,22 +367,6 @@ class Recorder:
         if opened:
             self._report(DISCARDED, f"{opened} open part(s) discarded")
 
-    def _call_fields(self, part: Mapping[str, Any]) -> dict[str, Any]:
-        fields = _kept(part, ("tool_name", "tool_call_id"))
-        held = part.get("args")
-        return {**fields, "args": {} if held is None or held == "" else tool_args(held)}
-
-    def _fields(self, kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
-        names = _PART_FIELDS.get(kind)
-        if names is None:  # R7: a part of a kind that we do not know keeps all its fields
-            return {k: v for k, v in part.items() if k != "part_kind" and v is not None}
-        fields = _kept(part, names)
-        if kind == "thinking" and "id" in fields:
-            fields["thinking_id"] = fields.pop("id")
-        if kind.startswith("builtin-") and "args" in fields:
-            fields["args"] = tool_args(fields["args"])
-        return fields
-
     def _provider(self) -> str:
         return str(self._request_facts.get("provider_name") or self._providers.get(self._writer.agent_id) or "unknown")
 
@@ -375,21 +377,8 @@ class Recorder:
         self.findings.append(kind.at(self._place(), message, got=got, expected=expected))
 
 
-def _kept(part: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: part[name] for name in names if part.get(name) is not None}
-
-
 def _contents(parts: Any) -> list[Any]:
     return [p.get("content") for p in parts]
-
-
-def _file_content(content: Any) -> Any:
-    if not isinstance(content, Mapping):
-        return content
-    kept = _kept(content, ("kind", "data", "url", "media_type", "identifier", "vendor_metadata"))
-    if isinstance(kept.get("data"), str):
-        kept.setdefault("identifier", binary_identifier(kept["data"]))
-    return kept
 
 
 _Action = Callable[[Recorder, Mapping[str, Any]], None]

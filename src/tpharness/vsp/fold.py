@@ -162,8 +162,11 @@ class ChunkFold(StreamFold):
             self._add_return(chunk.tool_call_id, "error", chunk.error_text)
 
     def _output_denied(self, chunk: c.ToolOutputDeniedChunk) -> None:
-        if self._answerable(chunk.tool_call_id, chunk):  # R22: a denied call is an error return
-            self._add_return(chunk.tool_call_id, "error", self._denials.get(chunk.tool_call_id, DENIAL))
+        reason = self._denials.get(chunk.tool_call_id, DENIAL)
+        if chunk.tool_call_id in self._provider_calls:
+            self._provider_output(chunk.tool_call_id, reason)
+        elif self._answerable(chunk.tool_call_id, chunk):  # R22: a denied call is an error return
+            self._add_return(chunk.tool_call_id, "error", reason)
 
     def _approval_request(self, chunk: c.ToolApprovalRequestChunk) -> None:
         if self._known_call(chunk.tool_call_id, chunk):
