@@ -83,5 +83,7 @@ def test_schemas_are_schemas(path: Path) -> None:
     """Each published schema is valid JSON Schema 2020-12."""
     schema = json.loads(path.read_text("utf-8"))
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    jsonschema_rs.Draft202012Validator(schema)
+    others = [json.loads(other.read_text("utf-8")) for other in path.parent.glob("*.json")]
+    registry = jsonschema_rs.Registry([(other["$id"], other) for other in others])
+    jsonschema_rs.Draft202012Validator(schema, registry=registry)
     assert jsonschema_rs.meta.is_valid(schema)

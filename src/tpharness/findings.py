@@ -7,17 +7,16 @@ constants beside the code that finds them, and `tpharness.catalogue` lists them 
 
 from __future__ import annotations
 
-import reprlib
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 __all__ = ["Finding", "Kind", "Level", "Place", "shorten", "worst"]
 
-_BRIEF = reprlib.Repr()
-_BRIEF.maxlevel = 5
-_BRIEF.maxdict = _BRIEF.maxlist = _BRIEF.maxtuple = 30
-_BRIEF.maxstring = _BRIEF.maxother = 400
+_DEEPEST, _LONGEST, _MOST_ITEMS = 5, 400, 30
 
 
 class Level(Enum):
@@ -141,15 +140,12 @@ class Finding:
 def shorten(value: Any, limit: int = 160) -> str:
     """Render a value for a person, on one line, cut in the middle when longer than `limit` characters.
 
-    Only as much of a large value is looked at as can be shown.
+    Text and bytes are shown as they are, other values as JSON. Only as much of a large value is looked at as can be
+    shown.
     """
-    text = (
-        value
-        if isinstance(value, str)
-        else _BRIEF.repr(value)
-        if isinstance(value, list | dict | tuple)
-        else repr(value)
-    )
+    if isinstance(value, bytes | bytearray):
+        value = bytes(value[: 4 * limit]).decode("utf-8", "backslashreplace")
+    text = value if isinstance(value, str) else _brief(value, _DEEPEST)
     if len(text) > 4 * limit:
         text = text[: 2 * limit] + text[-2 * limit :]
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -157,6 +153,33 @@ def shorten(value: Any, limit: int = 160) -> str:
         return text
     half = (limit - 5) // 2
     return f"{text[:half]} ... {text[-half:]}"
+
+
+def _brief(value: Any, levels: int) -> str:
+    """Return the beginning of a value as JSON; what JSON has no form for as Python shows it."""
+    if isinstance(value, str):
+        cut = value if len(value) <= _LONGEST else f"{value[: _LONGEST // 2]}...{value[-_LONGEST // 2 :]}"
+        return json.dumps(cut, ensure_ascii=False)
+    if isinstance(value, dict):
+        if not levels:
+            return "{...}"
+        items = [f"{_brief(k, 0)}: {_brief(v, levels - 1)}" for k, v in _first(value.items())]
+        return "{" + ", ".join(items + ["..."] * (len(value) > _MOST_ITEMS)) + "}"
+    if isinstance(value, list | tuple):
+        if not levels:
+            return "[...]"
+        items = [_brief(item, levels - 1) for item in _first(value)]
+        return "[" + ", ".join(items + ["..."] * (len(value) > _MOST_ITEMS)) + "]"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    try:
+        return repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "an integer of more than 4300 digits"
+
+
+def _first(items: Iterable[Any]) -> Iterator[Any]:
+    return islice(items, _MOST_ITEMS)
 
 
 def worst(findings: tuple[Finding, ...] | list[Finding]) -> Level | None:

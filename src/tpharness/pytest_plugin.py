@@ -1,9 +1,9 @@
 """The pytest plugin: scenario files of your own as tests.
 
 Name the folders in the ini option `tpharness_scenarios`, or on the command line with `--tpharness-scenarios DIR`; every
-scenario file (`*.yaml`) in them becomes one test, called by the scenario's id. Other YAML files are left alone. The
-folders are visited whatever `testpaths` says; those of the ini option are left out when a run names files or folders of
-its own. Nothing heavy is imported until a scenario is collected, since pytest loads this module in every run.
+scenario file (`*.yaml`, `*.yml`) in them becomes one test, called by the scenario's id. YAML files elsewhere are left
+alone. The folders are visited whatever `testpaths` says; those of the ini option are left out when a run names files or
+folders of its own. Nothing heavy is imported until a scenario is collected, since pytest loads this module always.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Collect scenario files in the folders that were named."""
-    if file_path.suffix != ".yaml":
+    if file_path.suffix not in (".yaml", ".yml"):
         return None
     for root in _roots(parent.config):
         if file_path.resolve().is_relative_to(root):

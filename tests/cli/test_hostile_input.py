@@ -110,7 +110,7 @@ def test_fold_refuses_a_cut_that_makes_no_sense(args: list[str], part: str, call
 
 def test_fold_brings_the_time_of_a_cut_to_utc(call: Any) -> None:
     """A reason of its own is allowed; the time is stored with Z (R37)."""
-    own = call("fold", str(STREAM), "--after", "20", "--interrupt", "power_cut@2025-01-20T11:00:15+01:00")
+    own = call("fold", str(STREAM), "--after", "14", "--interrupt", "power_cut@2025-01-20T11:00:15+01:00")
     assert own.code == 0
     tools = STREAM.with_name("parallel-tools.sse")
     cut = call("fold", str(tools), "--after", "20", "--interrupt", "power_cut@2025-01-20T11:00:15+01:00")

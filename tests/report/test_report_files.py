@@ -13,12 +13,19 @@ from tpharness.report import write_whole
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
-    """The folder is made when it is not there; no temporary file stays."""
-    file = tmp_path / "new" / "report.json"
+    """No temporary file stays."""
+    file = tmp_path / "report.json"
     write_whole(str(file), "one")
     write_whole(str(file), "two")
     assert file.read_text("utf-8") == "two"
     assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    """A slip in a path is an error that names it, not a new folder somewhere."""
+    with pytest.raises(InputError, match="nowhere"):
+        write_whole(str(tmp_path / "nowhere" / "report.json"), "text")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reader_of_the_old_file_keeps_all_of_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tpharness.checks.contract import Thread
 from tpharness.protocol.canonical import canonical_message
-from tpharness.protocol.compare import content_form
+from tpharness.protocol.compare import content_form, identical
 from tpharness.scenario.model import Compare
 
 __all__ = ["first_missing"]
@@ -43,7 +43,7 @@ def _fits(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[Any
     if turn["turn_type"] != other["turn_type"]:
         return False
     if turn["turn_type"] == "user":
-        return bool(form(turn) == form(other))
+        return identical(form(turn), form(other))
     return _missing(turn, other, form) is None
 
 
@@ -58,7 +58,7 @@ def _missing(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[
     place = same
     for index in range(same, len(mine)):
         wanted = form(mine[index])
-        while place < len(theirs) and form(theirs[place]) != wanted:
+        while place < len(theirs) and not identical(form(theirs[place]), wanted):
             place += 1
         if place == len(theirs):
             return index

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from tpharness.cli.files import once, print_findings, read_bytes
+from tpharness.cli.fold import NO_EVENTS, fold_events
 from tpharness.errors import ScenarioError
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.parse import parse_json
@@ -36,7 +37,8 @@ _NO_TIME = "1970-01-01T00:00:00Z"
 
 def check(
     files: Annotated[
-        list[str], typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse); - is a thread.")
+        list[str],
+        typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse), events (.jsonl); - is a thread."),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     major: Annotated[int | None, typer.Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
@@ -50,6 +52,8 @@ def check(
                 findings += _scenario(path)
             case ".sse":
                 findings += _stream(path, major)
+            case ".jsonl":
+                findings += _events(path)
             case _:
                 findings += _thread(path)
     code = print_findings(findings, as_json=json)
@@ -75,12 +79,18 @@ def _scenario(path: str) -> list[Finding]:
     return []
 
 
+def _events(path: str) -> list[Finding]:
+    _, found = fold_events(read_bytes(path), path, None, None, "assistant", _NO_TIME)
+    return [finding.located(file=path) for finding in found]
+
+
 def _stream(path: str, major: int | None) -> list[Finding]:
     data = read_bytes(path)
     assembler = Assembler()
     assembler.begin(_NO_TIME)
-    assembler.feed(data, _NO_TIME)
     found = []
+    if not assembler.feed(data, _NO_TIME) and data:
+        found.append(NO_EVENTS.at(Place(file=path, byte=0), got=data[:40]))
     if (
         not assembler.turn_ended or next(iter(assembler.journal().turns()), None) is None
     ):  # a body without a chunk ends no turn either

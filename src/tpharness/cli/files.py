@@ -9,7 +9,7 @@ from typing import Any
 
 from tpharness.cli.shape import misshapen
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import Finding, Level
+from tpharness.findings import Finding, Level, shorten
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.versions import Version
 from tpharness.report import json_text, printable, write_whole
@@ -50,7 +50,9 @@ def read_thread(path: str) -> dict[str, Any]:
     parsed = parse_json(read_bytes(path), file=path)
     broken = [f for f in parsed.findings if f.level is Level.MUST]
     if broken and not parsed.ok:
-        raise InputError(broken[-1].line(), hint=broken[-1].kind.remedy)
+        finding = broken[-1]
+        got = "" if finding.got is None else f"; got {shorten(finding.got)}"
+        raise InputError(f"{finding.place}: {finding.message}{got}", hint=finding.kind.remedy)
     for finding in parsed.findings:
         print(printable(finding.line()), file=sys.stderr)
     place = misshapen(parsed.value)

@@ -13,7 +13,7 @@ import typer
 from tpharness.cli.files import print_json, read_bytes, version_option
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import Finding
+from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.journal import Interrupted, Journal
 from tpharness.readings import Readings
 from tpharness.report import printable
@@ -23,7 +23,15 @@ from tpharness.server_events import Recorder
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
 
-__all__ = ["fold"]
+__all__ = ["KINDS", "NO_EVENTS", "fold", "fold_events"]
+
+NO_EVENTS = Kind(
+    code="stream-without-events",
+    level=Level.MUST,
+    title="the file holds no event of a stream",
+    remedy="is this a stream? A recorded one is the body of a text/event-stream response, as it came over the wire",
+)
+KINDS = (NO_EVENTS,)
 
 
 def fold(
@@ -40,9 +48,11 @@ def fold(
 ) -> None:
     """Fold a stream into a thread, printed on standard output; findings go to standard error."""
     wanted = version_option(version)
+    if not agent:
+        raise UsageError("--agent takes the id of an agent, which is not empty")
     at = _time("--at", at)
     cut = _cut(interrupt, at)
-    folded = _events if Path(file).suffix == ".jsonl" else _stream
+    folded = fold_events if Path(file).suffix == ".jsonl" else _stream
     journal, findings = folded(read_bytes(file), file, after, cut, agent, at)
     header = ThreadHeader(
         thread_id=f"fold:{Path(file).name}",
@@ -79,28 +89,38 @@ def _time(option: str, text: str) -> str:
 def _stream(
     data: bytes, file: str, after: int | None, cut: Interrupted | None, agent: str, at: str
 ) -> tuple[Journal, list[Finding]]:
-    del file
     assembler = Assembler(agent_id=agent)
     assembler.begin(at)
     if after is not None:
         frames = SseParser().feed(data)
-        data = data[: frames[after - 1].end] if 0 < after <= len(frames) else data if after else b""
-    assembler.feed(data, at)
+        _within(after, len(frames), file)
+        data = data[: frames[after - 1].end] if after else b""
+    fed = assembler.feed(data, at)
     assembler.close(cut.reason if cut else None, cut.at if cut else at)
-    return assembler.journal(), assembler.findings
+    empty = [NO_EVENTS.at(Place(byte=0), got=data[:40])] if data and not fed else []
+    return assembler.journal(), [*empty, *assembler.findings]
 
 
-def _events(
+def fold_events(
     data: bytes, file: str, after: int | None, cut: Interrupted | None, agent: str, at: str
 ) -> tuple[Journal, list[Finding]]:
+    """Fold server events, one JSON object a line; return the journal and what was found. InputError for no JSON."""
     recorder = Recorder()
     recorder.begin(agent, at)
-    for number, line in enumerate(data.splitlines()[:after], start=1):
-        if line.strip():
-            recorder.feed(_line(line, file, number))
+    lines = [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
+    if after is not None:
+        _within(after, len(lines), file)
+        lines = lines[:after]
+    for number, line in lines:
+        recorder.feed(_line(line, file, number))
     end = cut or Interrupted(reason="network_failure", at=at)
     recorder.interrupt(end.reason, end.at)
     return recorder.journal(), recorder.findings
+
+
+def _within(after: int, count: int, file: str) -> None:
+    if after > count:
+        raise UsageError(f"--after {after}: {file} has {count} event{'' if count == 1 else 's'}")
 
 
 def _line(line: bytes, file: str, number: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tpharness.catalogue import all_kinds
-from tpharness.cli import check
+from tpharness.cli import check, fold
 from tpharness.findings import Kind
 
 __all__ = ["known_kinds"]
@@ -13,4 +13,4 @@ __all__ = ["known_kinds"]
 
 def known_kinds() -> Mapping[str, Kind]:
     """Return every kind by its code, in order of codes."""
-    return dict(sorted({**all_kinds(), **{kind.code: kind for kind in check.KINDS}}.items()))
+    return dict(sorted({**all_kinds(), **{kind.code: kind for kind in (*check.KINDS, *fold.KINDS)}}.items()))

@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.jcs import CanonicalError, jcs
 
-__all__ = ["content_form", "same_content", "same_exact"]
+__all__ = ["content_form", "identical", "same_content", "same_exact"]
 
 _MESSAGE_FIELDS = ("usage", "model_name", "provider_name", "provider_response_id", "finish_reason", "timestamp")
 _TURN_FIELDS = ("started_at", "completed_at", "submitted_at", "total_usage")
@@ -107,12 +107,17 @@ def _without_identifier(content: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in content.items() if k != "identifier"}
 
 
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def identical(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal as JSON has it: `true` is not 1. False for values too deep to compare so."""
     try:
-        if one == other and _same_types(one, other):
-            return True
-    except RecursionError:  # Python compares less deep values than a thread may hold; the canonical bytes decide
-        pass
+        return bool(one == other) and _same_types(one, other)
+    except RecursionError:
+        return False
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    if identical(one, other):
+        return True
     try:
         return jcs(one) == jcs(other)
     except CanonicalError:

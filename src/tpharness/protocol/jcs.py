@@ -78,7 +78,8 @@ def _unsafe_scalar(value: Any) -> str:
         case None | bool() | str():
             return ""
         case int() if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
-            return f"the integer {value:.6g} is beyond ±(2^53−1)" if abs(value) < 1e300 else "a huge integer"
+            shown = str(value) if abs(value) < 10**40 else "of more than 40 digits"
+            return f"the integer {shown} is beyond ±(2^53−1)"
         case float() if not math.isfinite(value):
             return f"{value} is no JSON number"
         case float() if MAX_SAFE_INTEGER < abs(value) < 1e21:  # its canonical form is an integer, read back as one

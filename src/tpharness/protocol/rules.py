@@ -31,6 +31,7 @@ _SEPARATOR = re.compile(r"[:./_-]")
 _OFFSET = re.compile(r"(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SCHEMES = ("https:", "s3:", "gs:", "azure:")
+_LONG_NUMBER = re.compile(rb"[:,\[]-?\d{16}")  # may stand in a text as well: the walk then says that it is none
 _CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _PART_KINDS = frozenset(
     (
@@ -330,13 +331,12 @@ def _namespaces(index: Index) -> Iterator[Finding]:
 
 
 def _unsafe(thread: Any) -> list[Finding]:
-    """R38; the whole document is walked only when it has no canonical bytes."""
+    """R38; the document is walked only when it has no canonical bytes, or some that read back as other numbers."""
     try:
-        jcs(thread)
+        if not _LONG_NUMBER.search(jcs(thread)):
+            return []
     except CanonicalError:
         pass
-    else:
-        return []
     return [p.UNSAFE.at(Place(pointer=pointer), reason) for pointer, reason in unsafe_places(thread)][:50]
 
 

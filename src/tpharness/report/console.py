@@ -102,7 +102,7 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[s
     `roots` are the folders of scenarios that are not built in.
     """
     lines: list[tuple[str, str]] = []
-    if result.reason:
+    if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
         lines.append(("", result.reason))
     for finding in result.findings[:_MOST_FINDINGS]:
         lines += _finding(finding)

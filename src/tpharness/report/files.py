@@ -20,7 +20,7 @@ def write_whole(path: str, text: str) -> None:
 
     A link stays a link: what it points to is replaced. A device or a pipe (`/dev/stdout`, `/dev/fd/63`) cannot be
     replaced and must not be: it is written to. A file that is replaced keeps its mode. InputError when the file cannot
-    be written; nothing is left behind then.
+    be written, its folder not being there for example; nothing is left behind then.
     """
     data = text.encode("utf-8", "backslashreplace")
     try:
@@ -49,7 +49,6 @@ def _write(path: Path, data: bytes) -> None:
             device.write(data)
         return
     target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with temporary.open("xb") as file:

@@ -42,6 +42,11 @@ def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
             destinations.append(Destination(format=kind, path=path))
             if path != "-" and Path(path).is_dir():
                 raise UsageError(f"the {kind} report cannot be written to {path}, which is a folder")
+            if path != "-" and not Path(path).parent.is_dir():
+                raise UsageError(
+                    f"the {kind} report cannot be written to {path}: there is no folder {Path(path).parent}",
+                    hint="make the folder first, or correct the path",
+                )
         else:
             raise UsageError(
                 f"no report is called {spec!r}",

@@ -34,7 +34,12 @@ def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
     for root in roots:
         for path in find_scenarios([root]):
             folder = root if root.is_dir() else root.parent
-            known.setdefault(name := scenario_id(path, folder), Selected(id=name, path=path, root=folder))
+            one = Selected(id=scenario_id(path, folder), path=path, root=folder)
+            other = known.setdefault(one.id, one)
+            if other.path.resolve() != path.resolve():
+                raise UsageError(
+                    f"two scenarios are called {one.id!r}: {other.path} and {path}", hint="rename one of the files"
+                )
     if not known:
         raise UsageError(
             f"no scenario files in {', '.join(str(r) for r in roots)}", hint="give a folder with .yaml scenario files"
@@ -49,8 +54,10 @@ def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
         ]
         if not hits:
             near = difflib.get_close_matches(base, known, n=3)
-            hint = f"did you mean {', '.join(near)}?" if near else "`tpharness list scenarios` names them all"
-            raise UsageError(f"no scenario is called {wanted!r}", hint=hint)
+            where = ", ".join(str(root) for root in roots)
+            listing = f"`tpharness list scenarios --scenarios {roots[0]}` names them all"
+            hint = f"did you mean {', '.join(near)}?" if near else listing
+            raise UsageError(f"no scenario in {where} is called {wanted!r}", hint=hint)
         for name in hits:
             one = known[name]
             place = wanted if at and "*" not in wanted else None

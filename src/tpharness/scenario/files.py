@@ -9,18 +9,20 @@ from pathlib import Path
 from tpharness.errors import InputError
 from tpharness.resources import scenarios_dir
 
-__all__ = ["find_scenarios", "scenario_id"]
+__all__ = ["SUFFIXES", "find_scenarios", "scenario_id"]
+
+SUFFIXES = (".yaml", ".yml")
 
 
 def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
-    """Return the scenario files (`*.yaml`) under the folders, and files that are named themselves, in order of path.
+    """Return the scenario files (`*.yaml`, `*.yml`) under the folders, and files named themselves, in order of path.
 
     InputError for a root that is not there.
     """
     found: dict[Path, None] = {}
     for root in map(Path, roots):
         if root.is_dir():
-            files = (path for path in root.rglob("*.yaml") if path.is_file())
+            files = (path for path in root.rglob("*.y*ml") if path.suffix in SUFFIXES and path.is_file())
             inside = (path for path in files if not any(p.startswith(".") for p in path.relative_to(root).parts))
             found.update(dict.fromkeys(sorted(inside)))
         elif root.is_file():
@@ -31,7 +33,7 @@ def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
 
 
 def scenario_id(path: Path | str, root: Path | str | None = None) -> str:
-    """Return `theme/kebab-name`: the path below `root` without its suffix.
+    """Return `theme/kebab-name`: the path below `root` without its suffix, what is no letter, digit or dot as `-`.
 
     Without a root it is the folder of the built-in scenarios for a file in there, else the folder above the file's.
     """

@@ -172,7 +172,11 @@ def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
     named = {name: value[name] for name in _FIELDS[spelled] if name in value}
     try:
         return msgspec.convert(named, record)
-    except msgspec.ValidationError as error:
+    except UnicodeEncodeError:  # msgspec looks for a time in text that is to be something else
+        return Malformed(
+            kind=CHUNK_BAD_FIELD, reason=f"{kind}: text with a lone surrogate stands for another type", raw=raw
+        )
+    except (*REFUSED, OverflowError) as error:
         return Malformed(kind=CHUNK_BAD_FIELD, reason=f"{kind}: {error}", raw=raw)
 
 
