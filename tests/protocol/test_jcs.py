@@ -12,7 +12,8 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpharness.protocol.jcs import CanonicalError, es_number, jcs
+from tpharness.protocol.jcs import CanonicalError, es_number, jcs, unsafe_places
+from tpharness.protocol.rules import check_thread
 
 # RFC 8785, appendix B: IEEE 754 bits and the text that ECMAScript writes for them.
 NUMBERS = [
@@ -128,3 +129,32 @@ def test_deep_nesting_is_an_error_and_no_crash() -> None:
 def test_unicode_is_not_normalised() -> None:
     """R38: a composed and a decomposed letter are different text."""
     assert jcs("\u00e9") != jcs("e\u0301")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (2**53, "the integer 9007199254740992 is"),
+        (-12345678901234567890, "the integer -12345678901234567890 is"),
+        (10**5000, "the integer of more than 40 digits is"),
+        (1e20, "the number 1e+20 is an integer"),
+    ],
+    ids=["just-too-large", "negative", "endless", "float"],
+)
+def test_an_unsafe_number_is_named_as_it_is(number: float, words: str) -> None:
+    """R38: whoever reads the finding can look for the number in the document."""
+    assert [reason for _, reason in unsafe_places([number]) if words in reason]
+
+
+def test_a_float_that_would_be_read_back_as_an_unsafe_integer_is_found_in_a_thread() -> None:
+    """RFC 8785 writes 1e20 as an integer, which no reader of I-JSON may trust (R38)."""
+    thread = {"version": "0.0.4", "thread_id": "t", "created_at": "2025-01-20T10:00:00Z"}
+    turn = {
+        "turn_type": "user",
+        "submitted_at": "2025-01-20T10:00:00Z",
+        "parts": [{"part_kind": "custom:n", "n": 1e20}],
+    }
+    document = {**thread, "updated_at": thread["created_at"], "agents": {}, "turns": [turn]}
+    assert [f.place.pointer for f in check_thread(document) if f.code == "value-not-interoperable"] == [
+        "/turns/0/parts/0/n"
+    ]

@@ -482,3 +482,35 @@ def test_the_two_ways_of_decoding_agree_with_the_standard_library(head, soup):
 def test_any_bytes_give_some_chunk(data):
     """Decoding never raises."""
     assert c.type_of(c.decode_chunk(data)) is not None
+
+
+ODD = [
+    "\ud83d",
+    "a\udc00",
+    10**30,
+    -1,
+    1.5,
+    math.nan,
+    math.inf,
+    None,
+    True,
+    [],
+    {},
+    ["\ud83d"],
+    {"\ud83d": "\ud83d"},
+    [[[[[]]]]],
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=ascii)
+@pytest.mark.parametrize("kind", sorted(c.RECORDS))
+def test_whatever_a_field_holds_there_is_a_chunk(kind, odd):
+    """R36: no value in any field of any chunk is an exception; what no record takes is malformed, its type named."""
+    names = [field for record in c.RECORDS.values() for field in record.__struct_encode_fields__]
+    for name in dict.fromkeys(names):
+        chunk = c.chunk_from_object(
+            {"type": kind, "id": "1", "toolCallId": "1", "toolName": "t", "delta": "d", name: odd}
+        )
+        if isinstance(chunk, c.Malformed):
+            assert chunk.reason.startswith(f"{kind}: ")
+            assert chunk.reason.isprintable()
