@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from tpharness.cli.files import version_option
-from tpharness.errors import UsageError
-from tpharness.report import ConsoleReport, Report, parse_reports
+from tpharness.errors import TargetError, UsageError
+from tpharness.report import ConsoleReport, Pair, Report, parse_reports, print_matrix
 from tpharness.run import RunOptions, run_suite
 from tpharness.scenario import Compare
 
 __all__ = ["run"]
+
+_SIDE = "may be given again: every server then plays every client. `tpharness list targets` says what there is."
 
 
 def run(
     ids: Annotated[
         list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; all when none.")
     ] = None,
-    server: Annotated[str, typer.Option(help="The server to play: reference or python:MODULE:OBJECT.")] = "reference",
-    client: Annotated[str, typer.Option(help="The client to play: reference or python:MODULE:OBJECT.")] = "reference",
+    server: Annotated[
+        list[str] | None, typer.Option(metavar="TARGET", help=f"The server to play [default: reference]; {_SIDE}")
+    ] = None,
+    client: Annotated[
+        list[str] | None, typer.Option(metavar="TARGET", help=f"The client to play [default: reference]; {_SIDE}")
+    ] = None,
     dialect: Annotated[list[str] | None, typer.Option(help="Only this version; may be given again.")] = None,
     compare: Annotated[str | None, typer.Option(help="exact or content, instead of what each scenario says.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
@@ -29,7 +38,9 @@ def run(
         list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
-    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders or files with your own scenarios.")] = None,
+    scenarios: Annotated[
+        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+    ] = None,
 ) -> None:
     """Play scenarios on a server and a client, and check that both end up with the same canonical thread."""
     wants_console, destinations = parse_reports(report or [])
@@ -38,16 +49,31 @@ def run(
     options = RunOptions(
         ids=tuple(ids or ()),
         roots=tuple(scenarios or ()),
-        server=server,
-        client=client,
         versions=tuple(map(version_option, dialect)) if dialect else None,
         compare=None if compare is None else Compare(compare),
         jobs=jobs,
         baseline=baseline,
     )
-    model = Report()
+    pairs = [Pair(server=s, client=c) for s, c in product(server or ["reference"], client or ["reference"])]
+    pairs = list(dict.fromkeys(pairs))
     pipe = any(destination.path == "-" for destination in destinations)
-    console = ConsoleReport(stderr=pipe, roots=options.roots) if wants_console else None
+    if len(pairs) == 1:
+        played = _play(pairs[0], options, wants_console=wants_console, stderr=pipe)
+        for destination in destinations:
+            destination.write(played)
+        raise typer.Exit(0 if played.passed else 1)
+    reports = {pair: _play_of_several(pair, options, wants_console=wants_console, stderr=pipe) for pair in pairs}
+    if wants_console:
+        print_matrix(Console(highlight=False, stderr=pipe), reports)
+    for destination in destinations:
+        destination.write_matrix({str(pair): played for pair, played in reports.items()})
+    raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
+
+
+def _play(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
+    options = replace(options, server=pair.server, client=pair.client)
+    console = ConsoleReport(stderr=stderr, roots=options.roots) if wants_console else None
+    model = Report()
     try:
         for event in run_suite(options):
             model.feed(event)
@@ -56,6 +82,15 @@ def run(
     finally:
         if console is not None:
             console.close()
-    for destination in destinations:
-        destination.write(model)
-    raise typer.Exit(0 if model.passed else 1)
+    return model
+
+
+def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
+    """Play one pair; a target that cannot be had leaves the other pairs alone."""
+    try:
+        return _play(pair, options, wants_console=wants_console, stderr=stderr)
+    except TargetError as error:
+        if wants_console:
+            out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)
+            out.print(f"\nCOULD NOT RUN {pair}\n  {error}\n  {error.hint}")
+        return Report(error=f"{error} {error.hint}".strip())

@@ -4,17 +4,20 @@ from tpharness.report.console import ConsoleReport, failure_lines, printable
 from tpharness.report.files import write_whole
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
+from tpharness.report.matrix import Pair, print_matrix
 from tpharness.report.model import Report
 from tpharness.report.spec import Destination, parse_reports
 
 __all__ = [
     "ConsoleReport",
     "Destination",
+    "Pair",
     "Report",
     "as_json",
     "failure_lines",
     "json_text",
     "parse_reports",
+    "print_matrix",
     "printable",
     "render_json",
     "render_junit",

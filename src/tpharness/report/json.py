@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 from tpharness.report.model import Report
 from tpharness.run import Result
 
-__all__ = ["as_json", "json_text", "render_json"]
+__all__ = ["as_json", "json_text", "render_json", "render_matrix"]
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -27,12 +28,24 @@ def as_json(report: Report) -> dict[str, Any]:
         "results": [_result(result) for result in report.results],
         "problems": [finding.as_json() for finding in finished.problems] if finished else [],
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()} if finished else {},
+        **({"error": report.error} if report.error else {}),
     }
 
 
 def render_json(report: Report) -> str:
     """Return the text of the report."""
     return json_text(as_json(report)) + "\n"
+
+
+def render_matrix(reports: Sequence[Report]) -> str:
+    """Return the reports on several pairs as one text, by `conformance/schemas/matrix.schema.json`."""
+    matrix = {
+        "format": "tpharness-matrix/1",
+        "tpharness": version("tpharness"),
+        "passed": bool(reports) and all(report.passed for report in reports),
+        "reports": [as_json(report) for report in reports],
+    }
+    return json_text(matrix) + "\n"
 
 
 def json_text(value: Any) -> str:

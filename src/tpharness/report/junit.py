@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 from tpharness.report.model import Report
 from tpharness.run import Outcome, Result
 
-__all__ = ["render_junit"]
+__all__ = ["render_junit", "render_suites"]
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ELEMENTS = {
@@ -23,24 +24,35 @@ _ELEMENTS = {
 
 def render_junit(report: Report) -> str:
     """Return the text of the report; what concerns the whole run is one more test case, `tpharness run`."""
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_suite("tpharness", report), ""])
+
+
+def render_suites(reports: Mapping[str, Report]) -> str:
+    """Return several reports as one text, a suite for each, by name."""
+    suites = [line for name, report in reports.items() for line in _suite(name, report)]
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>", ""])
+
+
+def _suite(name: str, report: Report) -> list[str]:
     results = report.results
     kinds = [_ELEMENTS.get(result.outcome) for result in results]
     text = _of_the_run(report)
     seconds = report.finished.seconds if report.finished else 0.0
     head = (
-        f'<testsuite name="tpharness" tests="{len(results) + 1}" failures="{kinds.count("failure") + bool(text)}" '
+        f'<testsuite name={_attribute(name)} tests="{len(results) + 1}" '
+        f'failures="{kinds.count("failure") + bool(text)}" '
         f'errors="{kinds.count("error")}" skipped="{kinds.count("skipped")}" time="{seconds:.3f}">'
     )
     body = [_case(result, kind) for result, kind in zip(results, kinds, strict=True)]
     inner = f'<failure message="the run itself">{_clean(text)}</failure>' if text else ""
     whole = f'<testcase classname="tpharness" name="run" time="0">{inner}</testcase>'
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *body, whole, "</testsuite>", ""])
+    return [head, *body, whole, "</testsuite>"]
 
 
 def _of_the_run(report: Report) -> str:
     """Return what fails the run and belongs to none of its results."""
     if report.finished is None:
-        return "the run did not come to its end"
+        return report.error or "the run did not come to its end"
     if not report.results:
         return "nothing was played"
     return "\n".join(finding.line() for finding in report.finished.problems)

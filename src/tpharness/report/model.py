@@ -11,12 +11,13 @@ __all__ = ["Report"]
 
 @dataclass(slots=True)
 class Report:
-    """A run so far. `finished` is None until the last event."""
+    """A run so far. `finished` is None until the last event; `error` says why it will not come."""
 
     started: RunStarted | None = None
     finished: RunFinished | None = None
     results: list[Result] = field(default_factory=list)
     scenarios: int = 0
+    error: str = ""
 
     def feed(self, event: RunEvent) -> None:
         """Take in one event."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.report.files import write_whole
-from tpharness.report.json import render_json
-from tpharness.report.junit import render_junit
+from tpharness.report.json import render_json, render_matrix
+from tpharness.report.junit import render_junit, render_suites
 from tpharness.report.model import Report
 
 __all__ = ["FORMATS", "Destination", "parse_reports"]
 
 FORMATS: dict[str, Callable[[Report], str]] = {"json": render_json, "junit": render_junit}
+_MATRIX: dict[str, Callable[[Mapping[str, Report]], str]] = {
+    "json": lambda reports: render_matrix(list(reports.values())),
+    "junit": render_suites,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,10 @@ class Destination:
     def write(self, report: Report) -> None:
         """Write the finished report in one step."""
         write_whole(self.path, FORMATS[self.format](report))
+
+    def write_matrix(self, reports: Mapping[str, Report]) -> None:
+        """Write the finished reports on several pairs, by the name of the pair, in one step."""
+        write_whole(self.path, _MATRIX[self.format](reports))
 
 
 def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:

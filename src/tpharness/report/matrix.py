@@ -1,0 +1,68 @@
+"""The report on several pairs of servers and clients: a table of them, each with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tpharness.findings import shorten
+from tpharness.report.model import Report
+from tpharness.run import Outcome
+
+__all__ = ["Pair", "matrix_table", "print_matrix"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Who played whom, as named with `--server` and `--client`."""
+
+    server: str
+    client: str
+
+    def __str__(self) -> str:
+        return f"server {self.server}, client {self.client}"
+
+
+def matrix_table(reports: Mapping[Pair, Report]) -> Table:
+    """Return servers as rows and clients as columns."""
+    servers = list(dict.fromkeys(pair.server for pair in reports))
+    clients = list(dict.fromkeys(pair.client for pair in reports))
+    table = Table(title="server × client", title_justify="left")
+    table.add_column("server", overflow="fold")
+    for client in clients:
+        table.add_column(escape(client), overflow="fold")
+    for server in servers:
+        cells = [_cell(reports[Pair(server=server, client=client)]) for client in clients]
+        table.add_row(escape(server), *cells)
+    return table
+
+
+def print_matrix(console: Console, reports: Mapping[Pair, Report]) -> None:
+    """Show the table, and the verdict on all pairs in one line."""
+    console.print()
+    console.print(matrix_table(reports))
+    good = sum(report.passed for report in reports.values())
+    word = "[bold green]PASSED[/]" if good == len(reports) else "[bold red]FAILED[/]"
+    console.print(f"{word} {good} of {len(reports)} pairs")
+
+
+def _cell(report: Report) -> str:
+    if report.finished is None:
+        return "[red]could not run[/]"
+    counts = report.finished.counts
+    played = sum(counts.values())
+    bad = {outcome: count for outcome, count in counts.items() if not outcome.green}
+    if report.passed:
+        return f"[green]passed[/] {_told(counts)}"
+    if not bad:
+        return "[red]failed[/] " + (shorten(report.finished.problems[0].code, 60) if played else "nothing played")
+    return f"[red]failed[/] {', '.join(f'{count} {outcome.value}' for outcome, count in bad.items())} of {played}"
+
+
+def _told(counts: Mapping[Outcome, int]) -> str:
+    words: Sequence[str] = [f"{count} {o.value}" for o, count in counts.items() if o is not Outcome.PASSED]
+    return " + ".join([str(counts.get(Outcome.PASSED, 0)), *words])
