@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpharness.dialects import DIALECTS, ThreadHeader
-from tpharness.journal import Interrupted
+from tpharness.journal import AgentTurn, Interrupted, Part, Response
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.vsp import RECORDS, chunk_from_object, chunks
@@ -229,6 +229,11 @@ def test_a_denied_call_of_the_provider_is_an_output_of_its_response() -> None:
     )
     client.close(None, T)
     (turn,) = client.journal().ended
+    assert isinstance(turn, AgentTurn)
     (response,) = turn.tail.entries
-    assert [part.kind for part in response.parts] == ["builtin-tool-call", "builtin-tool-return"]
-    assert response.parts[1].fields["content"] == "The tool call was denied."
+    assert isinstance(response, Response)
+    called, answered = response.parts
+    assert isinstance(called, Part)
+    assert isinstance(answered, Part)
+    assert (called.kind, answered.kind) == ("builtin-tool-call", "builtin-tool-return")
+    assert answered.fields["content"] == "The tool call was denied."
