@@ -35,13 +35,24 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a target declares: its name, the versions it speaks, whether its stream has carriers, its readings."""
+    """What a target declares, as `capabilities` of control.schema.json has it; what it declares it is held to.
+
+    The fields from `marks` on are about networks: a target in this process needs none of them.
+    """
 
     name: str
     implementation_version: str = ""
     versions: tuple[Version, ...] = tuple(Version)
     carriers: bool = True
     readings: Readings = field(default_factory=Readings)
+    marks: bool = False
+    cancel: bool = False
+    disconnect: tuple[str, ...] = ()
+    limits: bool = False
+    resume: bool = False
+    seed: bool = False
+    durable: bool = False
+    detects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +110,16 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a target ended up with: a thread for each version, findings of its fold, a server's streams."""
+    """What a target ended up with: a thread for each version, findings of its fold, a server's streams.
+
+    `ends` says for each stream what was really seen of its end, by a target that the harness reaches over a network;
+    empty for one that is simply asked, whose streams end as the scenario says.
+    """
 
     threads: Mapping[Version, dict[str, Any]]
     findings: tuple[Finding, ...] = ()
     streams: tuple[tuple[Packet, ...], ...] = ()
+    ends: tuple[Observed, ...] = ()
 
 
 class ServerTarget(Protocol):

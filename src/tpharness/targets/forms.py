@@ -1,0 +1,270 @@
+"""Scripts, streams and outcomes as the JSON of the control contract, `conformance/schemas/control.schema.json`.
+
+The same messages go over HTTP and over standard input and output. In: what `contract` defines, or decoded JSON from a
+peer. Out: the other of the two. What comes from a peer is checked against the schema first, so everything after
+`checked` may rely on its shape. No I/O.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from tpharness.dialects import ThreadHeader
+from tpharness.errors import TargetError
+from tpharness.findings import shorten
+from tpharness.journal import Interrupted, UserTurn
+from tpharness.protocol.jcs import escape
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.resources import schema_path
+from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script, Stream
+
+__all__ = [
+    "CONTRACT",
+    "capabilities_from",
+    "capabilities_json",
+    "checked",
+    "header_json",
+    "packet_json",
+    "packets_from",
+    "problems",
+    "run_from",
+    "run_json",
+    "script_from",
+    "script_json",
+    "stream_from",
+    "stream_json",
+    "threads_from",
+    "threads_json",
+    "turns_json",
+    "user_from",
+    "user_json",
+]
+
+CONTRACT = "1.0"
+"""The version of the contract that is spoken here."""
+
+_MOST = 3
+_FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable")
+
+
+def problems(name: str, value: Any) -> list[str]:
+    """Return what keeps a value from being a `name` of the contract, at most 3 problems with their JSON pointers."""
+    validator = _validator(name)
+    try:
+        if validator.is_valid(value):
+            return []
+        errors = list(validator.iter_errors(value))[:_MOST]
+    except (ValueError, TypeError, OverflowError) as error:
+        return [f"it holds a value that JSON has no form for: {error}"]
+    return [
+        f"{''.join(f'/{escape(str(s))}' for s in e.instance_path) or 'it'}: {shorten(e.message, 160)}" for e in errors
+    ]
+
+
+def checked(name: str, value: Any, what: str) -> Any:
+    """Return the value if it is a `name` of the contract; TargetError says what is wrong with `what` otherwise."""
+    found = problems(name, value)
+    if found:
+        raise TargetError(
+            f"{what} does not fit the contract: {'; '.join(found)}",
+            hint=f"conformance/schemas/control.schema.json, $defs/{name}, has the shape that is expected",
+        )
+    return value
+
+
+@cache
+def _validator(name: str) -> Any:
+    schemas = {n: orjson.loads(schema_path(n).read_bytes()) for n in ("control", "server-event")}
+    registry = jsonschema_rs.Registry([(s["$id"], s) for s in schemas.values()])
+    return jsonschema_rs.Draft202012Validator({"$ref": f"{schemas['control']['$id']}#/$defs/{name}"}, registry=registry)
+
+
+# ------------------------------------------------------------------------------------------------ capabilities
+
+
+def capabilities_json(capabilities: Capabilities, roles: Sequence[str]) -> dict[str, Any]:
+    """Return `capabilities` as the contract has it."""
+    return {
+        "contract": CONTRACT,
+        "name": capabilities.name,
+        "version": capabilities.implementation_version,
+        "roles": list(roles),
+        "versions": [str(v.value) for v in capabilities.versions],
+        "carriers": capabilities.carriers,
+        **{name: getattr(capabilities, name) for name in _FLAGS},
+        "disconnect": list(capabilities.disconnect),
+        "detects": list(capabilities.detects),
+        "readings": capabilities.readings.as_json(),
+    }
+
+
+def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
+    """Read the capabilities of a peer that is to play `role`; TargetError for a contract that is not this one."""
+    spoken = value.get("contract") if isinstance(value, Mapping) else None
+    if isinstance(spoken, str) and spoken.partition(".")[0] != CONTRACT.partition(".")[0]:
+        raise TargetError(
+            f"{what} speaks version {shorten(spoken, 40)} of the contract, tpharness speaks {CONTRACT}",
+            hint="use the tpharness that goes with the target, or update the target",
+        )
+    checked("capabilities", value, f"{what}: its capabilities")
+    if role not in value["roles"]:
+        raise TargetError(f"{what} declares no role {role}, only {', '.join(value['roles'])}")
+    return Capabilities(
+        name=value["name"],
+        implementation_version=value.get("version", ""),
+        versions=tuple(v for v in Version if v.value in value.get("versions", [v.value])),
+        carriers=value.get("carriers", False),
+        readings=Readings.parse(value.get("readings", {})),
+        disconnect=tuple(value.get("disconnect", ())),
+        detects=tuple(value.get("detects", ())),
+        **{name: value.get(name, False) for name in _FLAGS},
+    )
+
+
+# ------------------------------------------------------------------------------------------------ cases
+
+
+def header_json(script: Script) -> dict[str, Any]:
+    """Return a `header`."""
+    return {
+        "thread_id": script.header.thread_id,
+        "created_at": script.header.created_at,
+        "agents": dict(script.header.agents),
+        "versions": [str(version.value) for version in script.versions],
+        "carriers": script.carriers,
+    }
+
+
+def user_json(turn: UserTurn) -> dict[str, Any]:
+    """Return a `userTurn`."""
+    document = {"turn_type": "user", "submitted_at": turn.at, "parts": [dict(part) for part in turn.parts]}
+    return document if turn.client_metadata is None else {**document, "client_metadata": dict(turn.client_metadata)}
+
+
+def user_from(value: Mapping[str, Any]) -> UserTurn:
+    """Read a `userTurn`."""
+    return UserTurn(at=value["submitted_at"], parts=tuple(value["parts"]), client_metadata=value.get("client_metadata"))
+
+
+def run_json(run: RunScript) -> dict[str, Any]:
+    """Return a `runTurn`."""
+    document: dict[str, Any] = {
+        "turn_type": "agent",
+        "agent_id": run.agent_id,
+        "started_at": run.started_at,
+        "events": [dict(event) for event in run.events],
+    }
+    if run.message_id is not None:
+        document["message_id"] = run.message_id
+    if run.interruption is not None:
+        tell = "abort" if run.abort else "nothing"
+        document["interruption"] = {"reason": run.interruption.reason, "at": run.interruption.at, "tell": tell}
+    return document
+
+
+def run_from(value: Mapping[str, Any]) -> RunScript:
+    """Read a `runTurn`."""
+    cut = value.get("interruption")
+    return RunScript(
+        agent_id=value["agent_id"],
+        started_at=value["started_at"],
+        events=tuple(value["events"]),
+        interruption=None if cut is None else Interrupted(reason=cut["reason"], at=cut["at"]),
+        abort=cut is not None and cut.get("tell") == "abort",
+        message_id=value.get("message_id"),
+    )
+
+
+def stream_json(stream: Stream, **more: Any) -> dict[str, Any]:
+    """Return a `streamTurn`: with its packets, or, when `more` names a `url`, with that in their place."""
+    where = {} if "url" in more else {"packets": [packet_json(packet) for packet in stream.packets]}
+    end = {"at": stream.end.at} if stream.end.reason is None else {"at": stream.end.at, "reason": stream.end.reason}
+    head = {"turn_type": "agent", "agent_id": stream.agent_id, "begun_at": stream.begun_at}
+    return {**head, **where, "end": end, **more}
+
+
+def stream_from(value: Mapping[str, Any]) -> Stream:
+    """Read a `streamTurn`; one that has a `url` gets no packets here."""
+    return Stream(
+        agent_id=value["agent_id"],
+        begun_at=value["begun_at"],
+        packets=packets_from(value.get("packets", ())),
+        end=Observed(reason=value["end"].get("reason"), at=value["end"]["at"]),
+    )
+
+
+def turns_json(turns: Sequence[UserTurn | RunScript | Stream]) -> list[dict[str, Any]]:
+    """Return the `turns` of a `serveRequest` or a `receiveRequest`."""
+    forms = {UserTurn: user_json, RunScript: run_json, Stream: stream_json}
+    return [forms[type(turn)](turn) for turn in turns]  # type: ignore[operator]  # each type with its own function
+
+
+def script_json(script: Script) -> dict[str, Any]:
+    """Return a `serveRequest`."""
+    return {**header_json(script), "turns": turns_json(script.turns)}
+
+
+def script_from(value: Mapping[str, Any]) -> Script:
+    """Read a `header`, and the turns of a `serveRequest`; the streams of a `receiveRequest` are left aside."""
+    turns = tuple(
+        user_from(turn) if turn["turn_type"] == "user" else run_from(turn)
+        for turn in value.get("turns", ())
+        if turn["turn_type"] == "user" or "events" in turn
+    )
+    header = ThreadHeader(thread_id=value["thread_id"], created_at=value["created_at"], agents=value["agents"])
+    versions = tuple(Version(version) for version in value["versions"])
+    return Script(header=header, turns=turns, versions=versions, carriers=value.get("carriers", False))
+
+
+# ------------------------------------------------------------------------------------------------ what comes back
+
+
+def packet_json(packet: Packet) -> dict[str, Any]:
+    """Return a `packet`, its bytes as text where they are UTF-8."""
+    try:
+        document: dict[str, Any] = {"data": packet.data.decode("utf-8")}
+    except UnicodeDecodeError:
+        document = {"data_base64": b64encode(packet.data).decode("ascii")}
+    document["at"] = packet.at
+    return document if packet.event is None else {**document, "event": packet.event}
+
+
+def packets_from(values: Sequence[Mapping[str, Any]]) -> tuple[Packet, ...]:
+    """Read packets."""
+    return tuple(
+        Packet(
+            data=value["data"].encode("utf-8") if "data" in value else b64decode(value["data_base64"]),
+            at=value["at"],
+            event=value.get("event"),
+        )
+        for value in values
+    )
+
+
+def threads_json(threads: Mapping[Version, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return `threads`."""
+    return {str(version.value): thread for version, thread in threads.items()}
+
+
+def threads_from(value: Mapping[str, Any], wanted: Sequence[Version], what: str) -> dict[Version, dict[str, Any]]:
+    """Read the threads of an answer; TargetError names a version that is missing, or that a thread does not say."""
+    threads: dict[Version, dict[str, Any]] = {}
+    for version in wanted:
+        thread = value.get(version.value)
+        if thread is None:
+            raise TargetError(
+                f"{what} holds no thread of version {version.value}", hint="every version asked for is owed"
+            )
+        if thread["version"] != version.value:
+            raise TargetError(
+                f"{what}: the thread for {version.value} says that it is {shorten(thread['version'], 40)}"
+            )
+        threads[version] = thread
+    return threads
