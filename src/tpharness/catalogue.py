@@ -11,6 +11,7 @@ from tpharness.findings import Kind
 from tpharness.protocol import history, parse, rules
 from tpharness.run import baseline, judge, trace
 from tpharness.server_events import recorder
+from tpharness.targets import remote
 from tpharness.vsp import chunks, majors, sse, violations
 
 __all__ = ["all_kinds"]
@@ -32,6 +33,7 @@ def all_kinds() -> Mapping[str, Kind]:
         baseline.KINDS,
         judge.KINDS,
         trace.KINDS,
+        remote.KINDS,
         *(check.kinds for check in CHECKS),
     )
     kinds: dict[str, Kind] = {}

@@ -1,6 +1,7 @@
 """Playing one case against a server and a client: the only part of a run that does I/O.
 
-In: a case and two targets. Out: evidence, one piece for each version. Nothing here judges.
+In: a case and two targets. Out: evidence, one piece for each version. Nothing here judges. What a target declares
+decides how it is compared: exactly only where both have carriers (R39), by the readings that it declares.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from typing import Any
 
 from tpharness.checks import Delivery, Evidence, Side, Variant
 from tpharness.dialects import DIALECTS
+from tpharness.errors import TargetError
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.run.plan import Case, delivery, script_of, streams_of
-from tpharness.scenario.model import Compare
+from tpharness.scenario.model import Compare, CutUnit, Scenario
+from tpharness.scenario.model import UserTurn as ScenarioUserTurn
 from tpharness.server_events.messages import fold_messages
 from tpharness.targets.contract import (
     ClientTarget,
@@ -28,10 +31,23 @@ from tpharness.targets.contract import (
     SteppableClient,
     Stream,
 )
+from tpharness.targets.reference import ReferenceClient, ReferenceServer
+from tpharness.targets.remote import Remote
 
-__all__ = ["Players", "play"]
+__all__ = ["NeedsMarksError", "Players", "mode_of", "play"]
 
 _READ_SIZES = (1, 7)
+_CARRIED = frozenset(
+    (
+        *("agent_id", "timestamp", "started_at", "completed_at", "submitted_at", "interrupted_at"),
+        *("model_name", "provider_name", "provider_response_id", "finish_reason", "usage", "total_usage"),
+        *("id", "thinking_id", "metadata", "content_ref"),
+    )
+)
+"""Fields of a thread that a stream without carriers does not tell, or tells otherwise (R39)."""
+
+
+_Told = list[tuple[str, str, Outcome]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +58,20 @@ class Players:
     client: ClientTarget
     compare: Compare | None = None
 
+    @property
+    def carriers(self) -> bool:
+        """Whether the server's stream has carriers and the client reads them."""
+        return self.server.capabilities.carriers and self.client.capabilities.carriers
+
 
 async def play(case: Case, players: Players, *, thorough: bool = True) -> list[Evidence]:
     """Play a case; `thorough` adds the variants that the checks on chunking, growth and repetition look at."""
     script = script_of(case)
     has_server = delivery(case) is not Delivery.UNRELATED
     served = await players.server.serve(script) if has_server else None
-    turns = streams_of(case, served.streams if served is not None else None)
+    if served is not None and not players.server.capabilities.marks and isinstance(players.server, Remote):
+        _need_events(case, served)
+    turns = _as_seen(case, streams_of(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
     trail = _trail(script, turns, players.client) if thorough else {}
     rechunked, repeated = ([], []) if not thorough else await _variants(script, turns, players, served)
@@ -56,30 +79,140 @@ async def play(case: Case, players: Players, *, thorough: bool = True) -> list[E
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and delivery(case) is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
-    return [
+    server, client = _with_fold(case, script, turns, served, received, players)
+    pieces = [
         Evidence(
             case=case.id,
             version=version,
-            mode=_mode(case, players),
+            mode=mode_of(case.scenario, players),
             delivery=delivery(case),
-            server=_side("server", served, version),
-            client=_side("client", received, version),
+            server=_side("server", server, version),
+            client=_side("client", client, version),
             library=Side(name="library", thread=library[version]) if library else None,
             adopted=adopted.get(version),
             trail=trail.get(version, ()),
-            rechunked=tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in rechunked),
-            repeated=tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in repeated),
+            rechunked=_told_in(rechunked, version),
+            repeated=_told_in(repeated, version),
             expectation=case.scenario.expect,
             readings=case.scenario.readings,
         )
         for version in case.versions
     ]
+    return [told for piece in pieces for told in _as_told(case, piece, players)]
 
 
-def _mode(case: Case, players: Players) -> Compare:
-    """R39: the exact comparison is owed only where the stream carries what the wire does not say."""
-    wanted = players.compare or case.scenario.compare
-    return wanted if case.scenario.carriers else Compare.CONTENT
+class NeedsMarksError(TargetError):
+    """The case cuts what the client sees at an event, and the server does not say which bytes belong to one."""
+
+
+def _need_events(case: Case, served: Outcome) -> None:
+    for (_, run), packets in zip(case.scenario.runs, served.streams, strict=False):
+        after = None if run.interrupt is None else run.interrupt.client_after
+        at_event = run.wire is None and after is not None and after.unit is CutUnit.EVENT
+        if at_event and all(packet.event is None for packet in packets):
+            raise NeedsMarksError("it cuts what the client sees at an event, and the server declares no marks")
+
+
+def mode_of(scenario: Scenario, players: Players) -> Compare:
+    """R39: the exact comparison is owed only where the stream carries what the wire does not say, and is read so."""
+    wanted = players.compare or scenario.compare
+    return wanted if scenario.carriers and players.carriers else Compare.CONTENT
+
+
+def _as_seen(case: Case, turns: Sequence[UserTurn | Stream], served: Outcome | None) -> tuple[UserTurn | Stream, ...]:
+    """Return the streams with what was really seen of their ends, where the scenario says nothing of them.
+
+    A scenario that gives a stream itself, or says how it breaks off, has the last word.
+    """
+    if served is None or not served.ends:
+        return tuple(turns)
+    ends = iter(served.ends)
+    seen: list[UserTurn | Stream] = []
+    for turn, given in zip(turns, case.scenario.turns, strict=True):
+        if isinstance(turn, UserTurn) or isinstance(given, ScenarioUserTurn):
+            seen.append(turn)
+            continue
+        end = next(ends, turn.end)
+        broken = given.wire is None and turn.end.reason is None and end.reason is not None
+        seen.append(replace(turn, end=end) if broken else turn)
+    return tuple(seen)
+
+
+def _with_fold(
+    case: Case,
+    script: Script,
+    turns: Sequence[UserTurn | Stream],
+    served: Outcome | None,
+    received: Outcome,
+    players: Players,
+) -> tuple[Outcome | None, Outcome]:
+    """Add what the harness itself finds in the events and in the streams, where a remote target tells no findings."""
+    if served is not None and isinstance(players.server, Remote) and case.scenario.expect.findings:
+        served = replace(served, findings=(*served.findings, *_server_findings(script)))
+    if isinstance(players.client, Remote):
+        received = replace(received, findings=(*received.findings, *_client_findings(script, turns)))
+    return served, received
+
+
+def _server_findings(script: Script) -> tuple[Finding, ...]:
+    session = ReferenceServer(script)
+    for turn in script.turns:
+        if isinstance(turn, UserTurn):
+            session.user(turn)
+            continue
+        session.begin(turn)
+        for event in turn.events:
+            session.feed(event)
+        if turn.interruption is not None:
+            session.interrupt(turn.interruption, abort=turn.abort)
+    return session.findings()
+
+
+def _client_findings(script: Script, turns: Sequence[UserTurn | Stream]) -> tuple[Finding, ...]:
+    session = ReferenceClient(script)
+    for turn in turns:
+        if isinstance(turn, UserTurn):
+            session.user(turn)
+            continue
+        session.begin(turn.agent_id, turn.begun_at)
+        for packet in turn.packets:
+            session.feed(packet.data, packet.at)
+        session.close(turn.end)
+    return session.findings()
+
+
+def _as_told(case: Case, piece: Evidence, players: Players) -> list[Evidence]:
+    """Return the evidence as it can be judged where the stream has no carriers though the scenario counts on them.
+
+    What only a carrier tells is expected of the server alone then.
+    """
+    pinned = case.scenario.expect.thread.get(piece.version)
+    if pinned is None or not case.scenario.carriers or players.carriers or piece.server is None:
+        return [piece]
+    bare = _without_carried(pinned)
+    if bare == pinned:
+        return [piece]
+    expect = replace(case.scenario.expect, thread={piece.version: bare})
+    alone = Evidence(
+        case=piece.case,
+        version=piece.version,
+        mode=piece.mode,
+        delivery=Delivery.UNRELATED,
+        server=replace(piece.server, findings=()),
+        expectation=replace(case.scenario.expect, findings=None),
+        readings=piece.readings,
+    )
+    return [replace(piece, expectation=expect), alone]
+
+
+def _without_carried(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _without_carried(v) for k, v in value.items() if k not in _CARRIED}
+    return [_without_carried(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _told_in(told: _Told, version: Version) -> tuple[Variant, ...]:
+    return tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in told if version in o.threads)
 
 
 def _side(name: str, outcome: Outcome | None, version: Version) -> Side | None:
@@ -87,9 +220,6 @@ def _side(name: str, outcome: Outcome | None, version: Version) -> Side | None:
         return None
     findings: tuple[Finding, ...] = tuple(f.located(side=name) for f in outcome.findings)
     return Side(name=name, thread=outcome.threads[version], findings=findings)
-
-
-_Told = list[tuple[str, str, Outcome]]
 
 
 async def _variants(
@@ -106,6 +236,8 @@ async def _variants(
     rechunked.append(("deltas of one UTF-16 unit", "client", told))
     repeated: _Told = [("a second run", "client", await players.client.receive(script, turns))]
     if served is not None:
+        if isinstance(players.server, Remote):  # the older versions are written from the same record: one is enough
+            script = replace(script, versions=tuple(v for v in Version if v in script.versions)[-1:])
         single = replace(script, turns=tuple(_in_event_deltas(turn) for turn in script.turns))
         rechunked.append(("event deltas of one character", "server", await players.server.serve(single)))
         repeated.append(("a second run", "server", await players.server.serve(script)))

@@ -1,40 +1,62 @@
-"""`kind:…` → target: the little language of `--server` and `--client`."""
+"""`kind:…` → target: the little language of `--server` and `--client`.
+
+What a target needs is loaded when it is named: nobody pays for a network who asks for none.
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib
+from pkgutil import resolve_name
 from typing import Any
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.reference import Reference
+from tpharness.targets.remote import Patience
 
 __all__ = ["TARGETS", "resolve_client", "resolve_server"]
 
 TARGETS = {
     "reference": "the embedded reference implementation, server and client",
+    "http://[TOKEN@]HOST:PORT[/base]": "a server over HTTP(S) that has the paths of conformance/control.openapi.yaml",
+    "stdio:COMMAND": "a program that answers on standard output, one JSON object a line; no shell is involved",
     "python:MODULE:OBJECT": "a Python object with the methods of tpharness.targets.contract, or what returns one",
 }
 """What `--server` and `--client` take, and what it means."""
 
+_LOADED = {
+    ("http", "server"): "tpharness.targets.http_server:HttpServer",
+    ("https", "server"): "tpharness.targets.http_server:HttpServer",
+    ("stdio", "server"): "tpharness.targets.stdio:StdioServer",
+    ("stdio", "client"): "tpharness.targets.stdio:StdioClient",
+}
+"""Kind and role to the class that plays it, made with the whole spec and `patience`."""
 
-def resolve_server(spec: str) -> ServerTarget:
-    """Return the server that a spec names. UsageError for an unknown kind, TargetError for one that cannot be had."""
-    target: ServerTarget = _resolve(spec, ("capabilities", "serve"), "server")
+
+def resolve_server(spec: str, *, patience: Patience | None = None) -> ServerTarget:
+    """Return the server that a spec names. UsageError for an unknown kind, TargetError for one that cannot be had.
+
+    `patience` is for a target outside this process. Nothing is asked of it here: see `remote.Remote.open`.
+    """
+    target: ServerTarget = _resolve(spec, ("capabilities", "serve"), "server", patience)
     return target
 
 
-def resolve_client(spec: str) -> ClientTarget:
+def resolve_client(spec: str, *, patience: Patience | None = None) -> ClientTarget:
     """Return the client that a spec names; errors as for `resolve_server`."""
-    target: ClientTarget = _resolve(spec, ("capabilities", "receive", "adopt"), "client")
+    target: ClientTarget = _resolve(spec, ("capabilities", "receive", "adopt"), "client", patience)
     return target
 
 
-def _resolve(spec: str, needs: tuple[str, ...], role: str) -> Any:
+def _resolve(spec: str, needs: tuple[str, ...], role: str, patience: Patience | None) -> Any:
     kind, _, rest = spec.partition(":")
     if spec == "reference":
         return Reference()
+    if (kind, role) in _LOADED:
+        return resolve_name(_LOADED[kind, role])(spec, patience=patience)
+    if any(kind == other for other, _ in _LOADED):
+        raise UsageError(f"{spec!r} cannot be a {role}", hint=f"targets are {', '.join(TARGETS)}")
     if kind == "python" and rest:
         return _python(spec, rest, needs, role)
     near = difflib.get_close_matches(spec, TARGETS, n=1)
@@ -46,6 +68,8 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
     module_name, _, attribute = rest.partition(":")
     if not attribute:
         raise UsageError(f"{spec!r} names no object", hint="write python:package.module:object")
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise UsageError(f"{module_name!r} is no name of a module", hint="write python:package.module:object")
     try:
         found = getattr(importlib.import_module(module_name), attribute)
     except ImportError as error:
@@ -54,7 +78,17 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
         ) from error
     except AttributeError:
         raise TargetError(f"{spec}: {module_name} has no {attribute}") from None
-    target = found() if isinstance(found, type) or (not hasattr(found, needs[0]) and callable(found)) else found
+    except Exception as error:  # the module's own code may raise anything when it is imported
+        raise TargetError(
+            f"{spec}: importing {module_name} gave {type(error).__name__}: {error}", hint="import it in a Python shell"
+        ) from error
+    try:
+        target = found() if isinstance(found, type) or (not hasattr(found, needs[0]) and callable(found)) else found
+    except Exception as error:  # anything may go wrong in code that is not ours
+        raise TargetError(
+            f"{spec}: calling {attribute}() gave {type(error).__name__}: {error}",
+            hint="name an object with the methods of a target, or what returns one when called without arguments",
+        ) from error
     missing = [name for name in needs if not hasattr(target, name)]
     if missing:
         raise TargetError(

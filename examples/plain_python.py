@@ -1,0 +1,1666 @@
+"""ThreadProtocol in one file of plain Python: a server and a client that tpharness can certify.
+
+It needs Python 3.11 and nothing else, and shares no code with tpharness. Read it from top to bottom:
+
+1. Journal   what has happened in a thread, and how it is written down in the three versions of the protocol
+2. Server    the events of a model and its tools → the journal, and the chunks that tell a client
+3. Wire      bytes → events of the stream → chunks
+4. Client    chunks → the journal
+5. stdio     one JSON object a line, in and out
+6. HTTP      the same as a web server, with live runs: cancel, disconnect, limits, resume
+
+    python examples/plain_python.py --stdio
+    python examples/plain_python.py --http 127.0.0.1:0
+
+The numbers R1–R46 are the rulings in conformance/rulings.md. Time is data here: it comes with each event and packet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import codecs
+import copy
+import hashlib
+import http.client
+import json
+import re
+import socket
+import sys
+import threading
+import urllib.parse
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Json = dict[str, Any]
+
+CAPABILITIES: Json = {
+    "contract": "1.0",
+    "name": "plain-python",
+    "version": "1.0",
+    "roles": ["server", "client"],
+    "versions": ["2.0.0", "0.0.3", "0.0.4"],
+    "carriers": True,
+    "marks": True,
+    "cancel": True,
+    "disconnect": ["stop", "continue"],
+    "limits": True,
+    "resume": True,
+    "detects": ["network_failure", "timeout", "user_cancelled"],
+}
+KNOWN_REASONS = {"user_cancelled", "network_failure", "timeout", "safety_halt", "error"}
+
+# ================================================================================================ 1. Journal
+
+
+@dataclass
+class Part:
+    """A part of a response. It is in the thread once `done`: when its end was seen (R10)."""
+
+    doc: Json
+    text: list[str] = field(default_factory=list)
+    done: bool = False
+
+
+@dataclass
+class Response:
+    """One answer of the model. `open` while it streams; only a finished one can be canonical (R20, R40)."""
+
+    at: str
+    order: int
+    facts: Json
+    parts: list[Part] = field(default_factory=list)
+    open: bool = True
+
+    def calls(self) -> list[Part]:
+        """Return its complete calls that somebody has to answer; a provider's own are not among them (R42)."""
+        return [p for p in self.parts if p.done and p.doc["part_kind"] == "tool-call"]
+
+
+@dataclass
+class Returns:
+    """The request that answers calls of one response, within one turn (R11): each call with its return."""
+
+    at: str
+    order: int
+    response: Response
+    answers: list[tuple[Part, Json]] = field(default_factory=list)
+
+
+@dataclass
+class Request:
+    """A request with a prompt inside an agent turn (R9, R44)."""
+
+    at: str
+    order: int
+    parts: list[Json]
+
+
+@dataclass
+class Event:
+    """A fact of its own (R25); a source has a `response` that it belongs to."""
+
+    at: str
+    order: int
+    doc: Json
+    response: Response | None = None
+
+
+@dataclass
+class Turn:
+    """One run of an agent. `end` is when it ended, `reason` why it was interrupted, None if it was not."""
+
+    agent_id: str
+    started_at: str
+    items: list[Response | Returns | Request | Event] = field(default_factory=list)
+    usage: Json = field(default_factory=dict)
+    last: str | None = None  # the finish reason of its last response
+    end: str | None = None
+    reason: str | None = None
+    error: Turn | None = None  # as it stood at an error that no finish has made good yet (R27)
+
+
+@dataclass
+class Call:
+    """A call that a return may come for."""
+
+    part: Part
+    response: Response
+    answered: bool = False
+
+
+class Thread:
+    """The journal of one thread. Both sides write it, and only here is decided what of it is canonical."""
+
+    def __init__(self, header: Json) -> None:
+        self.header = header
+        self.turns: list[Json | Turn] = []  # a user turn is the document that it is
+        self.calls: dict[str, Call] = {}
+        self.response: Response | None = None
+        self._order = 0
+
+    # -------------------------------------------------------------------- what happens
+
+    def add_user_turn(self, turn: Json) -> None:
+        self.turns.append(turn)
+
+    def begin(self, agent_id: str, at: str) -> Turn:
+        self.response = None
+        turn = Turn(agent_id, at)
+        self.turns.append(turn)
+        return turn
+
+    @property
+    def turn(self) -> Turn:
+        turn = self.turns[-1]
+        if not isinstance(turn, Turn):
+            raise TypeError("no agent turn has begun")
+        return turn
+
+    def next_order(self) -> int:
+        self._order += 1
+        return self._order
+
+    def begin_response(self, at: str, facts: Json) -> Response:
+        self.response = Response(at, self.next_order(), facts)
+        self.turn.last = None
+        self.turn.items.append(self.response)
+        return self.response
+
+    def finish_response(self) -> None:
+        """What is open in it is discarded (R28), calls too."""
+        if self.response is not None:
+            self.response.open = False
+            self.calls = {k: c for k, c in self.calls.items() if c.part.done or c.response is not self.response}
+            self.response = None
+
+    def drop_response(self) -> None:
+        """R44: the parts go, and the sources with them."""
+        gone, self.response = self.response, None
+        if gone is not None:
+            self.turn.items = [i for i in self.turn.items if i is not gone and getattr(i, "response", None) is not gone]
+            self.calls = {k: c for k, c in self.calls.items() if c.response is not gone}
+
+    def add_part(self, doc: Json, *, done: bool = False) -> Part:
+        part = Part(doc, done=done)
+        if self.response is None:
+            raise TypeError("no response has begun")
+        self.response.parts.append(part)
+        if doc["part_kind"] in ("tool-call", "builtin-tool-call"):
+            self.calls[doc["tool_call_id"]] = Call(part, self.response)
+        return part
+
+    def end_thinking(self, part: Part) -> None:
+        """R15: the event names the provider, else the carrier or request, else the registry, else nobody knows."""
+        registry = self.header["agents"].get(self.turn.agent_id, {})
+        known = self.response.facts.get("provider_name") if self.response else None
+        part.doc.setdefault("provider_name", known or registry.get("provider_name") or "unknown")
+
+    def answer(self, call: Call, doc: Json, at: str) -> bool:
+        """Record the return of a call; the first one stands (R14)."""
+        if call.answered:
+            return False
+        call.answered = True
+        for item in self.turn.items:
+            if isinstance(item, Returns) and item.response.order == call.response.order:
+                break
+        else:
+            item = Returns(at, 0, call.response)
+            self.turn.items.append(item)
+        item.at, item.order = at, self.next_order()  # R25: the time of its last return
+        head = {"tool_name": call.part.doc["tool_name"], "tool_call_id": call.part.doc["tool_call_id"]}
+        item.answers.append((call.part, {"part_kind": doc.pop("part_kind", "tool-return"), **head, **doc}))
+        return True
+
+    def all_answered(self, response: Response) -> bool:
+        answered = {id(call) for i in self.turn.items if isinstance(i, Returns) for call, _ in i.answers}
+        return all(id(call) in answered for call in response.calls())
+
+    def add_request(self, parts: list[Json], at: str) -> bool:
+        """R8, R9: system prompts are never stored, and what the user turn holds is not stored again."""
+        before = self.turns[-2] if len(self.turns) > 1 and not self.turn.items else {}
+        said = [p.get("content") for p in before["parts"]] if isinstance(before, dict) and before else []
+        parts = [p for p in parts if p["part_kind"] == "user-prompt" and p.get("content") not in said]
+        if parts:
+            kept = [{"part_kind": "user-prompt", "content": p["content"]} for p in parts]
+            self.turn.items.append(Request(at, self.next_order(), kept))
+        return bool(parts)
+
+    def add_event(self, name: str, data: Any, at: str, more: Json | None = None) -> None:
+        owner = self.response if name in ("source.url", "source.document") else None
+        doc = {"event_type": OLD_NAMES.get(name, name), "event_data": data, **(more or {})}
+        self.turn.items.append(Event(at, self.next_order(), doc, owner))
+
+    def add_usage(self, usage: Json) -> None:
+        """R17: what was used was paid for, also when its response is dropped."""
+        for name, count in usage.items():
+            if isinstance(count, int) and not isinstance(count, bool):
+                self.turn.usage[name] = self.turn.usage.get(name, 0) + count
+
+    def add_error(self, text: str, at: str) -> None:
+        """R27: the turn stands as it is now, unless it finishes all the same."""
+        self.add_event("data-tp-error", {"error": text}, at)
+        if self.turn.error is None:
+            self.turn.error = copy.deepcopy(self.turn)
+            self.turn.error.end, self.turn.error.reason = at, "error"
+
+    def complete(self, at: str) -> None:
+        self.finish_response()
+        if self.turn.end is None:
+            self.turn.end = at
+
+    def interrupt(self, reason: str, at: str) -> None:
+        """R26: the first interruption stands, and one after the end changes nothing."""
+        turn = self.turn
+        if turn.end is not None:
+            return
+        if turn.error is not None:
+            self.turns[-1] = turn.error
+        else:
+            turn.end, turn.reason = at, "network_failure" if reason == "incomplete_stream" else reason
+        self.response = None
+        mine = {i.order for i in turn.items if isinstance(i, Response)}
+        self.calls = {k: c for k, c in self.calls.items() if c.response.order not in mine}
+
+    def finish(self, reason: str | None, at: str) -> None:
+        """The stream says `finish`, or the run its result."""
+        self.finish_response()
+        if reason == "error" and self.turn.error is not None:
+            self.interrupt("error", at)
+        elif "content_filter" in (finish_word(reason), self.turn.last):
+            self.turn.error = None
+            self.interrupt("safety_halt", at)
+        elif reason == "interrupted":  # R44
+            self.turn.error = None
+            self.interrupt("user_cancelled", at)
+        else:
+            self.complete(at)
+
+    # -------------------------------------------------------------------- what is canonical
+
+    def document(self, version: str) -> Json:
+        """Write the thread as of now; a turn that still runs is not in it (R18)."""
+        turns: list[Json] = []
+        kept: set[int] = set()
+        end = self.header["created_at"]
+        for turn in self.turns:
+            if isinstance(turn, dict):
+                turns.append(turn)
+                end = turn["submitted_at"]
+            elif turn.end is not None and (turn.reason is None or version == "0.0.4"):
+                messages = self._messages(turn, version, kept)
+                facts = any(m.get("event_type", "").startswith("data-tp-") for m in messages)
+                if turn.reason is not None and not facts and all(m["message_type"] == "system" for m in messages):
+                    continue  # R24: nothing is left of it
+                turns.append(self._turn(turn, messages, version))
+                end = turn.end
+        head = {k: self.header[k] for k in ("thread_id", "created_at", "agents")}
+        return {"version": version, **head, "updated_at": end, "turns": turns}
+
+    def _turn(self, turn: Turn, messages: list[Json], version: str) -> Json:
+        doc: Json = {"turn_type": "agent", "agent_id": turn.agent_id, "started_at": turn.started_at}
+        doc["messages"] = messages
+        if turn.usage:
+            doc["total_usage"] = dict(turn.usage)
+        if turn.reason is None:
+            doc["completed_at"] = turn.end
+        else:
+            doc["interruption"] = {"reason": turn.reason, "interrupted_at": turn.end}
+        if version == "0.0.4":
+            doc["completion_status"] = "complete" if turn.reason is None else "interrupted"
+        return doc
+
+    def _messages(self, turn: Turn, version: str, kept: set[int]) -> list[Json]:
+        """Choose what stays; `kept` holds the responses that stand in the thread, for returns in later turns."""
+        answered = {id(call) for i in turn.items if isinstance(i, Returns) for call, _ in i.answers}
+        for item in turn.items:
+            # R20: a response that streams when its turn is cut goes whole. R21: so does one with an open call.
+            if not isinstance(item, Response) or item.open:
+                continue
+            if turn.reason is None or all(id(call) in answered for call in item.calls()):
+                kept.add(item.order)
+        messages: list[tuple[Any, Json]] = []
+        for item in turn.items:
+            message = self._message(item, turn, version, kept)
+            if message is not None:
+                messages.append(((instant(item.at), item.order), message))
+        return [message for _, message in sorted(messages, key=lambda pair: pair[0])]  # R25
+
+    def _message(self, item: object, turn: Turn, version: str, kept: set[int]) -> Json | None:
+        match item:
+            case Response():
+                parts = [p.doc for p in item.parts if p.done]
+                if not parts or item.order not in kept:
+                    return None
+                head = {"message_type": "response", "timestamp": item.at, "agent_id": turn.agent_id}
+                return {**head, "parts": parts, **item.facts}
+            case Returns():
+                if item.response.order not in kept:
+                    return None  # R23: no return without its call
+                answers = {id(call): answer for call, answer in item.answers}
+                parts = [answers[id(p)] for p in item.response.parts if id(p) in answers]  # R11: in order of the calls
+                return {"message_type": "request", "timestamp": item.at, "agent_id": turn.agent_id, "parts": parts}
+            case Request():
+                return {"message_type": "request", "timestamp": item.at, "agent_id": turn.agent_id, "parts": item.parts}
+            case Event():
+                if item.response is not None and item.response.order not in kept:
+                    return None
+                name = event_name(item.doc["event_type"], version)
+                return {"message_type": "system", "timestamp": item.at, **item.doc, "event_type": name}
+        return None
+
+
+# R1, R34: the normative events have other names before 0.0.4, and 2.0.0 strips `data-` from all others.
+OLD_NAMES = {
+    "agent.handoff": "data-tp-agent_handoff",
+    "thread.spawn": "data-tp-thread_spawn",
+    "thread.merge": "data-tp-thread_merge",
+    "thread.end": "data-tp-thread_end",
+    "error": "data-tp-error",
+}
+NEW_NAMES = {new: old for old, new in OLD_NAMES.items()}
+
+
+def event_name(name: str, version: str) -> str:
+    if version == "0.0.4":
+        return name
+    name = NEW_NAMES.get(name, name)
+    return name.removeprefix("data-") if version == "2.0.0" else name
+
+
+def instant(at: str) -> tuple[datetime, str]:
+    """Return something to compare times by, whatever their offset and however fine their fraction."""
+    match = re.fullmatch(r"(.*?\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)", at)
+    if match is None:
+        return datetime.min.replace(tzinfo=UTC), at
+    whole = datetime.fromisoformat(match[1] + match[3].upper().replace("Z", "+00:00"))
+    return whole.astimezone(UTC), (match[2] or "").rstrip("0")
+
+
+def finish_word(word: str | None) -> str | None:
+    """R16: five words, and any other is `error`."""
+    if word is None:
+        return None
+    words = {"tool-calls": "tool_call", "tool_calls": "tool_call", "content-filter": "content_filter"}
+    word = words.get(word, word)
+    return word if word in ("stop", "length", "content_filter", "tool_call") else "error"
+
+
+def pick(source: Json, *names: str) -> Json:
+    """Return those of the fields that are there; null is the same as absent (R37)."""
+    return {name: source[name] for name in names if source.get(name) is not None}
+
+
+def parsed(args: Any) -> Any:
+    """R12: arguments are the JSON value that they say; text that is no JSON stays text."""
+    if args is None or args == "":
+        return {}
+    if not isinstance(args, str):
+        return args
+    try:
+        return read_json(joined([args]))
+    except ValueError:
+        return joined([args])
+
+
+def read_json(text: str) -> Any:
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no JSON")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+
+
+def joined(pieces: list[str]) -> str:
+    """R43: a character may be split over two deltas as two surrogates; joined as UTF-16 it is whole."""
+    return "".join(pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def compact(value: Any) -> str:
+    """Write JSON; a surrogate without its other half has no UTF-8 and travels as an escape."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, separators=(",", ":"))
+    return text
+
+
+# ================================================================================================ 2. Server
+
+RUN_ENDS = "agent_run_result"
+STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}  # R22
+WIRE_FINISH = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_call": "tool-calls"}
+
+
+class Run:
+    """One run on the server: each event goes into the journal, and comes back as the chunks that tell the client.
+
+    A real server does this where its model streams. Each `on_…` takes one kind of event, writes the journal, and
+    yields chunks.
+    """
+
+    def __init__(self, thread: Thread, agent_id: str, started_at: str, *, carriers: bool) -> None:
+        self.thread = thread
+        self.turn = thread.begin(agent_id, started_at)
+        self.at = started_at
+        self.carriers = carriers
+        self.asked: Json = {}  # model and provider of the next response
+        self.told: Json = {}  # what carriers have said and still holds
+        self.blocks: dict[int, tuple[str, Part]] = {}  # index of an event → its block on the wire, its part
+        self.unsent: list[Call] = []  # calls whose input the client has not been given
+        self.step: Response | None = None  # the response of the step that is open on the wire
+        self.count = 0
+
+    # -------------------------------------------------------------------- the life of a run
+
+    def start(self, message_id: str | None) -> list[Json]:
+        chunk: Json = {"type": "start"}
+        if message_id is not None:
+            chunk["messageId"] = message_id
+        return [chunk, *self.carry(agent_id=self.turn.agent_id, started_at=self.turn.started_at)]
+
+    def feed(self, event: Json) -> list[Json]:
+        """Play one event. After the end of the run nothing happens any more."""
+        self.at = event.get("at", self.at)
+        handler = getattr(self, f"on_{event.get('event_kind')}", None)
+        if handler is None or self.thread.turn.end is not None:
+            return []
+        try:
+            return list(handler(event))
+        except (KeyError, TypeError, AttributeError, ValueError):
+            return []  # R36: an event that lacks what it needs changes nothing
+
+    def interrupt(self, reason: str, at: str, *, tell: bool) -> list[Json]:
+        """Cut the run; tell the client with an abort, or not at all."""
+        if self.thread.turn.end is not None:
+            return []
+        self.thread.interrupt(reason, at)
+        self.at = at
+        return [*self.carry(interrupted_at=at), {"type": "abort", "reason": reason}] if tell else []
+
+    def carry(self, **facts: Any) -> Iterator[Json]:
+        """Tell what the stream does not say (R39). What holds already is not said again."""
+        facts = {"timestamp": self.at, **facts}
+        news = {k: v for k, v in facts.items() if v is not None and (k not in STANDING or self.told.get(k) != v)}
+        self.told.update((k, v) for k, v in news.items() if k in STANDING)
+        if self.carriers and news:
+            yield {"type": "data-sys-tp", "data": news, "transient": True}
+
+    # -------------------------------------------------------------------- the model's response
+
+    def on_model_request(self, event: Json) -> Iterator[Json]:
+        if self.thread.response is None:
+            yield from self.end_step()
+        yield from self.ask(event.get("parts") or [])
+        self.asked = pick(event, "model_name", "provider_name")
+
+    def on_enqueued_messages(self, event: Json) -> Iterator[Json]:
+        for message in event.get("messages") or ():
+            yield from self.ask(message.get("parts") or [])
+
+    def ask(self, parts: list[Json]) -> Iterator[Json]:
+        """A request of the run: the client hears of a prompt that is not the user turn's."""
+        if self.thread.add_request(parts, self.at):
+            yield from self.carry()
+            said = self.turn.items[-1]
+            yield steering(said.parts if isinstance(said, Request) else [], self.block_id("steering"))
+
+    def begin_response(self) -> Iterator[Json]:
+        yield from self.end_step()
+        self.blocks = {}
+        self.step = self.thread.begin_response(self.at, dict(self.asked))
+        yield from self.carry(**self.asked)
+        yield {"type": "start-step"}
+
+    def on_part_start(self, event: Json) -> Iterator[Json]:
+        index, doc = event["index"], {k: v for k, v in event["part"].items() if v is not None}
+        if self.thread.response is None or index in self.blocks:  # an index that begins again: another model call
+            yield from self.begin_response()
+        kind = doc["part_kind"]
+        if kind in ("text", "thinking"):
+            yield from self.start_text(index, doc)
+        elif kind in ("tool-call", "builtin-tool-call"):
+            yield from self.start_call(index, doc)
+        elif kind != "builtin-tool-return" or doc["tool_call_id"] in self.thread.calls:
+            self.blocks[index] = ("", self.thread.add_part(stored(doc), done=True))
+            yield from whole_part(doc)
+
+    def start_text(self, index: int, doc: Json) -> Iterator[Json]:
+        word = "text" if doc["part_kind"] == "text" else "reasoning"
+        part, block = self.thread.add_part(stored(doc)), self.block_id(word)
+        self.blocks[index] = (block, part)
+        yield {"type": f"{word}-start", "id": block}
+        yield from self.delta(index, {"content_delta": doc.get("content")})
+
+    def start_call(self, index: int, doc: Json) -> Iterator[Json]:
+        known = self.thread.calls.get(doc["tool_call_id"])
+        if known is not None and not known.answered:
+            return  # R36: an id can name another call once it has its return
+        args = doc.pop("args", None)
+        part = self.thread.add_part(stored(doc))
+        self.blocks[index] = (doc["tool_call_id"], part)
+        call = {"toolCallId": doc["tool_call_id"], "toolName": doc["tool_name"]}
+        yield {"type": "tool-input-start", **call, **provider_executed(part.doc)}
+        yield from self.delta(index, {"args_delta": args})
+
+    def on_part_delta(self, event: Json) -> Iterator[Json]:
+        yield from self.delta(event["index"], event["delta"])
+
+    def delta(self, index: int, delta: Json) -> Iterator[Json]:
+        block, part = self.blocks.get(index, ("", None))
+        if part is None or part.done:
+            return  # R36: a delta without its start
+        kind = part.doc["part_kind"]
+        if delta.get("signature_delta") and kind == "thinking":
+            part.doc["signature"] = part.doc.get("signature", "") + delta["signature_delta"]
+        if delta.get("provider_name") and kind == "thinking":
+            part.doc["provider_name"] = delta["provider_name"]
+        text = delta.get("content_delta" if kind in ("text", "thinking") else "args_delta")
+        if text is None or text == "":
+            return
+        text = text if isinstance(text, str) else compact(text)
+        part.text.append(text)
+        if kind in ("text", "thinking"):
+            yield {"type": "text-delta" if kind == "text" else "reasoning-delta", "id": block, "delta": text}
+        else:
+            yield {"type": "tool-input-delta", "toolCallId": block, "inputTextDelta": text}
+
+    def on_part_end(self, event: Json) -> Iterator[Json]:
+        block, part = self.blocks.get(event["index"], ("", None))
+        if part is None or part.done or part.doc["part_kind"] == "tool-call":
+            return  # a call goes on until its response ends (R10)
+        last = stored({k: v for k, v in event.get("part", {}).items() if v is not None})
+        kind = part.doc["part_kind"]
+        if kind == "builtin-tool-call":
+            part.doc.update(args=parsed("".join(part.text)), **{k: v for k, v in last.items() if k == "provider_name"})
+            yield input_available(part.doc)
+        else:
+            facts = pick(last, *METADATA)
+            part.doc.update(facts, content=joined(part.text))
+            metadata = {k.removeprefix("thinking_"): part.doc[k] for k in METADATA if k in part.doc}
+            if kind == "thinking":
+                self.thread.end_thinking(part)
+            end = {"type": "text-end" if kind == "text" else "reasoning-end", "id": block}
+            yield {**end, "providerMetadata": {"pydantic_ai": metadata}} if metadata else end
+        part.done = True
+
+    def on_model_response_end(self, event: Json) -> Iterator[Json]:
+        facts = pick(event, "provider_response_id", "finish_reason", "usage")
+        self.thread.add_usage(facts.get("usage", {}))
+        if "finish_reason" in facts:
+            facts["finish_reason"] = self.turn.last = finish_word(facts["finish_reason"])
+        if self.thread.response is not None:
+            self.thread.response.facts.update(facts)
+            yield from self.carry(**facts)
+            yield from self.end_response()
+        elif facts.get("usage"):  # a response without a part is no message, and was paid for
+            yield from self.end_step()
+            yield {"type": "start-step"}
+            yield from self.carry(**facts)
+            yield {"type": "finish-step"}
+
+    def end_response(self) -> Iterator[Json]:
+        """R10, R40: the response has finished, and its calls are complete with the arguments that they have now."""
+        response = self.thread.response
+        if response is None:
+            return
+        for part in response.parts:
+            if part.doc["part_kind"] == "tool-call":
+                part.done = True
+                self.unsent.append(self.thread.calls[part.doc["tool_call_id"]])
+        self.thread.finish_response()
+        self.blocks = {}
+        for call in list(self.unsent):
+            if call.part.text:
+                yield from self.send_input(call)
+        if not response.calls():
+            yield from self.end_step()
+
+    def send_input(self, call: Call) -> Iterator[Json]:
+        if call in self.unsent:
+            self.unsent.remove(call)
+            call.part.doc["args"] = parsed("".join(call.part.text))
+            yield input_available(call.part.doc)
+
+    def end_step(self) -> Iterator[Json]:
+        if self.thread.response is not None:
+            yield from self.end_response()
+        for call in list(self.unsent):  # neither the response nor a tool has said its arguments
+            yield from self.send_input(call)
+        if self.step is not None:
+            self.step = None
+            yield {"type": "finish-step"}
+
+    def on_response_reset(self, _event: Json) -> Iterator[Json]:
+        if self.thread.response is not None:
+            self.thread.drop_response()
+            self.blocks, self.step = {}, None
+            yield {"type": "reset-step"}
+
+    # -------------------------------------------------------------------- tools
+
+    def on_function_tool_call(self, event: Json) -> Iterator[Json]:
+        call = self.thread.calls.get(event["part"]["tool_call_id"])
+        if call is None or call.answered:
+            return
+        args = event["part"].get("args")
+        streams = call.response is self.thread.response
+        if args is not None and (streams or (call in self.unsent and not call.part.text)):
+            call.part.text = [args if isinstance(args, str) else compact(args)]
+        if streams:  # R40: its first tool starts, so the response is over
+            yield from self.end_response()
+        yield from self.send_input(call)
+
+    def on_tool_progress(self, event: Json) -> Iterator[Json]:
+        call = event["tool_call_id"]
+        yield {"type": "tool-output-available", "toolCallId": call, "output": event["content"], "preliminary": True}
+
+    def on_function_tool_result(self, event: Json) -> Iterator[Json]:
+        part = {k: v for k, v in (event.get("part") or event["result"]).items() if v is not None or k == "content"}
+        call = self.thread.calls.get(part.get("tool_call_id", ""))
+        if call is None or call.answered or part.get("outcome") == "interrupted":  # R41
+            return
+        if call.response is self.thread.response:
+            yield from self.end_response()
+        yield from self.send_input(call)
+        retry = part["part_kind"] == "retry-prompt"
+        doc: Json = {"part_kind": "retry-prompt"} if retry else {"status": STATUS[part.get("outcome", "success")]}
+        if "content_ref" in part:
+            doc["content_ref"] = with_hash_name(part["content_ref"])
+        else:
+            doc["content"] = part.get("content")
+        events = [e for e in part.get("metadata") or () if isinstance(e, dict) and "data" in e]
+        if part.get("metadata") and not events:
+            doc["metadata"] = part["metadata"]
+        yield from self.tell_return(call.part.doc, doc, denied=part.get("outcome") == "denied")
+        self.thread.answer(call, doc, self.at)
+        for sent in events:  # Pydantic AI's way for a tool to send events of its own
+            yield from self.on_system_event({**sent, "event_type": sent["type"], "event_data": sent["data"]})
+        if self.step is call.response and self.thread.all_answered(call.response):
+            yield from self.end_step()
+
+    def tell_return(self, call: Json, doc: Json, *, denied: bool) -> Iterator[Json]:
+        """The wire has one way for each status; what it cannot say goes with a carrier."""
+        content, name = doc.get("content"), {"toolCallId": call["tool_call_id"]}
+        text = content if isinstance(content, str) else compact(content)
+        told = pick(doc, "part_kind", "content_ref", "metadata")
+        if doc.get("status") != "success" and text is not content and "content" in doc:
+            told["content"] = content
+        yield from self.carry(tool_return=told or None)
+        if doc.get("status") == "success":
+            yield {"type": "tool-output-available", **name, "output": content}
+        elif denied:
+            approval = {"approvalId": self.block_id("approval")}
+            yield {"type": "tool-approval-request", **approval, **name}
+            yield {"type": "tool-approval-response", **approval, "approved": False, "reason": text}
+            yield {"type": "tool-output-denied", **name}
+        elif doc.get("status") == "validation_error":
+            made = {"toolName": call["tool_name"], "input": call["args"]}
+            yield {"type": "tool-input-error", **name, **made, "errorText": text}
+        else:
+            yield {"type": "tool-output-error", **name, "errorText": text}
+
+    on_output_tool_call = on_function_tool_call
+    on_output_tool_result = on_function_tool_result
+
+    # -------------------------------------------------------------------- everything else
+
+    def on_system_event(self, event: Json) -> Iterator[Json]:
+        data: Any = event.get("event_data")
+        name = str(OLD_NAMES.get(event["event_type"], event["event_type"]))
+        more = pick(event, "source_agent", "target_agents")
+        if not event.get("transient") or name.startswith("data-tp-"):
+            self.thread.add_event(name, data, self.at, more)
+        yield from self.carry(**more)
+        if name in SOURCES.values():
+            wire = next(k for k, v in SOURCES.items() if v == name)
+            yield {"type": wire, **{WIRE_NAMES.get(k, k): v for k, v in data.items()}}
+        elif name.startswith(("data-", "meta:")):
+            chunk = {"type": name if name.startswith("data-") else f"data-{name}", "data": data}
+            yield {**chunk, "transient": True} if event.get("transient") else chunk
+        else:
+            yield {"type": name, **data} if isinstance(data, dict) else {"type": f"data-{name}", "data": data}
+
+    def on_custom(self, event: Json) -> Iterator[Json]:
+        name = str(event.get("name") or event["event_name"])
+        name = name if name.startswith("data-") else f"data-{name}"
+        yield from self.on_system_event({"event_type": name, "event_data": event.get("data")})
+
+    def on_error(self, event: Json) -> Iterator[Json]:
+        yield from self.carry()
+        self.thread.add_error(event["error_text"], self.at)
+        yield {"type": "error", "errorText": event["error_text"]}
+
+    def on_agent_start(self, event: Json) -> Iterator[Json]:
+        """R45: another agent goes on in the same stream; the turn before is complete."""
+        yield from self.end_step()
+        self.thread.complete(self.at)
+        self.turn = self.thread.begin(event["agent_id"], self.at)
+        self.told = {}
+        yield from self.carry(agent_id=event["agent_id"], started_at=self.at)
+
+    def on_agent_run_result(self, event: Json) -> Iterator[Json]:
+        yield from self.end_step()
+        reason = event.get("finish_reason") or self.turn.last
+        if self.turn.last == "content_filter":
+            reason = self.turn.last
+        usage = {} if self.turn.usage else {k: v for k, v in (event.get("usage") or {}).items() if v and "tokens" in k}
+        self.thread.add_usage(usage)
+        yield from self.carry(completed_at=self.at, usage=usage or None)
+        self.thread.finish(reason, self.at)
+        finish = {"type": "finish"}
+        if reason is not None:
+            finish["finishReason"] = WIRE_FINISH.get(str(finish_word(reason)), "other")
+            if reason in ("error", "interrupted"):
+                finish["finishReason"] = reason
+        yield finish
+
+    def block_id(self, word: str) -> str:
+        self.count += 1
+        return f"{word}-{self.count}"
+
+
+STANDING = ("timestamp", "agent_id", "model_name", "provider_name")
+METADATA = ("id", "thinking_id", "signature", "provider_name")
+SOURCES = {"source-url": "source.url", "source-document": "source.document"}
+WIRE_NAMES = {"source_id": "sourceId", "media_type": "mediaType"}
+THREAD_NAMES = {wire: name for name, wire in WIRE_NAMES.items()}
+
+
+def stored(part: Json) -> Json:
+    """Return the fields of a model's part that a thread has."""
+    kind = part.get("part_kind", "")
+    if kind == "thinking" and "id" in part:
+        part = {**part, "thinking_id": part["id"]}
+    fields = {
+        "text": ("id",),
+        "thinking": ("thinking_id", "signature", "provider_name"),
+        "tool-call": ("tool_name", "tool_call_id"),
+        "builtin-tool-call": ("tool_name", "tool_call_id", "provider_name"),
+        "builtin-tool-return": ("tool_name", "tool_call_id", "content", "provider_name"),
+        "file": ("content", "id"),
+    }.get(kind)
+    return dict(part) if fields is None else {k: part[k] for k in ("part_kind", *fields) if k in part}
+
+
+def provider_executed(doc: Json) -> Json:
+    """R42: calls of the provider are parts of their response, and the wire says so."""
+    if not doc["part_kind"].startswith("builtin-"):
+        return {}
+    named = {"pydantic_ai": {"provider_name": doc["provider_name"]}} if "provider_name" in doc else None
+    return {"providerExecuted": True, **({"providerMetadata": named} if named else {})}
+
+
+def input_available(doc: Json) -> Json:
+    call = {"toolCallId": doc["tool_call_id"], "toolName": doc["tool_name"], "input": doc["args"]}
+    return {"type": "tool-input-available", **call, **provider_executed(doc)}
+
+
+def whole_part(doc: Json) -> Iterator[Json]:
+    """Parts that do not stream: a file, an output of the provider, a kind of the application."""
+    kind = doc["part_kind"]
+    if kind == "file":
+        content = doc["content"]
+        url = content.get("url") or f"data:{content['media_type']};base64,{content['data']}"
+        yield {"type": "file", "url": url, "mediaType": content.get("media_type", "application/octet-stream")}
+    elif kind == "builtin-tool-return":
+        output = {"toolCallId": doc["tool_call_id"], "output": doc.get("content")}
+        yield {"type": "tool-output-available", **output, "providerExecuted": True}
+    elif kind.startswith("custom:"):
+        chunk = {"type": "custom", "kind": kind.removeprefix("custom:")}
+        yield {**chunk, "providerMetadata": doc["provider_metadata"]} if "provider_metadata" in doc else chunk
+
+
+def steering(parts: list[Json], name: str) -> Json:
+    said: list[Json] = []
+    for part in parts:
+        content = part["content"]
+        for item in [content] if isinstance(content, str) else content:
+            if isinstance(item, str):
+                said.append({"type": "text", "text": item})
+            else:
+                url = item.get("url") or f"data:{item['media_type']};base64,{item['data']}"
+                media = item.get("media_type") or f"{item['kind'].partition('-')[0]}/*"
+                said.append({"type": "file", "url": url, "mediaType": media})
+    return {"type": "steering-message", "id": name, "parts": said}
+
+
+def with_hash_name(ref: Json) -> Json:
+    """R6: the hash of a reference names its algorithm."""
+    bare = isinstance(ref.get("hash"), str) and re.fullmatch(r"[0-9a-fA-F]{64}", ref["hash"])
+    return {**ref, "hash": f"sha256:{ref['hash'].lower()}"} if bare else ref
+
+
+# ================================================================================================ 3. Wire
+
+DONE = "data: [DONE]\n\n"
+
+
+def frame(chunk: Json) -> str:
+    return f"data: {compact(chunk)}\n\n"
+
+
+class SseReader:
+    """Bytes → events, as the WHATWG describes: any line end, any split between reads, one byte order mark."""
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._line: list[str] = []
+        self._data: list[str] = []
+        self._name = self._id = ""
+        self._after_cr = False
+        self.ids: dict[str, None] = {}  # of the events that are whole; the last one is where to go on from
+
+    def feed(self, data: bytes) -> Iterator[tuple[str, str]]:
+        """Yield ("data", text) for each event and ("comment", text) for each comment."""
+        text = self._decode.decode(data)
+        if not text:
+            return
+        if self._after_cr and text[0] == "\n":
+            text = text[1:]
+            self._after_cr = False
+        for line, end in re.findall(r"([^\r\n]*)(\r\n|\r|\n|$)", text):
+            self._line.append(line)
+            if end:
+                self._after_cr = end == "\r"
+                line, self._line = "".join(self._line), []  # noqa: PLW2901  # the whole line, of all reads
+                yield from self._take(line)
+            elif line:
+                self._after_cr = False
+
+    def _take(self, line: str) -> Iterator[tuple[str, str]]:
+        if not line:
+            again = self._id in self.ids  # R31: what is delivered twice counts once
+            if self._data and self._name != "ping" and not again:
+                yield "data", "\n".join(self._data)
+            if self._id and not again:
+                self.ids[self._id] = None
+            self._data, self._name, self._id = [], "", ""
+            return
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if not name:
+            yield "comment", value
+        elif name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._name = value
+        elif name == "id" and "\0" not in value:
+            self._id = value
+
+
+FIELDS = {  # what each chunk has to have; a chunk of another name is unknown, and kept as an event (R7)
+    **dict.fromkeys(("start", "finish", "abort", "message-metadata", "start-step", "finish-step", "reset-step"), ""),
+    **dict.fromkeys(("text-start", "text-end", "reasoning-start", "reasoning-end"), "id"),
+    **dict.fromkeys(("text-delta", "reasoning-delta"), "id delta"),
+    "tool-input-start": "toolCallId toolName",
+    "tool-input-delta": "toolCallId inputTextDelta",
+    "tool-input-available": "toolCallId toolName input",
+    "tool-input-error": "toolCallId toolName input errorText",
+    "tool-approval-request": "toolCallId approvalId",
+    "tool-approval-response": "approvalId approved",
+    "tool-output-available": "toolCallId output",
+    "tool-output-error": "toolCallId errorText",
+    "tool-output-denied": "toolCallId",
+    "source-url": "sourceId url",
+    "source-document": "sourceId mediaType title",
+    **dict.fromkeys(("file", "reasoning-file"), "url mediaType"),
+    "custom": "kind",
+    "steering-message": "parts",
+    "error": "errorText",
+}
+KINDS: dict[str, type] = {
+    "input": object,
+    "output": object,
+    "data": object,
+    "approved": bool,
+    "parts": list,
+}  # else text
+TEXTS = {
+    f"{word}-{verb}": (kind, verb)
+    for word, kind in (("text", "text"), ("reasoning", "thinking"))
+    for verb in ("start", "delta", "end")
+}
+
+
+def read_chunk(text: str) -> Json | None:
+    """Return the chunk that an event holds, or None: what is no chunk changes nothing (R36)."""
+    try:
+        chunk = read_json(text)
+    except ValueError:
+        return None
+    if not isinstance(chunk, dict) or not isinstance(chunk.get("type"), str):
+        return None
+    if chunk["type"] == "data" and isinstance(chunk.get("name"), str) and "value" in chunk:  # R33
+        rest = {k: v for k, v in chunk.items() if k not in ("name", "value")}
+        chunk = {**rest, "type": chunk["name"], "data": chunk["value"]}
+    if chunk["type"].startswith("thinking-"):
+        chunk["type"] = chunk["type"].replace("thinking", "reasoning", 1)
+    fields = "data" if chunk["type"].startswith("data-") else FIELDS.get(chunk["type"], "")
+    good = all(name in chunk and isinstance(chunk[name], KINDS.get(name, str)) for name in fields.split())
+    return chunk if good else None
+
+
+# ================================================================================================ 4. Client
+
+
+class Client:
+    """The client's side of a thread: streams go in, the journal comes out."""
+
+    def __init__(self, header: Json) -> None:
+        self.thread = Thread(header)
+        self.over = True
+
+    def begin(self, agent_id: str, at: str) -> None:
+        """A stream opens. Its turn begins with the first chunk (R45)."""
+        self.sse = SseReader()
+        self.agent_id, self.begun_at = agent_id, at
+        self.started = self.over = self.step = False
+        self.facts: Json = {}  # what carriers have told
+        self.blocks: dict[tuple[str, str], Part] = {}
+        self.approvals: dict[str, Call] = {}
+        self.denials: dict[str, str] = {}
+        self.agent_told = False
+
+    def feed(self, data: bytes, at: str) -> list[str]:
+        """Take in one read; return the comments that it held."""
+        comments: list[str] = []
+        for kind, text in self.sse.feed(data):
+            if kind == "comment":
+                comments.append(text)
+            else:
+                self.take(text, at)
+        return comments
+
+    def take(self, text: str, at: str) -> None:
+        if self.over:
+            return  # R35, R40: after finish, abort and the end marker nothing counts
+        if text == "[DONE]":
+            self.over = True
+            return
+        chunk = read_chunk(text)
+        if chunk is None:
+            return
+        if not self.started:
+            self.started = True
+            self.thread.begin(self.agent_id, at)
+        self.received = at
+        name = chunk["type"]
+        if name == "data-sys-tp":
+            self.carrier(chunk["data"])
+        elif name.startswith("data-"):
+            if not chunk.get("transient") or name.startswith("data-tp-"):
+                name = name.removeprefix("data-") if name.startswith("data-meta:") else name
+                self.event(name, chunk["data"])
+        elif name in TEXTS:
+            self.text(*TEXTS[name], chunk)
+        elif name in FIELDS:
+            getattr(self, "on_" + name.replace("-", "_"), self.nothing)(chunk)
+        else:
+            self.event(name, {k: v for k, v in chunk.items() if k != "type"})  # R7
+
+    def close(self, reason: str | None, at: str) -> None:
+        """The stream has ended. Without finish and abort that is an interruption (R27)."""
+        if self.started and not self.over:
+            self.use_up()
+        if self.started:
+            self.thread.interrupt(reason or "network_failure", self.facts.get("interrupted_at", at))
+        self.over = True
+
+    @property
+    def at(self) -> str:
+        """When a thing happened: as a carrier says, else when it was received."""
+        return str(self.facts.get("timestamp", self.received))
+
+    def nothing(self, chunk: Json) -> None:
+        """Metadata of the application, and a second start, change nothing."""
+
+    # -------------------------------------------------------------------- carriers
+
+    def carrier(self, data: Any) -> None:
+        """Each fact holds for what follows; those of one response belong to the one that streams (R39)."""
+        told = {k: v for k, v in data.items() if v is not None} if isinstance(data, dict) else {}
+        agent = told.get("agent_id")
+        if agent is not None and agent != self.thread.turn.agent_id:
+            if self.agent_told or self.thread.turn.items:
+                self.finish_response()
+                self.thread.complete(told.get("started_at") or told.get("timestamp") or self.at)
+                self.thread.begin(agent, told.get("timestamp") or self.at)
+                self.blocks = {}
+                self.facts = {k: v for k, v in self.facts.items() if k == "timestamp"}
+            self.thread.turn.agent_id = agent
+        self.agent_told = self.agent_told or agent is not None
+        if "started_at" in told:
+            self.thread.turn.started_at = told["started_at"]
+        if "finish_reason" in told:
+            told["finish_reason"] = finish_word(str(told["finish_reason"]))
+        self.facts.update(told)
+
+    def use_up(self) -> None:
+        """What carriers told of the response that ends, or of the run, is its; usage counts without a response too."""
+        names = ("provider_response_id", "finish_reason", "usage")
+        facts = {name: self.facts.pop(name) for name in names if name in self.facts}
+        if isinstance(facts.get("usage"), dict):
+            self.thread.add_usage(facts["usage"])
+        if self.thread.response is not None:
+            self.thread.response.facts.update(facts)
+        if facts and self.thread.turn.end is None:
+            self.thread.turn.last = facts.get("finish_reason")
+
+    # -------------------------------------------------------------------- responses and steps
+
+    def respond(self) -> None:
+        """A part starts: it belongs to the response that streams, or begins one (R40)."""
+        if self.thread.response is None:
+            self.thread.begin_response(self.at, pick(self.facts, "model_name", "provider_name"))
+
+    def finish_response(self) -> None:
+        self.use_up()
+        self.thread.finish_response()
+        self.blocks = {}
+
+    def on_start_step(self, _chunk: Json) -> None:
+        self.finish_response()
+
+    def on_finish_step(self, _chunk: Json) -> None:
+        self.finish_response()
+
+    def on_reset_step(self, _chunk: Json) -> None:
+        self.use_up()
+        self.thread.drop_response()
+        self.blocks = {}
+
+    # -------------------------------------------------------------------- texts and thoughts
+
+    def text(self, kind: str, verb: str, chunk: Json) -> None:
+        """A start, a delta or an end. Texts and thoughts have ids apart; what has no start is nothing (R36)."""
+        block = (kind, chunk["id"])
+        part = self.blocks.get(block)
+        if verb == "start" and part is None:
+            self.respond()
+            part = self.blocks[block] = self.thread.add_part({"part_kind": kind})
+        if part is None:
+            return
+        part.doc.update(metadata(kind, chunk))
+        if verb == "delta":
+            part.text.append(chunk["delta"])
+        elif verb == "end":
+            del self.blocks[block]
+            part.doc["content"] = joined(part.text)
+            if kind == "thinking":
+                self.thread.end_thinking(part)
+            part.done = True
+
+    # -------------------------------------------------------------------- calls and their returns
+
+    def open_call(self, chunk: Json) -> Call | None:
+        """Return a new call, or None when one of that id waits for its arguments or its return (R36)."""
+        known = self.thread.calls.get(chunk["toolCallId"])
+        if known is not None and not known.answered:
+            return None
+        self.respond()
+        kind = "builtin-tool-call" if chunk.get("providerExecuted") else "tool-call"
+        doc = {"part_kind": kind, "tool_name": chunk["toolName"], "tool_call_id": chunk["toolCallId"]}
+        self.thread.add_part({**doc, **metadata(kind, chunk)})
+        return self.thread.calls[chunk["toolCallId"]]
+
+    def on_tool_input_start(self, chunk: Json) -> None:
+        self.open_call(chunk)
+
+    def on_tool_input_available(self, chunk: Json) -> None:
+        call = self.thread.calls.get(chunk["toolCallId"])
+        if call is None or call.answered:
+            call = self.open_call(chunk)
+        if call is not None and not call.part.done:
+            self.complete_call(call, chunk)
+
+    def complete_call(self, call: Call, chunk: Json) -> None:
+        call.part.doc.update(args=chunk["input"], **metadata(call.part.doc["part_kind"], chunk))
+        call.part.done = True
+
+    def on_tool_input_error(self, chunk: Json) -> None:
+        """The call is complete and refused at once; no tool has run, so its response goes on (R40)."""
+        call = self.thread.calls.get(chunk["toolCallId"]) or self.open_call(chunk)
+        if call is not None and not call.answered:
+            if not call.part.done:
+                self.complete_call(call, chunk)
+            self.answer(call, {"status": "validation_error", "content": chunk["errorText"]})
+
+    def on_tool_approval_request(self, chunk: Json) -> None:
+        call = self.thread.calls.get(chunk["toolCallId"])
+        if call is not None:
+            self.approvals[chunk["approvalId"]] = call
+
+    def on_tool_approval_response(self, chunk: Json) -> None:
+        call = self.approvals.get(chunk["approvalId"])
+        if call is not None and not chunk["approved"] and isinstance(chunk.get("reason"), str):
+            self.denials[call.part.doc["tool_call_id"]] = chunk["reason"]
+
+    def on_tool_output_available(self, chunk: Json) -> None:
+        if not chunk.get("preliminary"):  # R14: progress is no return
+            self.output(chunk, {"status": "success", "content": chunk["output"]})
+
+    def on_tool_output_error(self, chunk: Json) -> None:
+        self.output(chunk, {"status": "error", "content": chunk["errorText"]})
+
+    def on_tool_output_denied(self, chunk: Json) -> None:
+        self.output(
+            chunk, {"status": "error", "content": self.denials.get(chunk["toolCallId"], "The tool call was denied.")}
+        )
+
+    def output(self, chunk: Json, doc: Json) -> None:
+        call = self.thread.calls.get(chunk["toolCallId"])
+        if call is None or not call.part.done or call.answered:
+            return  # R36, R14
+        if call.part.doc["part_kind"] == "builtin-tool-call":  # R42: a part of the response, and no return
+            call.answered = True
+            self.respond()
+            head = {k: v for k, v in call.part.doc.items() if k not in ("part_kind", "args")}
+            part = {"part_kind": "builtin-tool-return", **head, **metadata("builtin-tool-return", chunk)}
+            self.thread.add_part({**part, "content": doc["content"]}, done=True)
+            return
+        if call.response is self.thread.response:
+            self.finish_response()  # R40: tools run after their response
+        self.answer(call, doc)
+
+    def answer(self, call: Call, doc: Json) -> None:
+        told = self.facts.pop("tool_return", None)
+        if isinstance(told, dict):
+            if "content_ref" in told and "content" not in told:
+                doc.pop("content")
+            doc.update((k, told[k]) for k in ("part_kind", "status", "content", "content_ref", "metadata") if k in told)
+            if doc.get("part_kind") == "retry-prompt":
+                doc.pop("status")
+        self.thread.answer(call, doc, self.at)
+
+    # -------------------------------------------------------------------- whole parts, requests, events
+
+    def on_file(self, chunk: Json) -> None:
+        self.respond()
+        self.thread.add_part({"part_kind": "file", "content": content_of(chunk)}, done=True)
+
+    def on_reasoning_file(self, chunk: Json) -> None:
+        self.respond()
+        self.thread.add_part({"part_kind": "custom:reasoning-file", "content": content_of(chunk)}, done=True)
+
+    def on_custom(self, chunk: Json) -> None:
+        self.respond()
+        more = {"provider_metadata": chunk["providerMetadata"]} if "providerMetadata" in chunk else {}
+        self.thread.add_part({"part_kind": f"custom:{chunk['kind']}", **more}, done=True)
+
+    def on_steering_message(self, chunk: Json) -> None:
+        items = [p for p in chunk["parts"] if isinstance(p, dict)]
+        said = [p["text"] if p.get("type") == "text" else content_of(p) for p in items if "text" in p or "url" in p]
+        content = said[0] if len(said) == 1 and isinstance(said[0], str) else said
+        self.thread.add_request([{"part_kind": "user-prompt", "content": content}], self.at)
+
+    def event(self, name: str, data: Any) -> None:
+        self.thread.add_event(name, data, self.at, pick(self.facts, "source_agent", "target_agents"))
+        self.facts = {k: v for k, v in self.facts.items() if k not in ("source_agent", "target_agents")}
+
+    def on_source_url(self, chunk: Json) -> None:
+        self.respond()
+        named = pick(chunk, "sourceId", "url", "title", "mediaType", "filename")
+        self.event(SOURCES[chunk["type"]], {THREAD_NAMES.get(k, k): v for k, v in named.items()})
+
+    on_source_document = on_source_url
+
+    # -------------------------------------------------------------------- how a turn ends
+
+    def on_error(self, chunk: Json) -> None:
+        self.thread.add_error(chunk["errorText"], self.at)
+
+    def on_abort(self, chunk: Json) -> None:
+        told = chunk.get("reason")
+        reason = told if told in KNOWN_REASONS else "user_cancelled"
+        self.use_up()
+        self.thread.interrupt(reason, self.facts.get("interrupted_at", self.at))
+        self.over = True
+
+    def on_finish(self, chunk: Json) -> None:
+        reason = chunk.get("finishReason")
+        end = self.facts.get("completed_at") or self.facts.get("interrupted_at") or self.at
+        self.finish_response()
+        self.thread.finish(reason if isinstance(reason, str) else None, end)
+        self.over = True
+
+
+def metadata(kind: str, chunk: Json) -> Json:
+    """Return what a chunk's providerMetadata says of a part: ids, signatures, the provider."""
+    said: Json = {}
+    spaces = chunk.get("providerMetadata")
+    for space, values in spaces.items() if isinstance(spaces, dict) else ():
+        if not isinstance(values, dict):
+            continue
+        named = values.get("provider_name") if space == "pydantic_ai" else space
+        found = {
+            "id": values.get("id") if kind == "text" else None,
+            "thinking_id": values.get("id") if kind == "thinking" else None,
+            "signature": values.get("signature") if kind == "thinking" else None,
+            "provider_name": named if kind not in ("text", "tool-call") else None,
+        }
+        said.update({k: v for k, v in found.items() if v is not None})
+    return said
+
+
+def content_of(chunk: Json) -> Json:
+    """A file by data is held, any other is named; the identifier is the beginning of a digest."""
+    url, media = chunk["url"], chunk.get("mediaType", "application/octet-stream")
+    match = re.fullmatch(r"data:[^,]*;base64,(.*)", url, re.DOTALL)
+    if match is not None:
+        try:
+            digest = hashlib.sha1(base64.b64decode(match[1]), usedforsecurity=False).hexdigest()[:6]
+        except ValueError:
+            digest = hashlib.sha1(match[1].encode(), usedforsecurity=False).hexdigest()[:6]
+        return {"kind": "binary", "data": match[1], "media_type": media, "identifier": digest}
+    family = media.partition("/")[0]
+    kind = f"{family if family in ('image', 'audio', 'video') else 'document'}-url"
+    name = hashlib.sha1(url.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:6]
+    return {"kind": kind, "url": url, "media_type": media, "identifier": name}
+
+
+# ================================================================================================ 5. stdio
+
+
+def serve_case(case: Json) -> Json:
+    """Play a whole case as a server: what it ended up with, and for each run the packets that it sent."""
+    thread, streams = Thread(case), []
+    for turn in case["turns"]:
+        if turn["turn_type"] == "user":
+            thread.add_user_turn(turn)
+            continue
+        run = Run(thread, turn["agent_id"], turn["started_at"], carriers=case.get("carriers", False))
+        packets = [packet(run.start(turn.get("message_id")), run.at)]
+        packets += [packet(run.feed(event), run.at, index) for index, event in enumerate(turn["events"])]
+        cut = turn.get("interruption")
+        if cut is None:
+            run.interrupt("network_failure", run.at, tell=False)  # only a result ends a run well
+            packets.append({"data": DONE, "at": run.at})
+        elif thread.turn.end is not None or cut.get("tell") == "abort":
+            packets.append(packet(run.interrupt(cut["reason"], cut["at"], tell=True), cut["at"]))
+            packets[-1]["data"] += DONE
+        else:
+            run.interrupt(cut["reason"], cut["at"], tell=False)
+        streams.append(packets)
+    return {"threads": documents(thread, case["versions"]), "streams": streams}
+
+
+def packet(chunks: Iterable[Json], at: str, event: int | None = None) -> Json:
+    return {"data": "".join(map(frame, chunks)), "at": at, **({} if event is None else {"event": event})}
+
+
+def documents(thread: Thread, versions: list[str]) -> Json:
+    return {version: thread.document(version) for version in versions}
+
+
+def receive_case(case: Json) -> Json:
+    """Play a whole case as a client. A stream comes as packets, or has a URL to get it from."""
+    client = Client(case)
+    for turn in case["turns"]:
+        if turn["turn_type"] == "user":
+            client.thread.add_user_turn(turn)
+            continue
+        client.begin(turn["agent_id"], turn["begun_at"])
+        reason = None
+        if "url" in turn:
+            reason = download(client, turn)
+        for piece in turn.get("packets", ()):
+            text = piece.get("data")
+            client.feed(base64.b64decode(piece["data_base64"]) if text is None else text.encode(), piece["at"])
+        client.close(reason or turn["end"].get("reason"), turn["end"]["at"])
+    return {"threads": documents(client.thread, case["versions"])}
+
+
+def answer_line(request: Json) -> Json:
+    match request["op"]:
+        case "start":
+            return {"capabilities": CAPABILITIES}
+        case "serve":
+            return {"served": serve_case(request["case"])}
+        case "receive":
+            return {"received": receive_case(request["case"])}
+        case "adopt":  # R32: after a loss the server's threads are the client's
+            return {"received": {"threads": request["threads"]}}
+        case "stop":
+            return {"stopped": True}
+        case other:
+            return {"error": {"message": f"there is no op {other!r}"}}
+
+
+def stdio() -> None:
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        try:
+            answer = answer_line(request)
+        except Exception as error:  # noqa: BLE001  # the harness is told, and the next case may be better
+            answer = {"error": {"message": f"{type(error).__name__}: {error}"}}
+        sys.stdout.buffer.write(compact({"id": request["id"], **answer}).encode() + b"\n")
+        sys.stdout.buffer.flush()
+        if request["op"] == "stop":
+            return
+
+
+# ================================================================================================ 6. HTTP
+
+
+class LiveRun:
+    """A run that happens now. It is played in a thread of its own, and any number of connections follow its frames."""
+
+    def __init__(self, thread: Thread, request: Json) -> None:
+        script = request["run"]
+        self.request = request
+        self.run = Run(thread, script["agent_id"], script["started_at"], carriers=request.get("carriers", False))
+        self.frames: list[bytes] = []  # each with its number as id, counted from 1; marks hang on the frame before
+        self.news = threading.Condition()
+        self.stop: tuple[str, bool] | None = None  # why the run has to stop, and whether the client is told
+        self.over = False
+
+    def play(self) -> None:
+        """Play the script, hold if it says so, and end the stream."""
+        script, hold = self.request["run"], self.request.get("hold")
+        self.send(self.run.start(script.get("message_id")), mark=0)
+        for count, event in enumerate(script["events"], 1):
+            if self.stop is None and event.get("event_kind") == "stall":
+                self.wait(event.get("seconds", 0) * self.request.get("time_scale", 0))
+            if self.stop is not None:
+                break
+            self.send(self.run.feed(event), mark=count)
+        if hold is not None and self.stop is None and self.run.thread.turn.end is None:
+            self.wait(None)
+        cut = script.get("interruption")
+        with self.news:
+            at = hold["at"] if hold is not None else self.run.at
+            chunks: list[Json] = []
+            tell = True
+            if self.run.thread.turn.end is None:
+                reason = "network_failure"  # only a result ends a run well
+                if self.stop is not None:
+                    reason, tell = self.stop
+                elif cut is not None:
+                    reason, at, tell = cut["reason"], cut["at"], cut.get("tell") == "abort"
+                chunks = self.run.interrupt(reason, at, tell=tell and (self.stop is not None or cut is not None))
+            self.frames += [frame(chunk).encode() for chunk in chunks] + ([DONE.encode()] if tell else [])
+            self.over = True
+            self.news.notify_all()
+
+    def send(self, chunks: list[Json], *, mark: int) -> None:
+        with self.news:
+            self.frames += [frame(chunk).encode() for chunk in chunks]
+            if self.request.get("marks"):
+                self.frames.append(f": tp {mark}\n\n".encode())
+            self.news.notify_all()
+
+    def wait(self, seconds: float | None) -> None:
+        """Nothing happens for so long, or until something ends the run; beyond the limit it is a timeout (R27)."""
+        limit = self.request.get("limits", {}).get("stream_seconds")
+        runs_out = limit is not None and (seconds is None or limit < seconds)
+        with self.news:
+            self.news.wait_for(lambda: self.stop is not None, limit if runs_out else seconds)
+            if runs_out and self.stop is None:
+                self.stop = ("timeout", True)
+
+    def cancel(self, reason: str, *, tell: bool) -> bool:
+        """Stop the run; return whether there was one to stop, once the thread shows it."""
+        with self.news:
+            going = not self.over and self.stop is None and self.run.thread.turn.end is None
+            if going:
+                self.stop = (reason, tell)
+                self.news.notify_all()
+            self.news.wait_for(lambda: self.over, 10)
+            return going
+
+    def follow(self, after: int, silence: float | None) -> Iterator[bytes]:
+        """Yield each frame after one with its id, b"" whenever it is time to look whether the client is there."""
+        sent = quiet = 0.0
+        for place in range(1 << 62):
+            with self.news:
+                while place >= len(self.frames) and not self.over:
+                    if self.news.wait(PATIENCE):
+                        continue
+                    quiet += PATIENCE
+                    if silence is not None and quiet >= silence:
+                        quiet = 0.0
+                        yield b": alive\n\n"
+                    yield b""
+                if place >= len(self.frames):
+                    return
+                data = self.frames[place]
+            quiet = 0.0
+            sent = place + 1
+            if sent > after:
+                yield data if data.startswith(b":") else b"id: %d\n%s" % (sent, data)
+
+
+PATIENCE = 0.02  # seconds between two looks whether a client is still there
+
+
+class Store:
+    """All threads of this process, and the latest run of each."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.threads: dict[str, Thread] = {}
+        self.runs: dict[str, LiveRun] = {}
+
+    def start(self, name: str, request: Json) -> LiveRun | None:
+        """Start a run; None if one goes on already."""
+        with self.lock:
+            before = self.runs.get(name)
+            if before is not None and not before.over:
+                return None
+            header = {"thread_id": name, "created_at": request["created_at"], "agents": request["agents"]}
+            thread = self.threads.setdefault(name, Thread(header))
+            thread.header["agents"] = {**thread.header["agents"], **request["agents"]}
+            for turn in request.get("user", ()):
+                thread.add_user_turn(turn)
+            live = self.runs[name] = LiveRun(thread, request)
+        threading.Thread(target=live.play, daemon=True).start()
+        return live
+
+    def forget(self, name: str) -> None:
+        with self.lock:
+            live = self.runs.pop(name, None)
+            self.threads.pop(name, None)
+        if live is not None:
+            live.cancel("user_cancelled", tell=True)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """conformance/control.openapi.yaml, request by request."""
+
+    protocol_version = "HTTP/1.1"
+    store: Store
+
+    def do_GET(self) -> None:
+        self.route("GET")
+
+    def do_POST(self) -> None:
+        self.route("POST")
+
+    def do_DELETE(self) -> None:
+        self.route("DELETE")
+
+    def route(self, method: str) -> None:
+        url = urllib.parse.urlsplit(self.path)
+        path = [urllib.parse.unquote(piece) for piece in url.path.strip("/").split("/")]
+        try:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            request = json.loads(body) if method == "POST" else {}
+            match method, path:
+                case "GET", ["capabilities"]:
+                    self.reply(200, CAPABILITIES)
+                case "POST", ["threads", name, "runs"]:
+                    self.start_run(name, request)
+                case "POST", ["threads", name, "user-turns"]:
+                    self.user_turn(name, request)
+                case "POST", ["threads", name, "cancel"]:
+                    self.cancel(name, request["reason"])
+                case "GET", ["threads", name, "stream"]:
+                    self.resume(name)
+                case "GET", ["threads", name]:
+                    self.get_thread(name, urllib.parse.parse_qs(url.query).get("version", ["0.0.4"])[0])
+                case "DELETE", ["threads", name]:
+                    self.store.forget(name)
+                    self.reply(204)
+                case "POST", ["receive"]:
+                    self.reply(200, receive_case(request))
+                case "POST", ["adopt"]:
+                    self.reply(200, {"threads": request["threads"]})
+                case _:
+                    self.problem(404, f"there is nothing at {method} {url.path}")
+        except (KeyError, TypeError, ValueError) as error:
+            self.problem(400, f"{type(error).__name__}: {error}")
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+
+    # -------------------------------------------------------------------- requests
+
+    def start_run(self, name: str, request: Json) -> None:
+        live = self.store.start(name, request)
+        if live is None:
+            self.problem(409, f"a run of thread {name} goes on")
+            return
+        if not self.stream(live, 0) and request.get("on_disconnect", "stop") == "stop":
+            live.cancel("network_failure", tell=False)
+
+    def resume(self, name: str) -> None:
+        live = self.store.runs.get(name)
+        last = self.headers.get("last-event-id") or "0"
+        after = int(last) if last.isdecimal() else 0
+        if name not in self.store.threads:
+            self.problem(404, f"there is no thread {name}")
+        elif live is None or (live.over and after >= len(live.frames)):
+            self.reply(204)
+        else:
+            self.stream(live, after)
+
+    def user_turn(self, name: str, turn: Json) -> None:
+        thread = self.store.threads.get(name)
+        if thread is None:
+            self.problem(404, f"there is no thread {name}")
+        else:
+            thread.add_user_turn(turn)
+            self.reply(204)
+
+    def cancel(self, name: str, reason: str) -> None:
+        live = self.store.runs.get(name)
+        if name not in self.store.threads:
+            self.problem(404, f"there is no thread {name}")
+        else:
+            self.reply(200, {"cancelled": live is not None and live.cancel(reason, tell=True)})
+
+    def get_thread(self, name: str, version: str) -> None:
+        thread = self.store.threads.get(name)
+        if thread is None:
+            self.problem(404, f"there is no thread {name}")
+        elif version not in CAPABILITIES["versions"]:
+            self.problem(400, f"there is no version {version}")
+        else:
+            self.reply(200, thread.document(version))
+
+    # -------------------------------------------------------------------- answers
+
+    def stream(self, live: LiveRun, after: int) -> bool:
+        """Send frames as they come, until the run is over; return whether the client stayed."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("cache-control", "no-cache")
+        self.send_header("x-vercel-ai-ui-message-stream", "v1")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        try:
+            for data in live.follow(after, live.request.get("limits", {}).get("heartbeat_seconds")):
+                if data:
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+                elif self.gone():
+                    raise ConnectionResetError
+            self.wfile.write(b"0\r\n\r\n")
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+            return False
+        return True
+
+    def gone(self) -> bool:
+        """Whether the client has closed its side: then there is an end to read, and no data."""
+        try:
+            seen: bytes = self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        return not seen
+
+    def reply(self, status: int, document: Json | None = None) -> None:
+        body = b"" if document is None else compact(document).encode()
+        self.send_response(status)
+        if document is not None:
+            self.send_header("content-type", "application/json")
+        if status != 204:
+            self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def problem(self, status: int, message: str) -> None:
+        self.reply(status, {"error": {"message": message}})
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def download(client: Client, turn: Json) -> str | None:
+    """GET a stream and feed it to the client; reconnect where it left off. Return the reason that was observed."""
+    limit = turn.get("limits", {}).get("stream_seconds")
+    url = urllib.parse.urlsplit(turn["url"])
+    place = f"{url.path}?{url.query}" if url.query else url.path
+    reason = None
+    while True:
+        ids, client.sse = client.sse.ids, SseReader()  # half an event does not survive its connection
+        client.sse.ids, last = ids, next(reversed(ids), "")
+        connection = http.client.HTTPConnection(url.hostname or "127.0.0.1", url.port, timeout=limit or 60)
+        try:
+            connection.request("GET", place, headers={"last-event-id": last} if last else {})
+            response = connection.getresponse()
+            while response.status == 200 and (data := response.read1(65536)):
+                if "tp stop" in client.feed(data, turn["begun_at"]):
+                    return "user_cancelled"  # the user pressed stop
+        except TimeoutError:
+            return "timeout"
+        except (OSError, http.client.HTTPException):
+            reason = "network_failure"
+        finally:
+            connection.close()
+        if client.over or last == next(reversed(ids), ""):
+            return reason  # all is said, or nothing new came
+
+
+def serve_http(host: str, port: int) -> None:
+    handler = type("BoundHandler", (Handler,), {"store": Store()})
+    with ThreadingHTTPServer((host, port), handler) as server:
+        server.daemon_threads = True
+        sys.stdout.write(f"listening on http://{host}:{server.server_address[1]}\n")
+        sys.stdout.flush()
+        server.serve_forever()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A small ThreadProtocol server and client.")
+    way = parser.add_mutually_exclusive_group(required=True)
+    way.add_argument("--stdio", action="store_true", help="one JSON object a line, in and out")
+    way.add_argument("--http", metavar="HOST:PORT", help="the control contract over HTTP; port 0 takes a free one")
+    args = parser.parse_args()
+    if args.stdio:
+        stdio()
+        return
+    host, _, port = args.http.rpartition(":")
+    try:
+        serve_http(host, int(port))
+    except KeyboardInterrupt:
+        sys.stdout.write("stopped\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Two targets on one event loop, and one scenario after the other, or several at once, played on them.
+
+In: what `--server` and `--client` say. Out: verdicts. A `Stage` is a context: remote targets are opened when it is
+entered and closed when it is left. What a target does not declare makes a case not applicable; a target that does not
+answer any more is not asked for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self, TypeVar
+
+from tpharness.checks import Evidence
+from tpharness.errors import TargetError
+from tpharness.findings import Finding
+from tpharness.protocol.schema import schema_findings
+from tpharness.protocol.versions import Version
+from tpharness.run.applicable import applicable, needs_carriers
+from tpharness.run.judge import Outcome, Result, judge
+from tpharness.run.plan import Case, cut_case, cut_places
+from tpharness.run.play import NeedsMarksError, Players, mode_of, play
+from tpharness.run.sweep import sweep
+from tpharness.scenario.model import Compare, CutAt, Scenario
+from tpharness.targets import remote
+from tpharness.targets.contract import SteppableClient, SteppableServer
+from tpharness.targets.reference import Reference
+from tpharness.targets.spec import resolve_client, resolve_server
+
+__all__ = ["Stage"]
+
+_MOST_OUTAGES = 5
+"""After so many cases in a row that the target did not answer, no more are tried."""
+
+_SLOW = (remote.STALLED, remote.ENDLESS, remote.LINE_TOO_LONG)
+_T = TypeVar("_T")
+
+
+class Stage:
+    """A server and a client, opened, and what plays scenarios on them."""
+
+    def __init__(
+        self,
+        *,
+        server: str = "reference",
+        client: str = "reference",
+        versions: Sequence[Version] | None = None,
+        compare: Compare | None = None,
+        patience: remote.Patience | None = None,
+    ) -> None:
+        self.players = Players(
+            server=resolve_server(server, patience=patience),
+            client=resolve_client(client, patience=patience),
+            compare=compare,
+        )
+        self._versions = versions
+        self._runner = asyncio.Runner()
+        self._at_once = min((target.at_once for target in self._remotes), default=1)
+        self._gate = asyncio.Semaphore(self._at_once)
+        self._outages = 0
+        self._outage = ""
+
+    def __enter__(self) -> Self:
+        try:
+            self.run(self._open())
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if self._remotes:
+                self.run(self._close())
+        finally:
+            self._runner.close()
+
+    @property
+    def far(self) -> bool:
+        """Whether a target is outside this process, so that several cases are played at once."""
+        return bool(self._remotes)
+
+    @property
+    def _remotes(self) -> list[remote.Remote]:
+        return [t for t in (self.players.server, self.players.client) if isinstance(t, remote.Remote)]
+
+    async def _open(self) -> None:
+        for target in self._remotes:
+            await target.open()
+
+    async def _close(self) -> None:
+        for target in self._remotes:
+            await target.close()
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run something on the stage's loop until it is done."""
+        return self._runner.run(work)
+
+    def several(self, work: Sequence[Callable[[], Coroutine[Any, Any, _T]]]) -> Iterator[_T]:
+        """Run several things at once; yield what they give, in order."""
+        loop = self._runner.get_loop()
+        begun = asyncio.Semaphore(self._at_once)
+        tasks = [loop.create_task(_within(begun, one)) for one in work]
+        try:
+            for task in tasks:
+                yield self.run(_awaited(task))
+        finally:
+            for task in tasks:
+                task.cancel()
+            self.run(_gathered(tasks))
+
+    # ------------------------------------------------------------------------------------------------ scenarios
+
+    async def play(self, scenario: Scenario, place: str | None = None) -> list[Result]:
+        """Play one scenario with its sweep, or one place of that; the first result has the time it took."""
+        begun = time.perf_counter()
+        case, reason = applicable(scenario, self.players, self._versions)
+        if not reason and needs_carriers(case, self.players) and not await self._told_without_carriers(case):
+            reason = "what it is about is told by carriers alone, and these two do not both have them"
+        if reason:
+            return [Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)]
+        results = [] if place is not None else [await self._one(case)]
+        if case.scenario.cut is not None:
+            results += await self._sweep(case, place)
+        seconds = time.perf_counter() - begun
+        return [replace(results[0], seconds=seconds), *results[1:]] if results else []
+
+    async def _sweep(self, case: Case, place: str | None) -> list[Result]:
+        scenario, players = case.scenario, self.players
+        if isinstance(players.server, SteppableServer) and isinstance(players.client, SteppableClient):
+            mode = mode_of(scenario, players)
+            found = sweep(case, players.server, players.client, compare=mode, only=place)
+            passed = found.tried - len(found.failed)
+            word = "event" if scenario.cut is not None and scenario.cut.at is CutAt.EVERY_EVENT else "byte"
+            name = place or f"{scenario.id}@{word}-*"
+            good = Result(id=name, outcome=Outcome.PASSED, checks=found.checks, cases=passed, clauses=scenario.clauses)
+            return [*([good] if passed else []), *found.failed]
+        cuts = [cut_case(case, one) for one in cut_places(scenario) if place in (None, one.id)]
+        return list(await asyncio.gather(*(self._one(cut, thorough=False) for cut in cuts)))
+
+    async def _one(self, case: Case, *, thorough: bool = True) -> Result:
+        """Play and judge one case; what keeps it from a verdict is its outcome."""
+        clauses = case.scenario.clauses
+        async with self._gate:
+            if self._outages >= _MOST_OUTAGES:
+                reason = f"not tried: {self._outages} cases in a row had no answer, the last one: {self._outage}"
+                return Result(id=case.id, outcome=Outcome.COULD_NOT_RUN, reason=reason, clauses=clauses)
+            try:
+                evidence = await play(case, self.players, thorough=thorough)
+            except remote.UnreachableError as error:
+                self._out(str(error))
+                return _errored(case, error)
+            except remote.BrokenContractError as error:
+                if error.finding.kind in _SLOW:
+                    self._out(str(error))
+                else:
+                    self._outages = 0
+                finding = error.finding.located(case=case.id)
+                return Result(id=case.id, outcome=Outcome.FAILED, findings=(finding,), clauses=clauses)
+            except NeedsMarksError as error:
+                self._outages = 0
+                return Result(id=case.id, outcome=Outcome.NOT_APPLICABLE, reason=str(error), clauses=clauses)
+            except TargetError as error:
+                self._outages = 0
+                return _errored(case, error)
+            self._outages = 0
+        return _verdict(case, evidence)
+
+    async def _told_without_carriers(self, case: Case) -> bool:
+        """Whether the wire alone tells what the case is about: whether the reference passes without carriers."""
+        scenario = case.scenario
+        bare = replace(scenario, carriers=False, expect=replace(scenario.expect, thread={}))
+        both = Players(server=Reference(), client=Reference())
+        evidence = await play(replace(case, scenario=bare), both, thorough=False)
+        return judge(case.id, evidence).outcome is Outcome.PASSED
+
+    def _out(self, reason: str) -> None:
+        self._outages += 1
+        self._outage = reason
+
+
+def _errored(case: Case, error: TargetError) -> Result:
+    reason = f"{error}. {error.hint}" if error.hint else str(error)
+    return Result(id=case.id, outcome=Outcome.ERRORED, reason=reason, clauses=case.scenario.clauses)
+
+
+def _verdict(case: Case, evidence: list[Evidence]) -> Result:
+    """Judge the evidence; a promise that a target did not keep fails the case whatever the threads say."""
+    broken: dict[Finding, None] = {}
+    pieces = []
+    for piece in evidence:
+        server = piece.server
+        if server is not None and any(f.kind in remote.KINDS for f in server.findings):
+            broken.update((f.located(case=case.id), None) for f in server.findings if f.kind in remote.KINDS)
+            server = replace(server, findings=tuple(f for f in server.findings if f.kind not in remote.KINDS))
+        pieces.append(replace(piece, server=server))
+    try:
+        result = judge(case.id, pieces, clauses=case.scenario.clauses)
+    except Exception:
+        # The checks may count on what the schema says. What does not fit it is told, and nothing else of the case.
+        misfits = [
+            finding.located(side=side.name, case=case.id)
+            for piece in pieces
+            for side in piece.sides()
+            for finding in schema_findings(side.thread)
+        ]
+        if not misfits:
+            raise
+        result = Result(id=case.id, outcome=Outcome.FAILED, findings=tuple(misfits), clauses=case.scenario.clauses)
+    if not broken:
+        return result
+    return replace(result, outcome=Outcome.FAILED, findings=(*broken, *result.findings))
+
+
+async def _within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    async with gate:
+        return await work()
+
+
+async def _awaited(task: Awaitable[_T]) -> _T:
+    return await task
+
+
+async def _gathered(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,146 @@
+"""One thread on a server under test: what is asked of it beside its runs.
+
+In: the control endpoint. Out: documents, checked to be that thread in that version. What of a promise is not kept goes
+to `findings`; TargetError for an answer that is no such thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from tpharness.errors import TargetError
+from tpharness.findings import Finding, Place, shorten
+from tpharness.protocol.versions import Version
+from tpharness.targets.contract import Capabilities, Script
+from tpharness.targets.endpoint import Endpoint
+from tpharness.targets.forms import checked
+from tpharness.targets.net import Http
+from tpharness.targets.remote import CAPABILITY_KINDS, NOT_DELETED, UnreachableError
+
+__all__ = ["HttpThread", "interrupted_for", "not_kept"]
+
+_NEWEST_FIRST = tuple(reversed(Version))
+_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
+
+
+def not_kept(capability: str, words: str) -> Finding:
+    """Return the finding that a capability is declared and not kept."""
+    kind = CAPABILITY_KINDS[capability]
+    return kind.at(Place(side="server"), f"{kind.title}: {words}")
+
+
+class HttpThread:
+    """A thread with a fresh id."""
+
+    def __init__(self, http: Http, control: Endpoint, capabilities: Capabilities, findings: list[Finding]) -> None:
+        self._http = http
+        self._control = control
+        self._can = capabilities
+        self._findings = findings
+        self.id = str(uuid.uuid4())
+        self.path = f"/threads/{self.id}"
+
+    async def add(self, user_turn: dict[str, Any]) -> None:
+        """Record a user turn that no run answers."""
+        await self._http.ask("POST", self._control, f"{self.path}/user-turns", user_turn)
+
+    async def cancel(self, reason: str) -> bool:
+        """Stop the run; return whether there was one to stop."""
+        answer = await self._http.ask("POST", self._control, f"{self.path}/cancel", {"reason": reason})
+        what = f"POST {self._control.base}/threads/{{thread_id}}/cancel: the answer"
+        return bool(checked("cancelled", answer.value, what)["cancelled"])
+
+    async def delete(self) -> None:
+        """Have the thread forgotten."""
+        try:
+            await self._http.ask("DELETE", self._control, self.path)
+        except UnreachableError:
+            raise
+        except TargetError as error:
+            self._findings.append(NOT_DELETED.at(Place(side="server"), str(error)))
+
+    async def fetch(self, script: Script) -> dict[Version, dict[str, Any]]:
+        """Return the thread in each version asked for that the server writes, under the id that the script has."""
+        wanted = [v for v in _NEWEST_FIRST if v in script.versions and v in self._can.versions]
+        if not wanted:
+            return {}
+        first = await self._appeared(wanted)
+        others = await asyncio.gather(*(self._get(version) for version in wanted[1:]))
+        found: dict[Version, dict[str, Any]] = {}
+        for version, thread in zip(wanted, [first, *others], strict=True):
+            if thread is None:
+                words = f"GET /threads/{{thread_id}}?version={version.value} answers 404"
+                self._findings.append(not_kept("versions", words))
+            else:
+                found[version] = {**thread, "thread_id": script.header.thread_id}
+        return found
+
+    async def until_interrupted(self, reason: str, turns: int) -> bool:
+        """Wait until the last of so many turns is shown to be interrupted for this reason; False if it never is."""
+
+        async def shown() -> bool:
+            thread = await self._get(Version.V0_0_4)
+            return thread is not None and len(thread["turns"]) == turns and interrupted_for(thread) == reason
+
+        return await self._settled(shown)
+
+    async def _appeared(self, wanted: Sequence[Version]) -> dict[str, Any] | None:
+        """Return the thread in the first version, as soon as there is one; None when only others are there."""
+        found: dict[Version, dict[str, Any]] = {}
+
+        async def there() -> bool:
+            for version in wanted:
+                thread = await self._get(version)
+                if thread is not None:
+                    found[version] = thread
+                    return True
+            return False
+
+        if not await self._settled(there):
+            raise TargetError(
+                f"GET {self._control.base}/threads/{{thread_id}} answers 404: "
+                f"{self._http.patience.settle:g} s after its run ended there is still no thread",
+                hint="a run creates its thread, and the thread is there when the stream has ended",
+            )
+        return found.get(wanted[0])
+
+    async def _settled(self, there: Callable[[], Awaitable[bool]]) -> bool:
+        """Ask until it is there, ever more seldom; False when patience ends."""
+        loop = asyncio.get_running_loop()
+        deadline, pause = loop.time() + self._http.patience.settle, _PAUSE
+        while not await there():
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        return True
+
+    async def _get(self, version: Version) -> dict[str, Any] | None:
+        """Fetch the thread in a version; None for 404. TargetError for what is not that thread."""
+        path = f"{self.path}?version={version.value}"
+        answer = await self._http.ask("GET", self._control, path, passes=(404,))
+        if answer.status == 404:
+            return None
+        what = f"GET {self._control.base}/threads/{{thread_id}}?version={version.value}: the thread"
+        thread: dict[str, Any] = checked("thread", answer.value, what)
+        if thread["thread_id"] != self.id:
+            raise TargetError(
+                f"{what} says that its thread_id is {shorten(repr(thread['thread_id']), 80)}",
+                hint="answer with the thread that was asked for",
+            )
+        if thread["version"] != version.value:
+            raise TargetError(
+                f"{what} says that its version is {thread['version']}",
+                hint="write the version that was asked for, or answer 404",
+            )
+        return thread
+
+
+def interrupted_for(thread: dict[str, Any]) -> str | None:
+    """Return why the last turn of a thread was interrupted, None if it was not."""
+    turns = thread["turns"]
+    shown = turns[-1].get("interruption") if turns else None
+    return shown.get("reason") if isinstance(shown, dict) else None

@@ -1,0 +1,250 @@
+"""HTTP as the harness speaks it to a target: one session for each event loop, a limit on everything.
+
+In: an address and requests. Out: answers whole, or a stream read by read; a TargetError of its own for everything that
+goes wrong, with what was asked, what came and what to do. `UnreachableError` when nothing answered at all.
+
+No redirect is followed, no proxy used, no cookie kept, nothing asked for compressed: what is measured is the target.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import ssl
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+import aiohttp
+import orjson
+
+from tpharness.errors import TargetError
+from tpharness.protocol.parse import parse_json
+from tpharness.targets.endpoint import Endpoint
+from tpharness.targets.net_errors import brief, explained, refused, start, typed
+from tpharness.targets.remote import Limits, Patience, UnreachableError
+
+__all__ = ["Answer", "Http", "Reading"]
+
+_KEEP_ALIVE = 3.0  # below the 5 s after which common servers close an idle connection
+_JSON = "application/json"
+_EVENTS = "text/event-stream"
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_LONG_NUMBER = re.compile(rb"[0-9]{16}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer: its status, and its JSON if it has a body."""
+
+    status: int
+    value: Any = None
+
+
+class Reading:
+    """An event stream, asked for when its context is entered. `read` gives what has come, b"" at the end.
+
+    No frame waits while it is open: thousands may be.
+    """
+
+    __slots__ = ("_asked", "_content", "_response", "_what")
+
+    def __init__(self, what: str, asked: Coroutine[Any, Any, aiohttp.ClientResponse]) -> None:
+        self._what = what
+        self._asked: Coroutine[Any, Any, aiohttp.ClientResponse] | None = asked
+
+    async def __aenter__(self) -> Self:
+        asked, self._asked = self._asked, None
+        if asked is None:
+            raise RuntimeError("a stream is asked for once")
+        self._response = await asked
+        self._content = self._response.content
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        _let_go(self._response)
+
+    async def read(self) -> bytes:
+        """Return the next bytes. ConnectionError when the connection broke, TimeoutError when it fell silent."""
+        try:
+            return await self._content.readany()
+        except TimeoutError as error:
+            raise TimeoutError(f"{self._what} fell silent") from error
+        except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
+            raise ConnectionError(f"{self._what}: {brief(error)}") from error
+
+    def abandon(self) -> None:
+        """Close the connection at once, as a client does that goes away."""
+        self._response.close()
+
+
+class Http:
+    """Sessions, patience and limits: everything a target needs to be spoken to."""
+
+    def __init__(self, *, patience: Patience | None = None, limits: Limits | None = None) -> None:
+        self.patience = patience or Patience()
+        self.limits = limits or Limits()
+        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the session of the running loop."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
+
+    def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            patience = self.patience
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(sock_connect=patience.connect, sock_read=patience.silence),
+                headers={"Accept-Encoding": "identity"},
+                skip_auto_headers=("User-Agent",),
+                read_bufsize=1 << 16,
+            )
+        return session
+
+    async def ask(
+        self,
+        method: str,
+        endpoint: Endpoint,
+        path: str,
+        document: Any = None,
+        *,
+        passes: tuple[int, ...] = (),
+        hint: str = "",
+    ) -> Answer:
+        """Ask for JSON. A status of 200 or 204, or one of `passes`, is answered; TargetError for any other.
+
+        `hint` is what to do when the path is not there.
+        """
+        what = _named(method, endpoint, path)
+        response = await self._request(what, method, endpoint, path, document)
+        try:
+            body = await self._whole(response, what)
+        finally:
+            _let_go(response)
+        status = response.status
+        if status == 204 or status in passes:
+            return Answer(status=status)
+        if status != 200:
+            raise refused(what, response, body, hint)
+        if response.content_type != _JSON:
+            raise TargetError(
+                f"{what} answers with {typed(response)}, not {_JSON}: {start(body)}",
+                hint="is this the address of the control contract? Its base path may be missing",
+            )
+        return Answer(status=status, value=_decoded(body, what))
+
+    def stream(self, method: str, endpoint: Endpoint, path: str, document: Any) -> Reading:
+        """Ask for an event stream when its context is entered. TargetError for any other answer."""
+        what = _named(method, endpoint, path)
+        return Reading(what, self._stream(what, method, endpoint, path, document))
+
+    async def _stream(
+        self, what: str, method: str, endpoint: Endpoint, path: str, document: Any
+    ) -> aiohttp.ClientResponse:
+        response = await self._request(what, method, endpoint, path, document)
+        if response.status == 200 and response.content_type == _EVENTS:
+            return response
+        try:
+            if response.status != 200:
+                raise refused(what, response, await self._whole(response, what), "")
+            body = await self._whole(response, what, most=1 << 10)
+            raise TargetError(
+                f"{what} answers with {typed(response)}, not {_EVENTS}: {start(body)}",
+                hint=f"send the UI message stream with the header Content-Type: {_EVENTS}",
+            )
+        finally:
+            _let_go(response)
+
+    async def _request(
+        self, what: str, method: str, endpoint: Endpoint, path: str, document: Any
+    ) -> aiohttp.ClientResponse:
+        headers = endpoint.headers
+        data = None
+        if document is not None:
+            data = _encoded(document)
+            headers["Content-Type"] = _JSON
+        patience = self.patience
+        asked = self._session().request(method, endpoint.url(path), data=data, headers=headers, allow_redirects=False)
+        try:
+            async with asyncio.timeout(patience.connect + patience.answer):
+                return await asked
+        except (TimeoutError, aiohttp.ClientError, ssl.SSLError, OSError, ValueError) as error:
+            raise await explained(error, what, endpoint, patience) from error
+
+    async def _whole(self, response: aiohttp.ClientResponse, what: str, *, most: int | None = None) -> bytes:
+        """Read a body to its end; at most `most` bytes of it when given, else a body over the limit is an error."""
+        pieces: list[bytes] = []
+        size = 0
+        limit = self.limits.body if most is None else most
+        try:
+            async with asyncio.timeout(self.patience.total):
+                while piece := await response.content.readany():
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > limit:
+                        break
+        except TimeoutError as error:
+            if most is None:
+                raise UnreachableError(
+                    f"{what}: the answer began and did not end", hint="say how long it is, or close the connection"
+                ) from error
+        except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
+            if most is None:
+                raise TargetError(
+                    f"{what}: the answer breaks off after {size} bytes: {brief(error)}",
+                    hint="does the target crash, or say another length than it sends?",
+                ) from error
+        if most is None and size > limit:
+            raise TargetError(
+                f"{what} answers with more than {limit} bytes", hint="a thread of a case is never so large"
+            )
+        return b"".join(pieces)
+
+
+def _named(method: str, endpoint: Endpoint, path: str) -> str:
+    """Name a request, the same in every run: the id of a thread is another one each time."""
+    return f"{method} {endpoint.base}{_UUID.sub('{thread_id}', path)}"
+
+
+def _encoded(document: Any) -> bytes:
+    try:
+        return orjson.dumps(document)
+    except TypeError:  # lone surrogates and very large integers are the point of some scenarios
+        return json.dumps(document).encode("ascii")
+
+
+def _decoded(body: bytes, what: str) -> Any:
+    if not _LONG_NUMBER.search(body):  # which the fast reader would round
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            pass
+    parsed = parse_json(body)
+    if parsed.ok:
+        return parsed.value
+    raise TargetError(
+        f"{what} answers with what is no JSON: {parsed.findings[-1].line()}: {start(body)}",
+        hint=parsed.findings[-1].kind.remedy,
+    )
+
+
+def _let_go(response: aiohttp.ClientResponse) -> None:
+    """Keep the connection for the next request if the body was read to its end, else close it."""
+    if response.content.at_eof():
+        response.release()
+    else:
+        response.close()

@@ -1,0 +1,141 @@
+"""What goes wrong between a request and its answer, said for a person: what was asked, what came, what to do.
+
+In: the errors of the HTTP library, and answers that are none of those that are expected. Out: TargetErrors,
+`UnreachableError` where nothing answered. Nothing here is raised; a server that seems to speak TLS is asked whether it
+does, which is the only I/O.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from tpharness.errors import TargetError
+from tpharness.findings import shorten
+from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
+from tpharness.targets.remote import Patience, UnreachableError
+
+__all__ = ["brief", "explained", "refused", "start", "typed"]
+
+
+async def explained(error: Exception, what: str, endpoint: Endpoint, patience: Patience) -> TargetError:
+    """Return what an error on the way to an answer means, for a person."""
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            host = endpoint.url("").host
+            return UnreachableError(f"{what}: there is no host {host}", hint="correct the name, or write its address")
+        case aiohttp.ClientConnectorCertificateError():
+            return UnreachableError(
+                f"{what}: the certificate is not trusted: {brief(error)}",
+                hint="name the certificate of its authority in SSL_CERT_FILE, or use http:// on loopback",
+            )
+        case aiohttp.ClientConnectorSSLError() | ssl.SSLError():
+            return UnreachableError(
+                f"{what}: the server does not speak TLS: {brief(error)}",
+                hint=f"use {endpoint.base.replace('https:', 'http:', 1)}",
+            )
+        case aiohttp.ClientConnectorError():
+            return UnreachableError(
+                f"{what}: nobody listens there: {brief(error)}", hint="start the server, or correct the port"
+            )
+        case aiohttp.ConnectionTimeoutError():
+            return UnreachableError(
+                f"{what}: no connection within {patience.connect:g} s",
+                hint="does a firewall drop packets, or does the server accept no more connections?",
+            )
+        case TimeoutError():
+            return UnreachableError(
+                f"{what}: the server accepts the connection and says nothing for "
+                f"{min(patience.answer, patience.silence):g} s",
+                hint="is it blocked, or does it wait for the end of the body before it sends its headers?",
+            )
+    if endpoint.base.startswith("http:") and not endpoint.relay and await _speaks_tls(endpoint, patience):
+        return UnreachableError(
+            f"{what}: the server speaks TLS", hint=f"use {endpoint.base.replace('http:', 'https:', 1)}"
+        )
+    match error:
+        case aiohttp.ClientResponseError():
+            return TargetError(
+                f"{what} answers with what is no HTTP: {shorten(error.message, 120)}",
+                hint="is another service on this port?",
+            )
+        case aiohttp.ClientPayloadError():
+            return UnreachableError(f"{what}: the answer breaks off: {brief(error)}", hint="does the server crash?")
+        case aiohttp.ServerDisconnectedError() | OSError():
+            return UnreachableError(
+                f"{what}: the server closes the connection before its answer is whole: {brief(error)}",
+                hint="look at the server's own log: does it crash on this request?",
+            )
+    return TargetError(f"{what}: {type(error).__name__}: {brief(error)}")
+
+
+async def _speaks_tls(endpoint: Endpoint, patience: Patience) -> bool:
+    """Whether the other end completes a TLS handshake; it is not trusted with anything."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    url = endpoint.url("")
+    try:
+        async with asyncio.timeout(min(patience.connect, 1.0)):
+            _, writer = await asyncio.open_connection(url.host, url.port, ssl=context)
+    except (OSError, TimeoutError):
+        return False
+    writer.transport.abort()
+    return True
+
+
+def refused(what: str, response: aiohttp.ClientResponse, body: bytes, hint: str) -> TargetError:
+    """Return the error for a status that is none of those that are expected."""
+    status = response.status
+    answered = f"{what} answers {status} {response.reason or ''}".rstrip()
+    if 300 <= status < 400:
+        to = response.headers.get("Location", "")
+        loop = bool(to) and response.url.join(URL(to)) == response.url
+        return TargetError(
+            f"{answered}, a redirect {'to itself' if loop else f'to {shorten(to)}' if to else 'to nowhere'}",
+            hint="correct the server: it redirects for ever"
+            if loop
+            else "redirects are not followed: give the final address",
+        )
+    said, advice = _problem(body)
+    if status in (401, 403):
+        hint = f"give the token in {TOKEN_VARIABLE}, or as http://TOKEN@HOST"
+    elif status >= 500:
+        hint = "look at the server's own log: this is an error of the server"
+    return TargetError(
+        f"{answered}{f': {said}' if said else ''}", hint=advice or hint or "docs/CONTROL.md has the paths"
+    )
+
+
+def _problem(body: bytes) -> tuple[str, str]:
+    """Return the message and the hint of a `problem`, or how the body begins if it is none."""
+    try:
+        error = orjson.loads(body)["error"]
+        return shorten(str(error["message"]), 200), shorten(str(error.get("hint", "")), 200)
+    except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError):
+        return (start(body) if body else ""), ""
+
+
+def start(body: bytes) -> str:
+    """Return how a body begins, quoted."""
+    return repr(shorten(body[:200].decode("utf-8", "backslashreplace"), 80)) if body else "an empty body"
+
+
+def typed(response: aiohttp.ClientResponse) -> str:
+    """Return the content type of an answer."""
+    return response.content_type if "Content-Type" in response.headers else "no content type"
+
+
+def brief(error: BaseException) -> str:
+    """Return what an error says, on one line."""
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "no answer" if isinstance(error.message, str) else "its head is not whole"
+    number = getattr(error, "errno", None)
+    text = os.strerror(number) if number and not isinstance(error, aiohttp.ClientSSLError) else ""
+    text = text or getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return shorten(" ".join(str(text).split()), 160)

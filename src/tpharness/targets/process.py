@@ -1,0 +1,252 @@
+"""A process that answers one line with one line: started, asked, and always got rid of.
+
+In: a command, and lines. Out: the answer to each line, or a TargetError that says what the process did instead. One
+thread at a time asks a process; everything is bounded by a deadline, and what the process writes to standard error is
+read all the time, so that it never blocks on it. The process leads a group of its own, which is killed as a whole: at
+`close`, at the first thing that goes wrong, and when this interpreter ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Sequence
+from multiprocessing.util import Finalize
+from typing import IO
+
+from tpharness.errors import TargetError
+from tpharness.findings import shorten
+from tpharness.targets.remote import UnreachableError
+
+__all__ = ["LineProcess"]
+
+_READ = 1 << 16
+_WRITE = 1 << 16
+_LOOK = 0.05  # seconds of silence after which the process is looked at
+_LAST_WORDS = 0.2  # seconds for a process that has closed its pipes to end
+_TAIL_LINES = 20
+_TAIL_BYTES = 16 << 10
+_LINE_SHOWN = 300
+_STDOUT_HINT = "standard output is for answers alone, one JSON object a line; anything else goes to standard error"
+
+
+class LineProcess:
+    """A running process. `name` is what errors call it, `limit` the longest line that is taken, in bytes."""
+
+    def __init__(self, command: Sequence[str], *, name: str, limit: int) -> None:
+        self.name = name
+        self._limit = limit
+        self._out = bytearray()
+        self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
+        self._err = b""
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  # the command is what the user asked to run
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise UnreachableError(
+                f"{name}: the process cannot be started: {reason}",
+                hint=f"is {command[0]!r} a program that can be run from here? no shell is involved",
+            ) from error
+        self._pipes: list[IO[bytes]] = [
+            pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe is not None
+        ]
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
+        self._finalizer = Finalize(self, _kill_group, args=(self._process,), exitpriority=10)
+
+    @property
+    def running(self) -> bool:
+        """Whether it can be asked."""
+        return bool(self._pipes)
+
+    def ask(self, line: bytes, seconds: float) -> bytes:
+        """Write a line (without its end) and return the one that comes back. On any error the process is killed."""
+        if not self.running:
+            raise UnreachableError(f"{self.name}: the process has been ended", hint="start another one")
+        try:
+            return self._exchange(line, time.monotonic() + seconds, seconds)
+        except BaseException:
+            self.kill()
+            raise
+
+    def stop(self, line: bytes, seconds: float) -> None:
+        """Ask it to end, wait a little, and kill what is left of it. Never raises for what the process does."""
+        if self.running:
+            with contextlib.suppress(TargetError):
+                self.ask(line, seconds)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._close_pipes()
+                    self._process.wait(seconds)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the process and whatever it has started; closing twice is nothing."""
+        self._close_pipes()
+        self._finalizer()
+
+    def interrupt(self) -> None:
+        """Kill the process from another thread than the one that asks, which then sees it end."""
+        _signal_group(self._process)
+
+    # ------------------------------------------------------------------------------------------------ the exchange
+
+    def _exchange(self, line: bytes, deadline: float, seconds: float) -> bytes:
+        stdin, stdout, stderr = self._pipes
+        unsent = memoryview(line + b"\n")
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdin, selectors.EVENT_WRITE)
+            selector.register(stdout, selectors.EVENT_READ)
+            selector.register(stderr, selectors.EVENT_READ)
+            while True:
+                ready = selector.select(_LOOK)
+                if not ready and self._process.poll() is not None:
+                    raise self._ended()  # something that it started holds its pipes open
+                for key, _ in ready:
+                    if key.fileobj is stderr:
+                        if not self._drain(stderr):
+                            selector.unregister(stderr)
+                    elif key.fileobj is stdin:
+                        unsent = unsent[self._write(stdin, unsent) :]
+                        if not unsent:
+                            selector.unregister(stdin)
+                    elif (answer := self._read(stdout, asked=not unsent)) is not None:
+                        return answer
+                if time.monotonic() >= deadline:
+                    raise self._silent(seconds, len(unsent))
+
+    def _write(self, stdin: IO[bytes], unsent: memoryview) -> int:
+        """Write what fits. A process that has closed its input has ended, or will be found silent."""
+        try:
+            return os.write(stdin.fileno(), unsent[:_WRITE])
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def _read(self, stdout: IO[bytes], *, asked: bool) -> bytes | None:
+        """Take in output; return a whole line once there is one. `asked`: the whole request has been sent."""
+        try:
+            piece = os.read(stdout.fileno(), _READ)
+        except BlockingIOError:
+            return None
+        if not piece:
+            raise self._ended()
+        start = len(self._out)
+        self._out += piece
+        end = self._out.find(b"\n", start)
+        if end < 0:
+            if len(self._out) > self._limit:
+                raise self._wrong(f"writes a line of more than {self._limit} bytes to standard output", self._out[:80])
+            return None
+        line, rest = bytes(self._out[:end]), bytes(self._out[end + 1 :])
+        self._out.clear()
+        if not asked:
+            raise self._wrong("writes to standard output before it has read its request", line)
+        if rest.strip():
+            raise self._wrong("answers one request with more than one line", rest)
+        return line
+
+    def _drain(self, stderr: IO[bytes]) -> bool:
+        """Read standard error and keep its last lines; False when it is closed."""
+        try:
+            piece = os.read(stderr.fileno(), _READ)
+        except BlockingIOError:
+            return True
+        *lines, rest = (self._err + piece).split(b"\n")
+        self._tail.extend(line[:_LINE_SHOWN] for line in lines)
+        self._err = rest[-_TAIL_BYTES:]
+        return bool(piece)
+
+    # ------------------------------------------------------------------------------------------------ what went wrong
+
+    def _silent(self, seconds: float, unsent: int) -> TargetError:
+        if unsent:
+            what = f"has not read its request within {seconds:g} s"
+        elif self._out:
+            what = f"has written {len(self._out)} bytes and no end of line within {seconds:g} s"
+        else:
+            what = f"does not answer within {seconds:g} s"
+        hint = "end each answer with a newline, and flush standard output after it"
+        return self._wrong(what, self._out, hint=hint)
+
+    def _ended(self) -> TargetError:
+        """Say how the process ended, once its last words have been read."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LAST_WORDS)
+        _, stdout, stderr = self._pipes
+        with contextlib.suppress(BlockingIOError):  # what it wrote before it ended, if that was not read yet
+            self._out += os.read(stdout.fileno(), _READ)
+        for _ in range(64):
+            if not self._drain_now(stderr):
+                break
+        code = self._process.poll()
+        if code is None:
+            what = "has closed its standard input or output and still runs"
+        elif code < 0:
+            what = f"was ended by signal {_signal_name(-code)}"
+        else:
+            what = f"exited with code {code}"
+        if self._out.strip():
+            what += f" in the middle of a line, after {len(self._out)} bytes of it"
+        return self._wrong(what, self._out, hint="a target reads requests until it is told to stop", unreachable=True)
+
+    def _drain_now(self, stderr: IO[bytes]) -> bool:
+        before = (len(self._tail), self._err)
+        return self._drain(stderr) and before != (len(self._tail), self._err)
+
+    def _wrong(
+        self, what: str, shown: bytes | bytearray = b"", *, hint: str = _STDOUT_HINT, unreachable: bool = False
+    ) -> TargetError:
+        got = f"; it wrote {shorten(bytes(shown[:_LINE_SHOWN]).decode('utf-8', 'replace'), 120)}" if shown else ""
+        tail = self.last_words
+        said = f"; the end of its standard error: {tail}" if tail else ""
+        kind = UnreachableError if unreachable else TargetError
+        return kind(f"{self.name}: the process {what}{got}{said}", hint=hint)
+
+    @property
+    def last_words(self) -> str:
+        """The last lines of its standard error, in one line."""
+        lines = [line for line in (*self._tail, self._err[:_LINE_SHOWN]) if line.strip()]
+        return " | ".join(line.decode("utf-8", "replace").strip() for line in lines[-_TAIL_LINES:])
+
+    def _close_pipes(self) -> None:
+        for pipe in self._pipes:
+            with contextlib.suppress(OSError):
+                pipe.close()
+        self._pipes = []
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process group and take the exit status of its leader."""
+    _signal_group(process)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5.0)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _signal_group(process: subprocess.Popen[bytes]) -> None:
+    # The group outlives its leader while anything that the leader started still runs.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

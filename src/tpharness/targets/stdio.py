@@ -1,0 +1,273 @@
+"""Targets behind standard input and output: one JSON object a line, any language, no server needed.
+
+In: `stdio:COMMAND`, split as a shell would and run without one. Out: a `ServerTarget` or a `ClientTarget` that asks
+the process what `stdioRequest` of control.schema.json says: `start` once, then `serve`, `receive` and `adopt`, and
+`stop` in the end. Cases that are played at the same time get a process each. A process that does anything but answer is
+killed, its case is an error, and the next case starts another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import orjson
+
+from tpharness.errors import TargetError, UsageError
+from tpharness.findings import shorten
+from tpharness.journal import UserTurn
+from tpharness.protocol.versions import Version
+from tpharness.targets.contract import Capabilities, Outcome, RunScript, Script, Stream
+from tpharness.targets.forms import (
+    CONTRACT,
+    capabilities_from,
+    header_json,
+    packets_from,
+    problems,
+    threads_from,
+    threads_json,
+    turns_json,
+)
+from tpharness.targets.process import LineProcess
+from tpharness.targets.reference import Reference
+from tpharness.targets.remote import Limits, Patience
+
+__all__ = ["StdioClient", "StdioServer"]
+
+_STOP_SECONDS = 1.0
+_ANSWERS = {"start": "capabilities", "serve": "served", "receive": "received", "adopt": "received", "stop": "stopped"}
+"""Each op, and the field that its answer has."""
+
+
+class _Stdio:
+    """A command and the processes that run it."""
+
+    role = ""
+
+    def __init__(self, spec: str, *, patience: Patience | None = None, limits: Limits | None = None) -> None:
+        command = spec.partition(":")[2]
+        try:
+            self._command = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"{spec!r} cannot be split into words: {error}", hint="close the quotes") from error
+        if not self._command:
+            raise UsageError(f"{spec!r} names no command", hint="write 'stdio:python my_target.py --stdio'")
+        self._name = f"stdio:{shorten(command, 80)}"
+        self._patience = patience or Patience()
+        self._limits = limits or Limits()
+        self._capabilities: Capabilities | None = None
+        self._idle: list[LineProcess] = []
+        self._ids = itertools.count(1)
+
+    @property
+    def at_once(self) -> int:
+        """One process for each processor."""
+        return os.cpu_count() or 1
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the target declares; before `open`, only its name."""
+        return self._capabilities or Capabilities(name=self._name, versions=(), carriers=False)
+
+    async def open(self) -> None:
+        """Start a process and read its capabilities, once."""
+        if self._capabilities is None:
+            self._idle.append(await self._started())
+
+    async def close(self) -> None:
+        """Stop all processes and kill those that do not."""
+        idle, self._idle = self._idle, []
+        for process in idle:
+            stop = orjson.dumps({"op": "stop", "id": next(self._ids)})
+            await self._in_thread(process, process.stop, stop, _STOP_SECONDS)
+
+    async def _ask(self, op: str, **more: Any) -> Any:
+        """Send a request to a free process, a new one if there is none; return what the answer is about."""
+        await self.open()
+        process = self._idle.pop() if self._idle else await self._started()
+        answer = await self._in_thread(process, self._exchange, process, op, more)
+        self._idle.append(process)
+        if "error" in answer:
+            _refused(self._name, op, answer["error"], process)
+        return answer[_ANSWERS[op]]
+
+    async def _started(self) -> LineProcess:
+        process: LineProcess = await self._in_thread(None, self._spawn)
+        told = await self._in_thread(process, self._greet, process)
+        self._capabilities = self._capabilities or told
+        return process
+
+    async def _in_thread(self, process: LineProcess | None, function: Any, *args: Any) -> Any:
+        """Run something that blocks, in a thread. Who stops waiting for it ends the process with it."""
+        # A thread and no transport of the loop: processes then outlive a loop, and one that is left holds no thread.
+        work = asyncio.ensure_future(asyncio.to_thread(function, *args))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if process is not None:
+                process.interrupt()
+            result = (await asyncio.gather(work, return_exceptions=True))[0]
+            for left in (process, result):
+                if isinstance(left, LineProcess):
+                    left.kill()
+            raise
+
+    # ------------------------------------------------------------------------------------------------ in a thread
+
+    def _spawn(self) -> LineProcess:
+        return LineProcess(self._command, name=self._name, limit=self._limits.body)
+
+    def _greet(self, process: LineProcess) -> Capabilities:
+        answer = self._exchange(process, "start", {"contract": CONTRACT})
+        try:
+            if "error" in answer:
+                _refused(self._name, "start", answer["error"], process)
+            return capabilities_from(answer["capabilities"], self.role, self._name)
+        except TargetError:
+            process.kill()
+            raise
+
+    def _exchange(self, process: LineProcess, op: str, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request, its id and its outer shape checked."""
+        number = next(self._ids)
+        line = process.ask(_encoded({"op": op, "id": number, **more}), self._patience.answer)
+        try:
+            return self._checked(line, op, number)
+        except TargetError:
+            process.kill()  # what it answers next could belong to anything
+            raise
+
+    def _checked(self, line: bytes, op: str, number: int) -> dict[str, Any]:
+        what = f"{self._name}: the answer to {op}"
+        try:
+            answer = _decoded(line)
+        except (ValueError, RecursionError) as error:
+            shown = shorten(line[:400].decode("utf-8", "replace"), 120)
+            raise TargetError(
+                f"{what} is no JSON: {shorten(str(error), 120)}; it wrote {shown}",
+                hint="standard output is for answers alone; anything else goes to standard error",
+            ) from error
+        if not isinstance(answer, dict):
+            raise TargetError(f"{what} is no JSON object: {shorten(str(answer), 120)}")
+        if answer.get("id") != number or isinstance(answer.get("id"), bool):
+            got = shorten(str(answer.get("id")), 40)
+            raise TargetError(
+                f"{what} has the id {got}, the request has the id {number}",
+                hint="answer requests in the order in which they come, each with its own id",
+            )
+        field = _ANSWERS[op]
+        if "error" not in answer and field not in answer:
+            raise TargetError(
+                f"{what} has neither {field!r} nor 'error', only {', '.join(sorted(map(str, answer)))}",
+                hint="conformance/schemas/control.schema.json, $defs/stdioAnswer, has the shape that is expected",
+            )
+        if "error" not in answer and op != "start":  # capabilities_from says more about another contract
+            found = [f"/{field}{problem.removeprefix('it')}" for problem in problems(field, answer[field])]
+            if found:
+                raise TargetError(
+                    f"{what} does not fit the contract: {'; '.join(found)}",
+                    hint=f"conformance/schemas/control.schema.json, $defs/{field}, has the shape that is expected",
+                )
+        return answer
+
+    # ------------------------------------------------------------------------------------------------ cases
+
+    def _case(self, script: Script, turns: Sequence[UserTurn | RunScript | Stream]) -> tuple[Any, list[Version]]:
+        """Return a case as the contract has it, and the versions that the target writes of those asked for."""
+        versions = [v for v in script.versions if v in self.capabilities.versions]
+        header = header_json(script)
+        header["versions"] = [str(v.value) for v in versions]
+        header["carriers"] = script.carriers and self.capabilities.carriers
+        return {**header, "turns": turns_json(turns)}, versions
+
+    def _threads(self, value: Any, versions: Sequence[Version], op: str, script: Script) -> dict[Version, Any]:
+        what = f"{self._name}: the answer to {op}"
+        threads = threads_from(value, versions, what)
+        for version, thread in threads.items():
+            if thread["thread_id"] != script.header.thread_id:
+                raise TargetError(
+                    f"{what}: the thread of version {version.value} has the thread_id "
+                    f"{shorten(str(thread['thread_id']), 80)}, asked for was {script.header.thread_id}",
+                    hint="the case says which thread_id its thread has",
+                )
+        return threads
+
+
+class StdioServer(_Stdio):
+    """A server in another process: gets whole cases, answers with threads and with the packets that it would send."""
+
+    role = "server"
+
+    async def serve(self, script: Script) -> Outcome:
+        """Have the script played. TargetError if the process does anything but answer it."""
+        await self.open()
+        case, versions = self._case(script, script.turns)
+        if not versions:
+            return Outcome(threads={})
+        served = await self._ask("serve", case=case)
+        runs = sum(isinstance(turn, RunScript) for turn in script.turns)
+        if "streams" in served:
+            streams = tuple(packets_from(stream) for stream in served["streams"])
+        else:  # it is held to its threads alone, and the reference says what its client would have got
+            streams = (await Reference().serve(script)).streams
+        if len(streams) != runs:
+            raise TargetError(
+                f"{self._name}: the answer to serve has {len(streams)} streams, the case has {runs} runs",
+                hint="a list of packets for each run, in order; leave streams out if you have none",
+            )
+        return Outcome(threads=self._threads(served["threads"], versions, "serve", script), streams=streams)
+
+
+class StdioClient(_Stdio):
+    """A client in another process: gets whole cases, answers with threads."""
+
+    role = "client"
+
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+        """Have the streams received. TargetError if the process does anything but answer."""
+        await self.open()
+        case, versions = self._case(script, turns)
+        if not versions:
+            return Outcome(threads={})
+        received = await self._ask("receive", case=case)
+        return Outcome(threads=self._threads(received["threads"], versions, "receive", script))
+
+    async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
+        """Hand over the server's threads; return what the client then holds (R32)."""
+        await self.open()
+        wanted = {v: thread for v, thread in threads.items() if v in self.capabilities.versions}
+        if not wanted:
+            return {}
+        adopted = await self._ask("adopt", threads=threads_json(wanted))
+        return threads_from(adopted["threads"], list(wanted), f"{self._name}: the answer to adopt")
+
+
+def _refused(name: str, op: str, error: Any, process: LineProcess) -> NoReturn:
+    message = error.get("message") if isinstance(error, dict) else error
+    said = f"; the end of its standard error: {process.last_words}" if process.last_words else ""
+    raise TargetError(f"{name} answers {op} with an error: {shorten(str(message), 300)}{said}")
+
+
+def _encoded(value: Any) -> bytes:
+    """Write JSON in one line. Half a character and integers of any size have no place in orjson, and stay."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def _decoded(line: bytes) -> Any:
+    """Read JSON, half characters included: the checks name their place in the thread (R38)."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")

@@ -1,0 +1,50 @@
+"""The implementer's guide: every message in it fits the contract, and the example answers as it is printed there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpharness.targets.forms import problems
+
+HERE = Path(__file__).parents[2]
+GUIDE = (HERE / "docs" / "CONTROL.md").read_text(encoding="utf-8")
+MESSAGES = [
+    (block[1], json.loads(line))
+    for block in re.finditer(r"^```json (\w+)\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    for line in block[2].splitlines()
+]
+
+
+@pytest.mark.parametrize(("name", "message"), MESSAGES, ids=[f"{i}-{name}" for i, (name, _) in enumerate(MESSAGES)])
+def test_every_message_of_the_guide_fits_the_contract(name: str, message: Any) -> None:
+    """The name after `json` is its definition in the schema."""
+    assert problems(name, message) == []
+
+
+def test_the_example_answers_as_the_guide_prints_it() -> None:
+    """Requests go in, the printed answers come out; the capabilities are each implementation's own."""
+    requests = [message for name, message in MESSAGES if name == "stdioRequest"]
+    printed = {m["id"]: m for name, m in MESSAGES if name == "stdioAnswer" and "error" not in m}
+    assert len(requests) == 5
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, str(HERE / "examples" / "plain_python.py"), "--stdio"],
+        input="".join(json.dumps(request) + "\n" for request in requests),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    for answer in map(json.loads, done.stdout.splitlines()):
+        expected = printed.pop(answer["id"])
+        if "capabilities" in expected:
+            assert problems("stdioAnswer", answer) == []
+        else:
+            assert answer == expected
+    assert not printed

@@ -1,0 +1,182 @@
+"""Runs on a server over HTTP: the whole engine, with verdicts that say what was not asked and what could not be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Request, in_thread
+
+from tpharness.cli import main
+from tpharness.errors import TargetError
+from tpharness.resources import scenarios_dir
+from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, RunStarted, play_one, run_suite
+from tpharness.scenario import load_scenario
+from tpharness.targets.remote import Patience
+
+QUICK = Patience(connect=0.3, answer=0.3, silence=0.3, total=5.0, settle=0.1, limit=0.05)
+SOME = ("cycles/three-steps", "interruptions/mid-text", "interruptions/timeout-by-stall", "basics", "numbers")
+
+
+def played(contract: Any, ids: tuple[str, ...] = SOME, **options: Any) -> tuple[RunStarted, list[Result], RunFinished]:
+    """Run the engine against a server; return what it told."""
+    with in_thread(contract if isinstance(contract, RawServer) else RawServer(contract)) as raw:
+        events = list(run_suite(RunOptions(server=raw.url, ids=ids, patience=QUICK, **options)))
+    started, *_, finished = events
+    assert isinstance(started, RunStarted)
+    assert isinstance(finished, RunFinished)
+    return started, [event.result for event in events if isinstance(event, ResultReady)], finished
+
+
+def test_a_server_that_keeps_the_contract_passes_with_results_in_order() -> None:
+    """Several cases go on at once; the report does not show it."""
+    contract = ContractServer()
+    started, results, finished = played(contract)
+    assert (started.server, started.versions) == ("by-hand 0.1", ("2.0.0", "0.0.3", "0.0.4"))
+    assert finished.passed
+    assert set(Counter(result.outcome for result in results)) == {Outcome.PASSED}
+    scenarios = list(dict.fromkeys(result.id.partition("@")[0] for result in results))
+    assert scenarios == sorted(scenarios)
+    places = [result.id for result in results if result.id.startswith("cycles/three-steps@")]
+    assert places == [f"cycles/three-steps@event-{n}" for n in range(len(places))]
+    assert contract.holds > 10, "cuts are played live where they can be seen"
+    assert contract.threads == {}
+
+
+def test_the_same_verdicts_come_without_anything_declared() -> None:
+    """What is not declared is told in the script, compared by content, and what cannot be is not applicable."""
+    nothing = dict.fromkeys(("carriers", "marks", "cancel", "limits", "resume"), False)
+    ids = (*SOME, "tools/content-ref")
+    _, results, finished = played(ContractServer(declares={**ALL, **nothing, "disconnect": []}), ids)
+    assert finished.passed
+    left_out = {result.id: result.reason for result in results if result.outcome is Outcome.NOT_APPLICABLE}
+    assert left_out["basics/client-loses-the-end"] == (
+        "it cuts what the client sees at an event, and the server declares no marks"
+    )
+    assert "told by carriers alone" in left_out["tools/content-ref"]
+    assert len(left_out) == 2
+
+
+def test_versions_that_the_server_does_not_write_are_not_asked_for() -> None:
+    """A scenario for others alone does not apply; the run says which versions it is about."""
+    ids = ("documents/2-0-0-example-thread", "interruptions/mid-text", "documents/0-0-3-client-metadata")
+    started, results, finished = played(ContractServer(declares={**ALL, "versions": ["0.0.4"]}), ids)
+    assert started.versions == ("0.0.4",)
+    assert finished.passed
+    reasons = {r.id: r.reason for r in results if r.outcome is Outcome.NOT_APPLICABLE}
+    assert all("the server writes 0.0.4" in reason for reason in reasons.values())
+    assert "interruptions/mid-text" not in reasons
+
+
+def test_a_run_to_which_nothing_applies_does_not_pass() -> None:
+    """Green without a verdict would be a lie."""
+    scenario = load_scenario(scenarios_dir() / "interruptions/reading-keep-empty.yaml", root=scenarios_dir())
+    _, results, finished = played(ContractServer(), (scenario.id,))
+    assert [result.outcome for result in results] == [Outcome.NOT_APPLICABLE]
+    assert "the scenario reads R24 as keep-empty, the server every ruling in the default way" in results[0].reason
+    assert not finished.passed
+
+
+def test_a_server_is_judged_by_the_readings_that_it_declares() -> None:
+    """And said not to certify; the scenario of just that reading applies to it."""
+    declares = {**ALL, "readings": {"R24": "keep-empty"}}
+    started, results, _ = played(ContractServer(declares=declares), ("interruptions/mid-text",))
+    assert started.server == "by-hand 0.1 (reads R24 as keep-empty: does not certify)"
+    assert [result.outcome for result in results] == [Outcome.FAILED], "it declares what it does not do"
+    _, results, _ = played(ContractServer(declares=declares), ("interruptions/reading-any-return",))
+    assert results[0].outcome is Outcome.NOT_APPLICABLE
+
+
+def test_a_promise_that_is_not_kept_fails_the_case_with_a_code_of_its_own() -> None:
+    """Whatever the threads say."""
+    _, results, finished = played(ContractServer(breaks=frozenset({"resume"})), ("tools/metadata",))
+    assert [(r.outcome, r.failing) for r in results] == [(Outcome.FAILED, frozenset({"resume-not-kept"}))]
+    assert results[0].findings[0].place.case == "tools/metadata"
+    assert not finished.passed
+
+
+def test_a_target_that_is_not_there_ends_the_run_before_its_first_event() -> None:
+    """One clear line, and not one error for each case."""
+    with pytest.raises(TargetError, match="nobody listens there"):
+        next(run_suite(RunOptions(server="http://127.0.0.1:9", ids=SOME, patience=QUICK)))
+
+
+def test_the_command_line_says_so_in_two_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2: nothing was learnt."""
+    monkeypatch.setattr("sys.argv", ["tpharness", "run", "--server", "http://127.0.0.1:9", "basics"])
+    with pytest.raises(SystemExit) as raised:
+        main()
+    assert raised.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "tpharness: GET http://127.0.0.1:9/capabilities: nobody listens there: Connection refused",
+        "  start the server, or correct the port",
+    ]
+
+
+class Dying(ContractServer):
+    """Answers a number of requests, then drops every connection."""
+
+    left = 60
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        """Answer, or hang up."""
+        self.left -= 1
+        if self.left < 0:
+            connection.writer.close()
+            raise ConnectionResetError
+        await super().__call__(request, connection)
+
+
+@pytest.mark.parametrize("left", [1, 60])
+def test_a_server_that_dies_is_not_asked_for_ever(left: int) -> None:
+    """The cases that it broke off are errors, the rest could not run: neither a hang nor a pass."""
+    contract = Dying()
+    contract.left = left
+    _, results, finished = played(contract, ("cycles", "interruptions"))
+    outcomes = Counter(result.outcome for result in results)
+    assert not finished.passed
+    assert 5 <= outcomes[Outcome.ERRORED] <= 5 + 16, "five in a row, and those that were on their way"
+    assert outcomes[Outcome.COULD_NOT_RUN] > 50
+    (reason, *_) = {r.reason for r in results if r.outcome is Outcome.COULD_NOT_RUN}
+    assert "cases in a row had no answer" in reason
+    assert "closes the connection before its answer is whole" in reason
+
+
+def test_a_server_that_stops_answering_costs_no_more_than_a_few_silences() -> None:
+    """Silence is waited for a few times, not once for each case."""
+
+    class Silent(ContractServer):
+        async def run(self, name: str, asked: dict[str, Any], connection: Connection) -> None:
+            del name, asked
+            await connection.reader.read(1)
+
+    _, results, finished = played(Silent(), ("cycles", "interruptions"))
+    assert finished.seconds < 5
+    assert Counter(r.outcome for r in results)[Outcome.COULD_NOT_RUN] > 50
+
+
+def test_one_scenario_is_played_by_the_same_engine() -> None:
+    """The pytest plugin comes this way; a target that is not there is an error of the case."""
+    scenario = load_scenario(scenarios_dir() / "tools/metadata.yaml", root=scenarios_dir())
+    with in_thread(RawServer(ContractServer())) as raw:
+        good = play_one(scenario, RunOptions(server=raw.url, patience=QUICK))
+    assert [result.outcome for result in good] == [Outcome.PASSED]
+    bad = play_one(scenario, RunOptions(server="http://127.0.0.1:9", patience=QUICK))
+    assert [(r.id, r.outcome) for r in bad] == [("tools/metadata", Outcome.ERRORED)]
+
+
+def test_a_run_that_is_given_up_leaves_nothing_behind() -> None:
+    """Closing the generator cancels what goes on; warnings of tasks or sockets left would fail this test."""
+    with in_thread(RawServer(ContractServer())) as raw:
+        events = run_suite(RunOptions(server=raw.url, ids=("cycles",), patience=QUICK))
+        assert isinstance(next(events), RunStarted)
+        next(events)
+        events.close()  # type: ignore[attr-defined]
+    with pytest.raises(RuntimeError):
+        asyncio.get_running_loop()
