@@ -27,6 +27,7 @@ LAYERS = {
     "checks": 6,
     "targets": 7,
     "run": 8,
+    "reference_app": 8,
     "report": 9,
     "catalogue": 9,
     "cli": 10,

@@ -1,0 +1,250 @@
+"""The control contract over HTTP: Starlette routes, each a few lines round `Threads` and `Receiver`.
+
+In: requests. Out: what conformance/control.openapi.yaml says. Beside the contract: GET /openapi.json, the contract
+itself, and GET /content/{sha256}, what references of large returns lead to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import re
+import sqlite3
+from collections.abc import AsyncIterator
+from importlib.metadata import version as package_version
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tpharness.findings import shorten
+from tpharness.protocol.versions import Version
+from tpharness.reference_app import refusal
+from tpharness.reference_app.content import ContentStore, DamagedContentError
+from tpharness.reference_app.openapi import openapi_document
+from tpharness.reference_app.receive import Receiver
+from tpharness.reference_app.refusal import Refusal
+from tpharness.reference_app.requests import checked, real_time, run_request, thread_id_of, value_of
+from tpharness.reference_app.settings import Settings
+from tpharness.reference_app.store import MemoryStore, SqliteStore, Store
+from tpharness.reference_app.stream import STREAM_HEADERS, TapeResponse
+from tpharness.reference_app.tape import UnknownFrameError
+from tpharness.reference_app.threads import Threads
+from tpharness.targets import forms
+from tpharness.targets.contract import Capabilities
+from tpharness.vsp.encode import encode_json
+
+__all__ = ["ReferenceApp", "capabilities_of"]
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+def capabilities_of(settings: Settings) -> Capabilities:
+    """Return everything there is; durable only with a store."""
+    return Capabilities(
+        name="tpharness reference",
+        implementation_version=package_version("tpharness"),
+        marks=True,
+        cancel=True,
+        disconnect=("stop", "continue"),
+        limits=True,
+        resume=True,
+        seed=True,
+        durable=settings.store is not None,
+        detects=("network_failure", "timeout", "user_cancelled"),
+    )
+
+
+class ReferenceApp:
+    """The application. Everything that lives is made when it starts and ended by `stop` or when it shuts down."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._threads: Threads | None = None
+        self._contents = ContentStore(
+            None if settings.store is None else settings.store.with_name(settings.store.name + ".content"),
+            settings.content_url.rstrip("/"),
+        )
+        self._receiver = Receiver(settings)
+        thread = "/threads/{thread_id}"
+        self._app = Starlette(
+            routes=[
+                Route("/capabilities", self._capabilities, methods=["GET"]),
+                Route(f"{thread}/runs", self._start_run, methods=["POST"]),
+                Route(f"{thread}/user-turns", self._add_user_turn, methods=["POST"]),
+                Route(f"{thread}/cancel", self._cancel, methods=["POST"]),
+                Route(f"{thread}/stream", self._stream, methods=["GET"]),
+                Route(thread, self._thread, methods=["GET", "DELETE"]),
+                Route("/receive", self._receive, methods=["POST"]),
+                Route("/adopt", self._adopt, methods=["POST"]),
+                Route("/content/{digest}", self._content, methods=["GET"]),
+                Route("/openapi.json", self._openapi, methods=["GET"]),
+            ],
+            exception_handlers={
+                Refusal: refusal.on_refusal,
+                HTTPException: refusal.on_http_exception,
+                sqlite3.Error: _on_store_failure,
+                Exception: refusal.on_failure,
+            },
+            lifespan=lambda _: self.alive(),
+        )
+        self._app.router.redirect_slashes = False
+        self._gate = _Gate(self._app, settings.token)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._gate(scope, receive, send)
+
+    async def stop(self) -> None:
+        """End all runs, so that their streams end; what is asked after this is refused."""
+        if self._threads is not None:
+            await self._threads.stop()
+
+    @contextlib.asynccontextmanager
+    async def alive(self) -> AsyncIterator[None]:
+        """Live while the context does; an ASGI server's lifespan does the same. InputError as for `SqliteStore`."""
+        store: Store = MemoryStore() if self.settings.store is None else SqliteStore(self.settings.store)
+        self._threads = Threads(self.settings, store, self._contents)
+        self._store = store
+        try:
+            yield
+        finally:
+            await self._threads.stop()
+            await self._receiver.close()
+            await store.close()
+
+    @property
+    def threads(self) -> Threads:
+        """The threads, while the application lives."""
+        if self._threads is None:
+            raise RuntimeError("the application has not started: serve it with its lifespan")
+        return self._threads
+
+    # ------------------------------------------------------------------- both
+
+    async def _capabilities(self, request: Request) -> Response:
+        del request
+        return _json(forms.capabilities_json(capabilities_of(self.settings), ("server", "client")))
+
+    async def _openapi(self, request: Request) -> Response:
+        del request
+        return _json(openapi_document())
+
+    # ----------------------------------------------------------------- server
+
+    async def _start_run(self, request: Request) -> Response:
+        thread_id = thread_id_of(request)
+        asked = run_request(await value_of(request, self.settings), thread_id, self.settings)
+        thread = await self.threads.begin(thread_id, asked)
+        if thread.fold.tape is None:
+            raise RuntimeError("a run that has begun has a tape")
+        return TapeResponse(thread.fold.tape, thread.run)
+
+    async def _add_user_turn(self, request: Request) -> Response:
+        thread_id = thread_id_of(request)
+        turn = checked("userTurn", await value_of(request, self.settings))
+        real_time(turn["submitted_at"], "/submitted_at")
+        await self.threads.add_user(thread_id, turn)
+        return Response(status_code=204)
+
+    async def _cancel(self, request: Request) -> Response:
+        thread_id = thread_id_of(request)
+        asked = checked("cancelRequest", await value_of(request, self.settings))
+        return _json({"cancelled": await self.threads.cancel(thread_id, asked["reason"])})
+
+    async def _stream(self, request: Request) -> Response:
+        thread = await self.threads.find(thread_id_of(request))
+        tape = thread.fold.tape
+        if tape is None:
+            return Response(status_code=204)
+        last = request.headers.get("last-event-id", "")
+        try:
+            place = tape.after(last)
+        except UnknownFrameError:
+            hint = "send the id of a frame of this thread, or none for the stream from its beginning"
+            raise Refusal(400, f"no frame of this thread has the id {shorten(last, 60)}", hint=hint) from None
+        if tape.at_end(place):
+            return Response(status_code=204)
+        if request.method == "HEAD":
+            return Response(headers=dict(STREAM_HEADERS))
+        return TapeResponse(tape, thread.run, place)
+
+    async def _thread(self, request: Request) -> Response:
+        thread_id = thread_id_of(request)
+        if request.method == "DELETE":
+            await self.threads.delete(thread_id)
+            return Response(status_code=204)
+        asked = request.query_params.get("version", Version.V0_0_4.value)
+        try:
+            version = Version(asked)
+        except ValueError:
+            known = ", ".join(str(v.value) for v in Version)
+            raise Refusal(400, f"there is no version {shorten(asked, 40)}", hint=f"versions are {known}") from None
+        return _json(await self.threads.document(thread_id, version))
+
+    async def _content(self, request: Request) -> Response:
+        digest = request.path_params["digest"]
+        if not _DIGEST.fullmatch(digest):
+            raise Refusal(404, "contents are named by their SHA-256, 64 hex digits in lower case")
+        try:
+            data = await self._store.run(lambda: self._contents.get(digest))
+        except DamagedContentError:
+            raise Refusal(410, f"the content {digest} is damaged: its bytes have another hash") from None
+        if data is None:
+            raise Refusal(404, f"there is no content {digest}")
+        headers = {"content-disposition": "attachment", "x-content-type-options": "nosniff"}
+        return Response(data, headers=headers, media_type="application/octet-stream")
+
+    # ----------------------------------------------------------------- client
+
+    async def _receive(self, request: Request) -> Response:
+        value = checked("receiveRequest", await value_of(request, self.settings))
+        return _json(await self._receiver.receive(value))
+
+    async def _adopt(self, request: Request) -> Response:
+        value = checked("adoptRequest", await value_of(request, self.settings))
+        return _json({"threads": value["threads"]})
+
+
+class _Gate:
+    """What is decided before a request is looked at: whether it may ask, and that paths reach the router undecoded."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._expected = None if token is None else f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            if self._expected is not None and not self._knows(scope):
+                hint = "send Authorization: Bearer TOKEN, with the token that the server was started with"
+                refused = refusal.problem(401, "this server wants a token", hint, {"www-authenticate": "Bearer"})
+                await refused(scope, receive, send)
+                return
+            raw = scope.get("raw_path") or scope["path"].encode()
+            scope = {**scope, "path": raw.decode("ascii", "replace")}
+        await self._app(scope, receive, send)
+
+    def _knows(self, scope: Scope) -> bool:
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        scheme, _, token = given.partition(b" ")
+        said = b"Bearer " + token.strip() if scheme.lower() == b"bearer" else b""
+        return hmac.compare_digest(said, self._expected or b"")
+
+
+async def _on_store_failure(request: Request, error: Exception) -> Response:
+    del request
+    hint = "look after the disk that --store lies on"
+    return refusal.problem(503, f"the store does not take it: {shorten(str(error), 120)}", hint)
+
+
+def _json(value: Any) -> Response:
+    try:
+        data = orjson.dumps(value)
+    except TypeError:  # what is legal JSON and orjson does not write: lone surrogates, integers of more than 64 bits
+        data = encode_json(value)
+    return Response(data, media_type="application/json")

@@ -1,0 +1,211 @@
+"""One thread's log, folded: what its documents say, and the stream of its latest run.
+
+In: entries of the log, one at a time; the server makes them while it lives and reads them again after it died, through
+the same `apply`. So what is regenerated is what was sent. Out: documents in any version, and the `Tape`. No I/O.
+
+Entries are JSON objects, by `kind`: `thread` {created_at, agents, extra}, `agents`, `seed` {thread}, `user` {turn},
+`begin` {run, carriers, marks, hold}, `events` {events}, `held` {}, `end` {reason?, at, tell}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.dialects import DIALECTS, ThreadHeader
+from tpharness.journal import UserTurn
+from tpharness.protocol.migrate import convert
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.reference_app.content import content_bytes, large_content, reference
+from tpharness.reference_app.seed import lived
+from tpharness.reference_app.tape import Tape
+from tpharness.server_events import Encoder, Recorder, RunState, event_time
+from tpharness.targets import forms
+from tpharness.vsp.encode import DONE, encode_sse
+
+__all__ = ["Entry", "ThreadFold"]
+
+Entry = Mapping[str, Any]
+_OWN_FIELDS = ("version", "thread_id", "created_at", "updated_at", "agents", "turns")
+
+
+class ThreadFold:
+    """One thread. `content_base` is what references to large returns begin with."""
+
+    def __init__(self, thread_id: str, content_base: str) -> None:
+        self.thread_id = thread_id
+        self.tape: Tape | None = None
+        self.running = False
+        self.held = False
+        self.hold_at: str | None = None
+        self.refers = False
+        """Whether the thread holds references to contents that this server has stored."""
+        self.at = ""
+        """When the latest event of the latest run happened."""
+        self._base = content_base
+        self._header: dict[str, Any] = {"created_at": "", "agents": {}, "extra": {}}
+        self._recorder = Recorder()
+        self._encoder: Encoder | None = None
+        self._renderers: dict[Version, Any] = {}
+        self._seed: Mapping[str, Any] | None = None
+        self._seed_lengths: dict[Version, int] = {}
+        self._user: tuple[Mapping[str, Any], ...] = ()
+        self._runs = self._played = 0
+
+    # ------------------------------------------------------------------ entries
+
+    def apply(self, entry: Entry) -> None:
+        """Take in an entry of the log; the tape gets what it puts on the wire."""
+        match entry["kind"]:
+            case "thread":
+                self._header = {k: entry[k] for k in ("created_at", "agents", "extra")}
+                self._recorder = Recorder(providers=_providers(entry["agents"]))
+            case "agents":
+                self._header["agents"] = entry["agents"]
+                self._renderers.clear()
+            case "seed":
+                self._take_seed(entry["thread"])
+            case "user":
+                self._add_user(forms.user_from(entry["turn"]))
+            case "begin":
+                self._begin(entry)
+            case "events":
+                for event in entry["events"]:
+                    data = self.play(event)
+                    self.sent(data)
+            case "held":
+                self.held = True
+            case "end":
+                self.end(entry["reason"], entry["at"], tell=entry["tell"])
+
+    def play(self, event: Mapping[str, Any]) -> bytes:
+        """Play one event; return the bytes that it puts on the wire, which `sent` takes when they may be seen."""
+        self.at = event_time(event, self._started_at) or self.at
+        content = large_content(event)
+        if content is not None:
+            event = self._referring(event, content)
+        self._recorder.feed(event)
+        return _encode(self._running_encoder().feed(event))
+
+    def sent(self, data: bytes) -> None:
+        """Put the bytes of the next event on the tape, with its mark."""
+        self._played += 1
+        if self.tape is not None:
+            self.tape.write(data, self._played)
+
+    def cut(self, reason: str | None, at: str) -> None:
+        """End the run in the thread; `reason` None means that its own events ended it (R26: they go first)."""
+        if reason is not None and not self.over:
+            self._recorder.interrupt(reason, at)
+            self._interrupted = True
+        self.running = self.held = False
+
+    def finish(self, reason: str | None, at: str, *, tell: bool) -> None:
+        """End the stream of a run that was `cut`: the client is told with an abort chunk where it is to be."""
+        if self.tape is None or self.tape.closed:
+            return
+        if not self._interrupted or reason is None:
+            self.tape.finish(DONE, outside=False)
+        else:
+            data = _encode(self._running_encoder().abort(reason, at)) + DONE if tell else b""
+            self.tape.finish(data, outside=True)
+
+    def end(self, reason: str | None, at: str, *, tell: bool) -> None:
+        """End the run, thread and stream."""
+        self.cut(reason, at)
+        self.finish(reason, at, tell=tell)
+
+    @property
+    def over(self) -> bool:
+        """Whether the run's own events have ended it."""
+        return self._recorder.state is RunState.ENDED
+
+    @property
+    def agents(self) -> Mapping[str, Any]:
+        """The registry."""
+        agents: Mapping[str, Any] = self._header["agents"]
+        return agents
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has happened in this thread yet."""
+        return not self._header["created_at"]
+
+    # ---------------------------------------------------------------- documents
+
+    def document(self, version: Version) -> dict[str, Any]:
+        """Return the thread as of now; a run that goes on does not appear."""
+        if version not in self._renderers:
+            self._renderers[version] = DIALECTS[version].renderer(self._thread_header(), Readings())
+        document: dict[str, Any] = self._renderers[version].render(self._recorder.journal())
+        if self._seed is None:
+            return document
+        told = convert(self._seed, version).thread["turns"]
+        turns = [*told, *document["turns"][self._seed_lengths[version] :]]
+        return {**document, "turns": turns}
+
+    # ------------------------------------------------------------------- inside
+
+    def _thread_header(self) -> ThreadHeader:
+        header = self._header
+        return ThreadHeader(
+            thread_id=self.thread_id, created_at=header["created_at"], agents=header["agents"], extra=header["extra"]
+        )
+
+    def _take_seed(self, seed: Mapping[str, Any]) -> None:
+        self._seed = seed
+        extra = {k: v for k, v in seed.items() if k not in _OWN_FIELDS}
+        self._header = {**self._header, "created_at": seed["created_at"], "extra": extra}
+        for turn in lived(seed):
+            if isinstance(turn, UserTurn):
+                self._add_user(turn)
+                continue
+            self._recorder.begin(turn.agent_id, turn.started_at)
+            for event in turn.events:
+                self._recorder.feed(event)
+            if turn.interruption is not None:
+                self._recorder.interrupt(turn.interruption.reason, turn.interruption.at)
+        self._seed_lengths = {v: self._rendered_length(v) for v in Version}
+
+    def _rendered_length(self, version: Version) -> int:
+        renderer = DIALECTS[version].renderer(self._thread_header(), Readings())
+        return len(renderer.render(self._recorder.journal())["turns"])
+
+    def _add_user(self, turn: UserTurn) -> None:
+        self._recorder.add_user_turn(turn)
+        self._user = turn.parts
+
+    def _begin(self, entry: Entry) -> None:
+        run = entry["run"]
+        self._runs += 1
+        self._played = 0
+        self._interrupted = False
+        self._started_at = self.at = run["started_at"]
+        self.running, self.held, self.hold_at = True, False, entry["hold"]
+        self._recorder.begin(run["agent_id"], run["started_at"])
+        self._encoder = Encoder(agent_id=run["agent_id"], carriers=entry["carriers"], message_id=run.get("message_id"))
+        self.tape = Tape(self._runs, marks=entry["marks"])
+        self.tape.write(_encode(self._encoder.start(run["started_at"], self._user)), 0)
+
+    def _referring(self, event: Mapping[str, Any], content: Any) -> Mapping[str, Any]:
+        """R6: the thread holds the reference, the wire the content; a carrier tells the client the reference."""
+        stored = content_bytes(content)
+        if stored is None:
+            return event
+        self.refers = True
+        return {**event, "part": {**event["part"], "content_ref": reference(*stored, self._base)}}
+
+    def _running_encoder(self) -> Encoder:
+        if self._encoder is None:
+            raise RuntimeError("a run begins with its entry `begin`")
+        return self._encoder
+
+
+def _providers(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """R15: the provider of each agent's registry entry."""
+    return {agent_id: str(agent["provider_name"]) for agent_id, agent in agents.items() if agent.get("provider_name")}
+
+
+def _encode(chunks: list[dict[str, Any]]) -> bytes:
+    return b"".join(map(encode_sse, chunks))

@@ -1,0 +1,121 @@
+"""One stream as a client listens to it over HTTP: connecting, reconnecting, and seeing by itself how it ends.
+
+In: a URL and the moment's silence that is borne. Out: the data of each event to a function, once each (R31), and what
+was observed of the end: `user_cancelled` for the comment `: tp stop`, `timeout` after a silence – comments are nothing
+(R35), so they do not break it –, `network_failure` when the stream broke off and could not be resumed, None when it had
+said how it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import aiohttp
+
+from tpharness.monitor import ClientMonitor, Timeouts
+from tpharness.vsp.sse import SseParser
+
+__all__ = ["Listener"]
+
+_STOP = re.compile(rb"(?<=[\r\n]): ?tp stop[\r\n]")
+_BROKEN = "broken off"
+_LEAD = 32  # bytes: longer than the comment, which may come in several reads
+_FIRST_DELAY = 0.05
+_LONGEST_DELAY = 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Listener:
+    """Listens to one URL.
+
+    `feed` takes the data of an event; `ended` says whether the stream has told its end, `done` whether nothing follows.
+
+    `resumes` is whether a stream that breaks off is asked for again. `most` bytes are read at all.
+    """
+
+    session: aiohttp.ClientSession
+    url: str
+    silence: float
+    most: int
+    resumes: bool
+    feed: Callable[[bytes], None]
+    ended: Callable[[], bool]
+    done: Callable[[], bool]
+    _seen: set[str] = field(default_factory=set)
+    _last_id: str = ""
+    _retry: float | None = None
+    _read: int = 0
+
+    async def listen(self) -> str | None:
+        """Read until the end; return the reason that was observed."""
+        monitor = ClientMonitor(asyncio.get_running_loop().time(), Timeouts(client_stream=self.silence))
+        failures = 0
+        while True:
+            seen = frozenset(self._seen)
+            try:
+                async with asyncio.timeout_at(monitor.next_deadline()) as limit:
+                    reason = await self._connection(monitor, limit, seen)
+            except TimeoutError:
+                reason = "timeout"
+            if self.ended():
+                return None
+            if reason != _BROKEN:
+                return reason
+            failures = 0 if len(self._seen) > len(seen) else failures + 1
+            if not self.resumes or not self._last_id or failures > Timeouts().max_reconnects:
+                return "network_failure"
+            delay = self._retry if self._retry is not None else _FIRST_DELAY * failures
+            await asyncio.sleep(min(delay, _LONGEST_DELAY))
+
+    async def _connection(self, monitor: ClientMonitor, limit: asyncio.Timeout, seen: frozenset[str]) -> str | None:
+        """Read one connection; return what was observed of its end."""
+        headers = {"accept": "text/event-stream", "cache-control": "no-cache"}
+        if self._last_id:
+            headers["last-event-id"] = self._last_id
+        try:
+            async with self.session.get(self.url, headers=headers, allow_redirects=False) as response:
+                if response.status != 200:
+                    return _BROKEN if response.status >= 500 else "network_failure"
+                try:
+                    return await self._body(response, monitor, limit, seen)
+                finally:
+                    response.close()  # the server is to notice that nobody listens any more
+        except (aiohttp.ClientError, OSError):
+            return _BROKEN
+
+    async def _body(
+        self, response: aiohttp.ClientResponse, monitor: ClientMonitor, limit: asyncio.Timeout, seen: frozenset[str]
+    ) -> str | None:
+        loop = asyncio.get_running_loop()
+        parser = SseParser()
+        tail = b"\n"
+        while data := await response.content.readany():
+            self._read += len(data)
+            stop = _STOP.search(tail + data)
+            kept = data if stop is None else data[: max(0, stop.start() - len(tail))]
+            tail = (tail + data)[-_LEAD:]
+            if self._frames(parser, kept, seen):
+                monitor.event(loop.time())
+                limit.reschedule(monitor.next_deadline())
+            if stop is not None:
+                return "user_cancelled"
+            if self.done():
+                return None
+            if self._read > self.most:
+                return "network_failure"
+        return _BROKEN
+
+    def _frames(self, parser: SseParser, data: bytes, seen: frozenset[str]) -> int:
+        frames = parser.feed(data)
+        for frame in frames:
+            if frame.id:
+                self._last_id = frame.id
+                self._seen.add(frame.id)
+            if frame.event != "ping" and frame.data and frame.id not in seen:
+                self.feed(frame.data)
+        if parser.retry is not None:
+            self._retry = parser.retry / 1000
+        return len(frames)

@@ -1,0 +1,53 @@
+"""The contract as one OpenAPI document, with what it refers to inside."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import orjson
+import yaml
+
+from tpharness.resources import conformance_dir, schema_path
+
+__all__ = ["openapi_document"]
+
+_CONTROL = "schemas/control.schema.json#/$defs/"
+_EVENT = "urn:tpharness:schema:server-event"
+_OWN = "#/$defs/"
+_SCHEMAS = "#/components/schemas/"
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """Return the contract; the definitions of the schema files stand under `components/schemas`."""
+    document: dict[str, Any] = yaml.safe_load((conformance_dir() / "control.openapi.yaml").read_text("utf-8"))
+    control = orjson.loads(schema_path("control").read_bytes())
+    event = orjson.loads(schema_path("server-event").read_bytes())
+    schemas = {name: _moved(schema, "") for name, schema in control["$defs"].items()}
+    schemas |= {f"event_{name}": _moved(schema, "event_") for name, schema in event.pop("$defs", {}).items()}
+    kept = {k: v for k, v in event.items() if k not in ("$id", "$schema")}
+    schemas["server_event"] = _moved(kept, "event_")
+    moved: dict[str, Any] = _moved(document, "")
+    moved["components"]["schemas"] = schemas
+    return moved
+
+
+def _moved(value: Any, prefix: str) -> Any:
+    """Return a copy in which references lead to where the definitions stand now."""
+    if isinstance(value, list):
+        return [_moved(item, prefix) for item in value]
+    if not isinstance(value, dict):
+        return value
+    out = {k: _moved(v, prefix) for k, v in value.items()}
+    target = value.get("$ref")
+    if isinstance(target, str):
+        if target == _EVENT:
+            out["$ref"] = f"{_SCHEMAS}server_event"
+        elif target.startswith(_CONTROL):
+            out["$ref"] = _SCHEMAS + target.removeprefix(_CONTROL)
+        elif target.startswith(_OWN):
+            out["$ref"] = f"{_SCHEMAS}{prefix}{target.removeprefix(_OWN)}"
+        elif target == "#" and prefix:
+            out["$ref"] = f"{_SCHEMAS}server_event"
+    return out

@@ -1,0 +1,191 @@
+"""The client's role: streams are listened to and folded, and the threads are handed back.
+
+In: a `receiveRequest`. Out: a `received`. Times are the request's: what a stream says happened when it was begun,
+unless its carriers say better, and its end at `end.at`. An `end.reason` is told and counts; without one the client
+judges by itself.
+
+What a `content_ref` names is never fetched, unless its host is allowed: then its bytes are fetched once and held
+against the reference, and `contents` beside the threads says for each whether they are what the reference says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import hashlib
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from tpharness.dialects import DIALECTS, ThreadHeader
+from tpharness.findings import shorten
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.reference_app.listen import Listener
+from tpharness.reference_app.refusal import Refusal
+from tpharness.reference_app.requests import real_time
+from tpharness.reference_app.settings import Settings
+from tpharness.targets import forms
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.encode import encode_data
+from tpharness.vsp.states import StreamState
+
+__all__ = ["Receiver", "is_loopback"]
+
+
+class Receiver:
+    """Receives streams; connections are shared by all requests."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def receive(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Receive a case that fits the contract; return a `received`. Refusal for a URL or a time that is none."""
+        _check(value)
+        agents = value["agents"]
+        providers = {k: str(a["provider_name"]) for k, a in agents.items() if a.get("provider_name")}  # R15
+        assembler = Assembler(agent_id=next(iter(agents), "assistant"), providers=providers)
+        for turn in value["turns"]:
+            if turn["turn_type"] == "user":
+                assembler.add_user_turn(forms.user_from(turn))
+            else:
+                await self._turn(assembler, turn)
+        header = ThreadHeader(thread_id=value["thread_id"], created_at=value["created_at"], agents=agents)
+        journal = assembler.journal()
+        threads = {v: DIALECTS[Version(v)].renderer(header, Readings()).render(journal) for v in value["versions"]}
+        if not self._settings.allow_content:
+            return {"threads": threads}
+        return {"threads": threads, "contents": await self._contents(threads)}
+
+    # ------------------------------------------------------------------- inside
+
+    async def _turn(self, assembler: Assembler, turn: Mapping[str, Any]) -> None:
+        at, told = turn["begun_at"], turn["end"].get("reason")
+        assembler.begin(at, agent_id=turn["agent_id"])
+        seen = None
+        if "packets" in turn:
+            for packet in forms.packets_from(turn["packets"]):
+                assembler.feed(packet.data, packet.at)
+        else:
+            limits = turn.get("limits") or {}
+            listener = Listener(
+                session=self._connections(),
+                url=turn["url"],
+                silence=min(float(limits.get("stream_seconds", self._settings.client_seconds)), 1e7),
+                most=self._settings.max_stream,
+                resumes=told is None,
+                feed=lambda data: void(assembler.feed(encode_data(data), at)),
+                ended=lambda: _ended(assembler),
+                done=lambda: assembler.state is StreamState.DONE,
+            )
+            seen = await listener.listen()
+        assembler.close(told if told is not None else seen, turn["end"]["at"])
+
+    def _connections(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout)
+        return self._session
+
+    async def _contents(self, threads: Mapping[str, Any]) -> list[dict[str, Any]]:
+        references = {ref["uri"]: ref for ref in _references(list(threads.values())) if isinstance(ref.get("uri"), str)}
+        allowed = [ref for uri, ref in references.items() if self._may_fetch(uri)]
+        return [await self._verified(ref) for ref in allowed]
+
+    def _may_fetch(self, uri: str) -> bool:
+        """Whether the scheme is one that may be fetched and the host one that was allowed, with its port if it says."""
+        try:
+            url = URL(uri)
+        except ValueError:
+            return False
+        safe = url.scheme == "https" or (url.scheme == "http" and is_loopback(url.host or ""))
+        return safe and bool({url.host, f"{url.host}:{url.port}"} & set(self._settings.allow_content))
+
+    async def _verified(self, ref: Mapping[str, Any]) -> dict[str, Any]:
+        uri, wanted = ref["uri"], str(ref.get("hash", "")).removeprefix("sha256:").lower()
+        digest, size, why = hashlib.sha256(), 0, ""
+        try:
+            async with asyncio.timeout(self._settings.client_seconds):
+                async with self._connections().get(uri, allow_redirects=False) as response:
+                    if response.status != 200:
+                        why = f"it answers {response.status}"
+                    async for data in response.content.iter_any():
+                        size += len(data)
+                        digest.update(data)
+                        if size > self._settings.max_stream:
+                            why = f"it has more than {self._settings.max_stream} bytes"
+                            response.close()
+                            break
+        except (aiohttp.ClientError, OSError) as error:
+            why = f"it cannot be fetched: {shorten(str(error) or type(error).__name__, 80)}"
+        if not why and wanted != digest.hexdigest():
+            why = f"its bytes have the hash sha256:{digest.hexdigest()}"
+        if not why and ref.get("size_bytes") not in (None, size):
+            why = f"it has {size} bytes"
+        return {"uri": uri, "verified": not why, **({"why": why} if why else {})}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine for certain."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def void(value: object) -> None:
+    """Take a value and give none."""
+    del value
+
+
+def _ended(assembler: Assembler) -> bool:
+    """Whether the stream has said how its turn ends: what comes after that decides nothing."""
+    return assembler.state in (StreamState.FINISHED, StreamState.ABORTED, StreamState.DONE)
+
+
+def _check(value: Mapping[str, Any]) -> None:
+    real_time(value["created_at"], "/created_at")
+    for index, turn in enumerate(value["turns"]):
+        place = f"/turns/{index}"
+        if turn["turn_type"] == "user":
+            real_time(turn["submitted_at"], f"{place}/submitted_at")
+            continue
+        real_time(turn["begun_at"], f"{place}/begun_at")
+        real_time(turn["end"]["at"], f"{place}/end/at")
+        try:
+            for number, packet in enumerate(forms.packets_from(turn.get("packets", ()))):
+                real_time(packet.at, f"{place}/packets/{number}/at")
+        except (binascii.Error, ValueError) as error:
+            raise Refusal(422, f"{place}/packets: data_base64 is no base64: {error}") from None
+        if "url" in turn:
+            try:
+                good = URL(turn["url"]).scheme in ("http", "https") and URL(turn["url"]).host is not None
+            except ValueError:
+                good = False
+            if not good:
+                raise Refusal(422, f"{place}/url: {shorten(turn['url'], 80)} is no http(s) URL")
+
+
+def _references(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every `content_ref` of tool returns."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if item.get("part_kind") == "tool-return" and isinstance(item.get("content_ref"), dict):
+                yield item["content_ref"]
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item

@@ -1,0 +1,218 @@
+"""Requests → values that fit the contract; whatever does not is refused with the JSON pointer of the place.
+
+In: a request. Out: decoded JSON that has been checked, and `RunRequest`. Everything after this may rely on the shape.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+from starlette.requests import Request
+
+from tpharness.findings import Level, shorten
+from tpharness.protocol.parse import MAX_DEPTH, parse_json
+from tpharness.protocol.rules import check_thread
+from tpharness.reference_app.refusal import Refusal
+from tpharness.reference_app.settings import Settings
+from tpharness.server_events.shapes import EVENT
+from tpharness.targets import forms
+from tpharness.targets.contract import RunScript
+
+__all__ = ["RunRequest", "checked", "real_time", "run_request", "thread_id_of", "value_of"]
+
+_NOT_BRACKETS = bytes(b for b in range(256) if b not in b"[]{}")
+_JSON = re.compile(r"\s*application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+_LONGEST = 1e7  # seconds; longer waits are as good as endless, and loops cannot count them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """A `runRequest`: the user turns as JSON too, since they are stored as they came. Times of limits in seconds."""
+
+    created_at: str
+    agents: Mapping[str, Mapping[str, Any]]
+    seed: Mapping[str, Any] | None
+    user: tuple[Mapping[str, Any], ...]
+    script: RunScript
+    carriers: bool
+    marks: bool
+    hold_at: str | None
+    stream_seconds: float | None
+    heartbeat_seconds: float | None
+    continues: bool | None
+    time_scale: float
+
+
+async def value_of(request: Request, settings: Settings) -> Any:
+    """Read the body as JSON. Refusal for another media type, too many bytes, what is no JSON or nests too deep."""
+    said = request.headers.get("content-type", "")
+    if not _JSON.fullmatch(said):
+        raise Refusal(415, f"the body is {said or 'of no media type'}", hint="send Content-Type: application/json")
+    data = await _body(request, settings.max_body)
+    value = _fast(data)
+    if value is not _UNSURE:
+        return value
+    parsed = parse_json(data, max_size=settings.max_body)
+    if parsed.ok:
+        _refuse_constants(data)
+        return parsed.value
+    raise Refusal(400, parsed.findings[-1].line(), hint="the body is one JSON value in UTF-8")
+
+
+async def _body(request: Request, most: int) -> bytes:
+    said = request.headers.get("content-length", "")
+    pieces: list[bytes] = []
+    size = int(said) if said.isdecimal() and len(said) < 20 else 0
+    if size <= most:
+        size = 0
+        async for piece in request.stream():
+            size += len(piece)
+            if size > most:
+                break
+            pieces.append(piece)
+    if size > most:
+        raise Refusal(413, f"the body has more than {most} bytes", hint="play a shorter script, or a smaller seed")
+    return b"".join(pieces)
+
+
+_UNSURE = object()
+
+
+def _fast(data: bytes) -> Any:
+    """Decode what is surely JSON of bearable depth; the strict parser says what is wrong with everything else."""
+    brackets = data.translate(None, _NOT_BRACKETS)
+    work = len(data)  # each round takes away the innermost pairs; what takes many long rounds is not worth them
+    for _ in range(MAX_DEPTH):
+        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        work -= len(brackets)
+        if len(inner) == len(brackets) or work < 0:
+            break
+        brackets = inner
+    if brackets:
+        return _UNSURE
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return _UNSURE
+
+
+def _refuse_constants(data: bytes) -> None:
+    """Refuse NaN and infinities, which Python reads and which are no JSON."""
+
+    def refuse(name: str) -> None:
+        raise Refusal(400, f"{name} is no JSON", hint="the body is one JSON value in UTF-8")
+
+    json.loads(data, parse_constant=refuse)
+
+
+def checked(name: str, value: Any) -> Any:
+    """Return the value if it is a `name` of the contract. Refusal says where it is not."""
+    found = forms.problems(name, value)
+    if found:
+        raise Refusal(422, "; ".join(found), hint=f"conformance/schemas/control.schema.json, $defs/{name}")
+    return value
+
+
+def real_time(text: Any, pointer: str) -> None:
+    """Refuse a time that has the form of one and names no moment that can be reckoned with, such as February 30."""
+    try:
+        good = 1 < datetime.fromisoformat(text).year < 9999
+    except (ValueError, TypeError):
+        good = False
+    if not good:
+        raise Refusal(
+            422, f"{pointer}: {shorten(text, 60)} is no time", hint="write RFC 3339, such as 2025-01-20T10:00:00Z"
+        )
+
+
+def run_request(value: Any, thread_id: str, settings: Settings) -> RunRequest:
+    """Read a `runRequest` for a thread. Refusal says where it is wrong."""
+    _check_run(value, settings)
+    run, hold, limits = value["run"], value.get("hold"), value.get("limits") or {}
+    real_time(value["created_at"], "/created_at")
+    real_time(run["started_at"], "/run/started_at")
+    if hold is not None:
+        real_time(hold["at"], "/hold/at")
+    if "interruption" in run:
+        real_time(run["interruption"]["at"], "/run/interruption/at")
+    for index, turn in enumerate(value.get("user", ())):
+        real_time(turn["submitted_at"], f"/user/{index}/submitted_at")
+    seed = value.get("seed")
+    if seed is not None:
+        _check_seed(seed, thread_id)
+    there = value.get("on_disconnect")
+    return RunRequest(
+        created_at=value["created_at"],
+        agents=value["agents"],
+        seed=seed,
+        user=tuple(value.get("user", ())),
+        script=forms.run_from(run),
+        carriers=value.get("carriers", False),
+        marks=value.get("marks", False),
+        hold_at=None if hold is None else hold["at"],
+        stream_seconds=_seconds(limits.get("stream_seconds")),
+        heartbeat_seconds=_seconds(limits.get("heartbeat_seconds")),
+        continues=None if there is None else there == "continue",
+        time_scale=float(value.get("time_scale", 0)),
+    )
+
+
+def thread_id_of(request: Request) -> str:
+    """Return the id in the path, which reaches the router undecoded so that it may hold a slash."""
+    try:
+        return unquote(request.path_params["thread_id"], errors="strict")
+    except UnicodeDecodeError:
+        raise Refusal(400, "the thread id in the path is not UTF-8", hint="percent-encode its UTF-8 bytes") from None
+
+
+def _check_run(value: Any, settings: Settings) -> None:
+    """Refuse what is no `runRequest`.
+
+    Schema libraries refuse lone surrogates, which deltas may have (R43), and name the place of an event badly: where
+    the schema is not content, the table of events is asked, and the schema about the rest.
+    """
+    run = value.get("run") if isinstance(value, dict) else None
+    events = run.get("events") if isinstance(run, dict) else None
+    if not isinstance(events, list):
+        checked("runRequest", value)
+    elif len(events) > settings.max_events or forms.problems("runRequest", value):
+        checked("runRequest", {**value, "run": {**value["run"], "events": []}})
+        _check_events(events, settings)
+
+
+def _check_events(events: list[Any], settings: Settings) -> None:
+    if len(events) > settings.max_events:
+        raise Refusal(
+            413,
+            f"/run/events: {len(events)} events, at most {settings.max_events} are played",
+            hint="play a shorter script",
+        )
+    for index, event in enumerate(events):
+        faults = EVENT.faults(event)
+        if faults:
+            steps = "".join(f"/{step}" for step in (index, *faults[0].path))
+            hint = "events are as Pydantic AI serialises them: conformance/schemas/server-event.schema.json"
+            raise Refusal(422, f"/run/events{steps}: {faults[0].message()}", hint=hint)
+
+
+def _check_seed(seed: Mapping[str, Any], thread_id: str) -> None:
+    if seed["thread_id"] != thread_id:
+        raise Refusal(
+            422,
+            f"/seed/thread_id: {shorten(seed['thread_id'], 60)}, and the path names {shorten(thread_id, 60)}",
+            hint="the seed is the thread so far; give it the id under which it goes on",
+        )
+    wrong = [f for f in check_thread(seed) if f.level is Level.MUST]
+    if wrong:
+        raise Refusal(422, f"/seed: {wrong[0].line()}", hint="`tpharness check` says all that is wrong with a thread")
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else min(float(value), _LONGEST)

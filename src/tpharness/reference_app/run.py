@@ -1,0 +1,266 @@
+"""One run, as a task of its own: it plays its script whoever reads, and ends once.
+
+In: a request that was checked, and the thread's fold. Out: entries of the log, and packets on the tape. What a client
+may see of a cycle that has become canonical is written to the tape after the log has it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpharness.reference_app.content import ContentStore, content_bytes, large_content
+from tpharness.reference_app.fold import Entry, ThreadFold
+from tpharness.reference_app.requests import RunRequest
+from tpharness.reference_app.settings import Settings
+from tpharness.reference_app.store import Store
+from tpharness.server_events import event_time, shift
+
+__all__ = ["Run", "RunTools"]
+
+_LOG = logging.getLogger("tpharness.reference_app")
+_QUIET = frozenset(
+    (
+        *("part_start", "part_delta", "part_end", "tool_progress", "final_result", "stall"),
+        *("deferred_tool_requests", "deferred_tool_results"),
+    )
+)
+"""Events after which no thread shows more than before."""
+_TURN = 64  # events played before others get a turn
+_LONGEST = 1e7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTools:
+    """What runs share."""
+
+    settings: Settings
+    store: Store
+    contents: ContentStore
+    forget: Callable[[str], None]
+    """Put a thread away whose fold may have more than its log; it is folded anew when it is asked for."""
+    running: set[Any] = field(default_factory=set)
+    """The runs that go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stop:
+    reason: str
+    at: str | None = None
+
+
+class Run:
+    """A run that goes on. `start` begins it, `stop` asks it to end, `wait` returns when its thread shows the end."""
+
+    def __init__(self, fold: ThreadFold, request: RunRequest, tools: RunTools) -> None:
+        self.readers = 0
+        self.stopped = False
+        """Whether it was asked to stop and that is what ended it."""
+        self.heartbeat = request.heartbeat_seconds or tools.settings.heartbeat
+        self._fold = fold
+        self._request = request
+        self._tools = tools
+        self._continues = tools.settings.continues if request.continues is None else request.continues
+        self._stop: _Stop | None = None
+        self._wake = asyncio.Event()
+        self._pending: list[Mapping[str, Any]] = []
+        self._last: bytes | None = None
+        self._storing: asyncio.Future[None] | None = None
+        self._indices: set[Any] = set()
+        self._unread: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, before: Sequence[Entry]) -> None:
+        """Begin: store what comes before the run and the run's beginning, then play on its own."""
+        request = self._request
+        script = request.script
+        run = {"agent_id": script.agent_id, "started_at": script.started_at}
+        if script.message_id is not None:
+            run["message_id"] = script.message_id
+        begin = {
+            "kind": "begin",
+            "run": run,
+            "carriers": request.carriers,
+            "marks": request.marks,
+            "hold": request.hold_at,
+        }
+        entries = [*before, begin]
+        for entry in entries:
+            self._fold.apply(entry)
+        stored = self._tools.store.append(self._fold.thread_id, entries)
+        self._tools.running.add(self)
+        self._task = asyncio.create_task(self._live(), name=f"run of {self._fold.thread_id}")
+        if stored is not None:
+            await stored
+
+    def stop(self, reason: str) -> None:
+        """Ask the run to end; the first reason stands (R26)."""
+        if self._stop is None:
+            self._stop = _Stop(reason=reason)
+            self._wake.set()
+
+    async def wait(self) -> None:
+        """Return when the run has ended and its thread shows it. May be cancelled without harm to the run."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def stored(self) -> None:
+        """Return when the log has everything that the fold has."""
+        while self._storing is not None:
+            await asyncio.wait([self._storing])
+
+    def reader_came(self) -> None:
+        """Somebody reads the stream."""
+        self.readers += 1
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def reader_left(self, *, gone: bool) -> None:
+        """A reader reads no more; `gone` when its connection broke before the stream had ended."""
+        self.readers -= 1
+        if self.readers or not gone or not self._fold.running:
+            return
+        if not self._continues:
+            self.stop("network_failure")
+        else:
+            self._watch_unread()
+
+    # ------------------------------------------------------------------- inside
+
+    def _watch_unread(self) -> None:
+        """A run that only waits for its end is given up when nobody has come back for a while."""
+        self._unread = asyncio.get_running_loop().call_later(self._tools.settings.unread_seconds, self._still_unread)
+
+    def _still_unread(self) -> None:
+        self._unread = None
+        if self._fold.held:
+            self.stop("timeout")
+        elif self._fold.running:
+            self._watch_unread()
+
+    async def _live(self) -> None:
+        try:
+            await self._play()
+        except Exception:  # noqa: BLE001  # whatever it is, the run has to end
+            _LOG.exception("a run of thread %r failed", self._fold.thread_id)
+            await self._fail()
+        finally:
+            self._tools.running.discard(self)
+            if self._unread is not None:
+                self._unread.cancel()
+
+    async def _play(self) -> None:
+        fold, script = self._fold, self._request.script
+        for count, event in enumerate(script.events, 1):
+            if self._stop is None and event.get("event_kind") == "stall" and self._request.time_scale:
+                await self._stall(event)
+            if self._stop is not None:
+                await self._end(self._stop.reason, self._stop.at or fold.at, tell=True)
+                return
+            await self._play_event(event)
+            if count % _TURN == 0:
+                await asyncio.sleep(0)
+        cut = script.interruption
+        if fold.over:
+            await self._end(None, fold.at, tell=True)
+        elif cut is not None:
+            await self._end(cut.reason, cut.at, tell=script.abort)
+        elif self._request.hold_at is not None:
+            await self._hold(self._request.hold_at)
+        else:  # the model fell silent for good and said no result
+            await self._end("error", fold.at, tell=True)
+
+    async def _play_event(self, event: Mapping[str, Any]) -> None:
+        fold = self._fold
+        content = large_content(event)
+        stored = None if content is None else content_bytes(content)
+        if stored is not None:
+            await self._tools.store.run(lambda: self._tools.contents.put(stored[0]))
+        data = fold.play(event)
+        self._pending.append(event)
+        if self._settles(event) and not fold.over:  # the end is stored together with the event that brings it
+            await self._commit()
+        if fold.over:
+            self._last = data
+        else:
+            fold.sent(data)
+
+    def _settles(self, event: Mapping[str, Any]) -> bool:
+        """Whether a thread may show more after this event than before it."""
+        kind = event.get("event_kind")
+        if kind not in _QUIET:
+            self._indices.clear()
+            return True
+        if kind == "part_start":  # a part with an index that was there begins a new response and finishes the old one
+            again = event["index"] in self._indices
+            if again:
+                self._indices.clear()
+            self._indices.add(event["index"])
+            return again
+        return False
+
+    async def _commit(self, *more: Entry) -> None:
+        entries: list[Entry] = [{"kind": "events", "events": self._pending}] if self._pending else []
+        self._pending = []
+        stored = self._tools.store.append(self._fold.thread_id, [*entries, *more])
+        if stored is not None:
+            self._storing = stored
+            try:
+                await stored
+            finally:
+                self._storing = None
+
+    async def _stall(self, event: Mapping[str, Any]) -> None:
+        """Be silent, as long as a limit lets it; what is known so far is stored, since this may take long."""
+        await self._commit()
+        seconds = min(float(event["seconds"]) * self._request.time_scale, _LONGEST)
+        limit = self._request.stream_seconds
+        if limit is None or seconds <= limit:
+            await self._silence(seconds)
+            return
+        await self._silence(limit)
+        if self._stop is None:
+            began = event_time(event, self._request.script.started_at) or self._fold.at
+            self._stop = _Stop(reason="timeout", at=shift(began, limit / self._request.time_scale))
+
+    async def _hold(self, at: str) -> None:
+        """Be silent until somebody or a limit ends the run; whatever it is happened at `at`."""
+        self._fold.held = True
+        await self._commit({"kind": "held"})
+        if not self.readers:
+            self._watch_unread()
+        await self._silence(self._request.stream_seconds)
+        reason = self._stop.reason if self._stop is not None else "timeout"
+        await self._end(reason, at, tell=True)
+
+    async def _silence(self, seconds: float | None) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+
+    async def _end(self, reason: str | None, at: str, *, tell: bool) -> None:
+        fold = self._fold
+        last, self._last = self._last, None
+        self.stopped = self._stop is not None and reason is not None and not fold.over
+        fold.cut(reason, at)
+        await self._commit({"kind": "end", "reason": reason, "at": at, "tell": tell})
+        if last is not None:
+            fold.sent(last)
+        fold.finish(reason, at, tell=tell)
+
+    async def _fail(self) -> None:
+        """End a run that cannot go on because of us: the disk is full, or a defect."""
+        fold = self._fold
+        at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
+        self._pending = []
+        try:
+            await self._end("error", at, tell=True)
+        except Exception:  # noqa: BLE001  # whatever it is, the run has to end
+            _LOG.exception("the end of a run of thread %r could not be stored", fold.thread_id)
+            fold.end("error", at, tell=True)
+        self._tools.forget(fold.thread_id)

@@ -1,0 +1,84 @@
+"""A thread that is already there → what a server would have lived through to write it.
+
+In: a thread of any version that keeps its rules. Out: user turns and runs of server events, to be played into a fresh
+recorder: then the calls of its turns are known, and a run after them may answer those that wait (R30). Documents show
+the seed's turns as they came, not as they would be written again: unknown fields survive (R7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tpharness.journal import Interrupted, UserTurn
+from tpharness.protocol.migrate import convert
+from tpharness.protocol.versions import Version
+from tpharness.targets.contract import RunScript
+
+__all__ = ["lived"]
+
+_FACTS = ("model_name", "provider_name", "provider_response_id", "usage", "finish_reason")
+_OUTCOMES = {"error": "failed", "validation_error": "retried"}
+
+
+def lived(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
+    """Yield the turns of a thread as a server lives them; a run that was not interrupted ends with its result."""
+    for turn in convert(thread, Version.V0_0_4).thread["turns"]:
+        if turn["turn_type"] == "user":
+            yield UserTurn(
+                at=turn["submitted_at"], parts=tuple(turn["parts"]), client_metadata=turn.get("client_metadata")
+            )
+            continue
+        events = [event for message in turn["messages"] for event in _message(message)]
+        lost = _unkept_usage(turn)
+        if lost:
+            events.append({"event_kind": "model_response_end", "at": turn["started_at"], "usage": lost})
+        cut = turn.get("interruption") if turn.get("completion_status") == "interrupted" else None
+        if cut is None:
+            events.append({"event_kind": "agent_run_result", "at": turn["completed_at"]})
+        yield RunScript(
+            agent_id=turn["agent_id"],
+            started_at=turn["started_at"],
+            events=tuple(events),
+            interruption=None if cut is None else Interrupted(reason=cut["reason"], at=cut["interrupted_at"]),
+        )
+
+
+def _unkept_usage(turn: Mapping[str, Any]) -> dict[str, int]:
+    """Return what responses were paid for that the thread does not show (R17)."""
+    lost = {k: v for k, v in (turn.get("total_usage") or {}).items() if isinstance(v, int)}
+    for message in turn["messages"]:
+        for name, count in (message.get("usage") or {}).items():
+            if name in lost and isinstance(count, int):
+                lost[name] -= count
+    return {k: v for k, v in lost.items() if v > 0}
+
+
+def _message(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    at = {"at": message["timestamp"]}
+    match message["message_type"]:
+        case "response":
+            named = {k: message[k] for k in ("model_name", "provider_name") if message.get(k) is not None}
+            yield {"event_kind": "model_request", **at, **named}
+            for index, kept in enumerate(message["parts"]):
+                part = {**kept, "id": kept["thinking_id"]} if kept.get("thinking_id") else kept
+                yield {"event_kind": "part_start", "index": index, "part": part, **at}
+                yield {"event_kind": "part_end", "index": index, "part": part, **at}
+            facts = {k: message[k] for k in _FACTS if message.get(k) is not None}
+            yield {"event_kind": "model_response_end", **at, **facts}
+        case "request":
+            prompts = [p for p in message["parts"] if p["part_kind"] == "user-prompt"]
+            for part in message["parts"]:
+                if part["part_kind"] in ("tool-return", "retry-prompt") and part.get("tool_call_id"):
+                    yield {"event_kind": "function_tool_result", "part": _returned(part), **at}
+            if prompts:
+                yield {"event_kind": "model_request", "parts": prompts, **at}
+        case _:
+            names = ("source_agent", "target_agents")
+            told = {k: message[k] for k in names if message.get(k) is not None}
+            name, data = message["event_type"], message.get("event_data")
+            yield {"event_kind": "system_event", "event_type": name, "event_data": data, **told, **at}
+
+
+def _returned(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {**part, "outcome": _OUTCOMES.get(str(part.get("status")), "success")}

@@ -1,0 +1,142 @@
+"""The reference server as a process: a socket, signals, and nothing left behind.
+
+`run_server` blocks. It says where it listens when it really does, ends on SIGINT or SIGTERM after every run has ended
+and every stream with it, and takes a second signal as an order to stop at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+
+import uvicorn
+
+from tpharness.errors import InputError, UsageError
+from tpharness.reference_app.app import ReferenceApp
+from tpharness.reference_app.receive import is_loopback
+from tpharness.reference_app.settings import Settings
+
+__all__ = ["run_server"]
+
+_BACKLOG = 8192
+_GRACE = 3
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with signals handled by us: it would end the process by the signal, and streams would hold it up."""
+
+    def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.on_listening = on_listening
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets=sockets)
+        self.on_listening()
+
+
+def run_server(settings: Settings, *, host: str, port: int, on_listening: Callable[[str], None]) -> None:
+    """Serve until a signal comes; `on_listening` gets the URL as soon as connections are taken.
+
+    UsageError for an address that is not this machine's alone and no token; InputError for an address that cannot be
+    had, and for a store that cannot be opened.
+    """
+    if settings.token is None and not is_loopback(host):
+        raise UsageError(
+            f"{host} can be reached from other machines, and anybody there could use this server",
+            hint="give --token TOKEN, or listen on 127.0.0.1",
+        )
+    _raise_descriptor_limit()
+    with _socket(host, port) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(settings, listening, on_listening))
+
+
+async def _serve(settings: Settings, listening: socket.socket, on_listening: Callable[[str], None]) -> None:
+    app = ReferenceApp(settings)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",  # ours, so that a store that cannot be opened is told as what it is
+        ws="none",
+        backlog=_BACKLOG,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = _Server(config, lambda: on_listening(_url(listening)))
+    loop = asyncio.get_running_loop()
+    ending: list[asyncio.Task[None]] = []
+
+    async def end() -> None:
+        await app.stop()
+        server.should_exit = True
+
+    def on_signal() -> None:
+        if ending:
+            server.should_exit = server.force_exit = True
+        else:
+            ending.append(loop.create_task(end()))
+
+    async with app.alive():
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, on_signal)
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InputError(f"cannot listen on {host}: {error.strerror}", hint="give an address of this machine") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"cannot listen on {host} port {port}: {said}", hint="--port 0 takes one that is free"
+        ) from None
+    return listening
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415  # not on every platform
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+def _raise_descriptor_limit() -> None:
+    """Each open stream is a descriptor, and the usual limit of 1,024 is there for old programs."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415  # not on every platform
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65536 if hard == resource.RLIM_INFINITY else min(65536, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,103 @@
+"""A tape over HTTP: one reader's connection.
+
+Written on the bare ASGI interface: thousands of these wait at the same time, and one that waits is a task for its
+client's going away, an event and a timer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tpharness.reference_app.run import Run
+from tpharness.reference_app.tape import Tape
+from tpharness.vsp.encode import KEEP_ALIVE
+
+__all__ = ["STREAM_HEADERS", "TapeResponse"]
+
+STREAM_HEADERS: Mapping[str, str] = {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",  # or nginx keeps a stream back
+    "x-vercel-ai-ui-message-stream": "v1",
+}
+_RAW = [(k.encode(), v.encode()) for k, v in STREAM_HEADERS.items()]
+
+
+class TapeResponse(Response):
+    """Sends a tape from a place on, until its run ends; comments when there is nothing to say (R35)."""
+
+    def __init__(self, tape: Tape, run: Run | None, place: tuple[int, int] = (0, 0)) -> None:
+        self.status_code = 200
+        self.background = None
+        self._tape = tape
+        self._run = run
+        self._place = place
+        self._wake = asyncio.Event()
+        self._gone = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await send({"type": "http.response.start", "status": 200, "headers": _RAW})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body"})
+            return
+        self._tape.readers.add(self._wake.set)
+        if self._run is not None:
+            self._run.reader_came()
+        watch: asyncio.Task[None] | None = None
+        complete = False
+        try:
+            await asyncio.sleep(0)  # a run that has nothing to wait for is over after this
+            while not self._gone:
+                data, self._place = self._tape.read(self._place)
+                if self._tape.at_end(self._place):
+                    complete = True
+                    await send({"type": "http.response.body", "body": data})
+                    return
+                if data:
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
+                    continue
+                if watch is None:
+                    watch = asyncio.create_task(self._watch(receive))
+                if await self._nothing_new():
+                    await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
+        except OSError:  # the connection broke while we were sending
+            self._gone = True
+        finally:
+            self._tape.readers.discard(self._wake.set)
+            if self._run is not None:
+                self._run.reader_left(gone=not complete)
+            if watch is not None:
+                watch.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watch
+
+    async def _nothing_new(self) -> bool:
+        """Wait for the tape; return whether a heartbeat is due before it has something."""
+        self._wake.clear()
+        loop = asyncio.get_running_loop()
+        due = False
+
+        def heartbeat() -> None:
+            nonlocal due
+            due = True
+            self._wake.set()
+
+        timer = loop.call_later(self._run.heartbeat, heartbeat) if self._run is not None else None
+        try:
+            await self._wake.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return due and not self._gone and not self._tape.read(self._place)[0]
+
+    async def _watch(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        self._wake.set()

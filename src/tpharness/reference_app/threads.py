@@ -1,0 +1,232 @@
+"""All threads of a server: those that live in memory, loaded from the log when they are asked for.
+
+In: what was asked of a thread. Out: folds that are up to date with their logs. A run that was going on when its server
+died is interrupted with `error` when its thread is loaded: at the time of its latest event that the log has, or, when
+it was only waiting for its end, at the time that its request gave for that (`hold.at`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tpharness.protocol.versions import Version
+from tpharness.reference_app.content import ContentStore
+from tpharness.reference_app.fold import Entry, ThreadFold
+from tpharness.reference_app.refusal import Refusal
+from tpharness.reference_app.requests import RunRequest
+from tpharness.reference_app.run import Run, RunTools
+from tpharness.reference_app.settings import Settings
+from tpharness.reference_app.store import Store
+
+__all__ = ["LiveThread", "Threads"]
+
+
+class LiveThread:
+    """A thread in memory; `gone` when it was deleted or put away meanwhile."""
+
+    def __init__(self, fold: ThreadFold) -> None:
+        self.fold = fold
+        self.run: Run | None = None
+        self.gone = False
+        self.lock = asyncio.Lock()
+        """Held while a request changes the thread, until the log has it."""
+
+
+class Threads:
+    """The threads of one server."""
+
+    def __init__(self, settings: Settings, store: Store, contents: ContentStore) -> None:
+        self._settings = settings
+        self._store = store
+        self._contents = contents
+        self._tools = RunTools(settings=settings, store=store, contents=contents, forget=self._forget)
+        self._live: OrderedDict[str, LiveThread] = OrderedDict()
+        self._loading: dict[str, asyncio.Task[LiveThread | None]] = {}
+        self.stopping = False
+
+    async def find(self, thread_id: str) -> LiveThread:
+        """Return a thread. Refusal with 404 when there is none."""
+        thread = await self._find(thread_id)
+        if thread is None:
+            raise Refusal(404, f"there is no thread {thread_id!r}", hint="a run creates it")
+        return thread
+
+    async def begin(self, thread_id: str, request: RunRequest) -> LiveThread:
+        """Start a run, creating its thread if need be. Refusal when one goes on, or a limit is reached."""
+        while True:
+            thread = await self._find(thread_id) or self._create(thread_id)
+            async with thread.lock:
+                if thread.gone:  # deleted while we waited
+                    continue
+                self._check(thread, request)
+                run = Run(thread.fold, request, self._tools)
+                thread.run = run
+                await run.start(self._before(thread, request))
+                return thread
+
+    async def add_user(self, thread_id: str, turn: Mapping[str, Any]) -> None:
+        """Record a user turn that no run answers."""
+        async with self._locked(thread_id) as thread:
+            self._refuse_running(thread)
+            entry: Entry = {"kind": "user", "turn": turn}
+            thread.fold.apply(entry)
+            stored = self._store.append(thread_id, [entry])
+            if stored is not None:
+                await stored
+
+    async def cancel(self, thread_id: str, reason: str) -> bool:
+        """Stop the run of a thread; return whether there was one that this ended. Done when the thread shows it."""
+        thread = await self.find(thread_id)
+        run = thread.run
+        if run is None or not thread.fold.running:
+            return False
+        run.stop(reason)
+        await run.wait()
+        return run.stopped
+
+    async def document(self, thread_id: str, version: Version) -> dict[str, Any]:
+        """Return a thread as its log has it."""
+        async with self._locked(thread_id) as thread:
+            if thread.run is not None:
+                await thread.run.stored()
+            document = thread.fold.document(version)
+            refers = thread.fold.refers
+        if version is Version.V2_0_0 and refers:
+            inlined: dict[str, Any] = await self._store.run(lambda: self._contents.inlined(document))
+            return inlined
+        return document
+
+    async def delete(self, thread_id: str) -> None:
+        """Forget a thread, stopping its run."""
+        thread = await self._find(thread_id)
+        if thread is None:
+            return
+        async with thread.lock:
+            if thread.run is not None and thread.fold.running:
+                thread.run.stop("user_cancelled")
+                await thread.run.wait()
+            thread.gone = True
+            if self._live.get(thread_id) is thread:
+                del self._live[thread_id]
+            await self._store.delete(thread_id)
+
+    async def stop(self) -> None:
+        """End every run, because the server does: their clients are told `error`."""
+        self.stopping = True
+        runs = list(self._tools.running)
+        for run in runs:
+            run.stop("error")
+        await asyncio.gather(*(run.wait() for run in runs), return_exceptions=True)
+
+    # ------------------------------------------------------------------- inside
+
+    @asynccontextmanager
+    async def _locked(self, thread_id: str) -> AsyncIterator[LiveThread]:
+        while True:
+            thread = await self.find(thread_id)
+            async with thread.lock:
+                if not thread.gone:  # put away or deleted while we waited
+                    yield thread
+                    return
+
+    async def _find(self, thread_id: str) -> LiveThread | None:
+        thread = self._live.get(thread_id)
+        if thread is not None:
+            self._live.move_to_end(thread_id)
+            return thread
+        if not self._store.durable:
+            return None
+        task = self._loading.get(thread_id)
+        if task is None:
+            task = asyncio.create_task(self._load(thread_id))
+            self._loading[thread_id] = task
+            task.add_done_callback(lambda _: self._loading.pop(thread_id, None))
+        return await asyncio.shield(task)
+
+    async def _load(self, thread_id: str) -> LiveThread | None:
+        entries = await self._store.load(thread_id)
+        if entries is None:
+            return None
+        fold = ThreadFold(thread_id, self._contents.base)
+        for entry in entries:
+            fold.apply(entry)
+        if fold.running:
+            at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
+            end: Entry = {"kind": "end", "reason": "error", "at": at, "tell": True}
+            fold.apply(end)
+            stored = self._store.append(thread_id, [end])
+            if stored is not None:
+                await stored
+        if fold.tape is not None:
+            fold.tape.restored = True
+        return self._live.get(thread_id) or self._keep(thread_id, fold)
+
+    def _create(self, thread_id: str) -> LiveThread:
+        return self._live.get(thread_id) or self._keep(thread_id, ThreadFold(thread_id, self._contents.base))
+
+    def _keep(self, thread_id: str, fold: ThreadFold) -> LiveThread:
+        if len(self._live) >= self._settings.max_threads:
+            self._make_room()
+        thread = LiveThread(fold)
+        self._live[thread_id] = thread
+        return thread
+
+    def _make_room(self) -> None:
+        """Put idle threads away, the one asked for longest ago first; without a store they would be lost."""
+        if self._store.durable:
+            for thread_id, thread in self._live.items():
+                idle = not thread.fold.running and not thread.lock.locked()
+                if idle and not (thread.fold.tape and thread.fold.tape.readers):
+                    thread.gone = True
+                    del self._live[thread_id]
+                    return
+        raise Refusal(
+            503,
+            f"there are {len(self._live)} threads in memory",
+            hint="DELETE those that are done, or serve with --store",
+        )
+
+    def _forget(self, thread_id: str) -> None:
+        if self._store.durable and thread_id in self._live:
+            self._live.pop(thread_id).gone = True
+
+    def _check(self, thread: LiveThread, request: RunRequest) -> None:
+        if self.stopping:
+            raise Refusal(503, "the server is shutting down", hint="start it again, then ask again")
+        self._refuse_running(thread)
+        if request.seed is not None and not thread.fold.empty:
+            raise Refusal(
+                409,
+                "the thread is there already, and the request brings a seed",
+                hint="a seed is for a thread that the server has never seen; DELETE the thread first",
+            )
+        if len(self._tools.running) >= self._settings.max_runs:
+            raise Refusal(503, f"{self._settings.max_runs} runs go on", hint="cancel some, or wait for their ends")
+
+    def _refuse_running(self, thread: LiveThread) -> None:
+        if thread.fold.running:
+            raise Refusal(
+                409,
+                f"a run of thread {thread.fold.thread_id!r} goes on",
+                hint="wait for its end, or POST …/cancel",
+            )
+
+    def _before(self, thread: LiveThread, request: RunRequest) -> list[Entry]:
+        """Return what has to be known of the thread before the run begins."""
+        entries: list[Entry] = []
+        if thread.fold.empty:
+            agents = dict(request.agents)
+            if request.seed is not None:
+                agents = {**(request.seed.get("agents") or {}), **agents}
+            entries.append({"kind": "thread", "created_at": request.created_at, "agents": agents, "extra": {}})
+            if request.seed is not None:
+                entries.append({"kind": "seed", "thread": request.seed})
+        else:
+            agents = {**thread.fold.agents, **request.agents}
+            if agents != thread.fold.agents:
+                entries.append({"kind": "agents", "agents": agents})
+        return [*entries, *({"kind": "user", "turn": turn} for turn in request.user)]

@@ -1,0 +1,138 @@
+"""Large returns: stored beside the thread, referred to in it, equal on both sides, verified when they are read."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.reference_app.peer import AGENTS, AT, HELLO, TOOL_CALL, Peer, Serve, run_body
+
+from tpharness.protocol.compare import same_exact
+from tpharness.reference_app import Settings
+from tpharness.reference_app.content import ContentStore, DamagedContentError
+
+LARGE = "ü" * 60_000
+TEXT = LARGE.encode("utf-8")
+ROWS = [{"n": 1.0, "b": "x" * 120_000, "a": None}]
+JSON = b'[{"a":null,"b":"' + b"x" * 120_000 + b'","n":1}]'
+
+
+def returning(content: Any, **more: Any) -> list[dict[str, Any]]:
+    """Return a run whose tool returns a content."""
+    part = {**TOOL_CALL[2]["part"], "content": content, **more}
+    return [*TOOL_CALL[:2], {**TOOL_CALL[2], "part": part}, *({**event, "at": AT.format(5)} for event in HELLO)]
+
+
+async def part_of(peer: Peer, version: str = "0.0.4") -> Any:
+    """Return the tool return of thread t."""
+    return (await peer.thread("t", version))["turns"][0]["messages"][1]["parts"][0]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("content", "data", "media_type"),
+    [(LARGE, TEXT, "text/plain; charset=utf-8"), (ROWS, JSON, "application/json")],
+    ids=["text", "json"],
+)
+async def test_a_large_return_is_stored_and_referred_to(
+    serve: Serve, tmp_path: Path, content: Any, data: bytes, media_type: str
+) -> None:
+    """The thread holds hash, size and kind; the bytes are text as UTF-8, or canonical JSON."""
+    digest = hashlib.sha256(data).hexdigest()
+    async with serve(Settings(store=tmp_path / "s.db")) as peer:
+        stream = await peer.play("t", run_body(returning(content)))
+        part = await part_of(peer)
+        assert part == {
+            "part_kind": "tool-return",
+            "tool_name": "get",
+            "tool_call_id": "c1",
+            "status": "success",
+            "content_ref": {
+                "uri": f"tpharness:content/{digest}",
+                "size_bytes": len(data),
+                "hash": f"sha256:{digest}",
+                "media_type": media_type,
+            },
+        }
+        assert (await part_of(peer, "2.0.0"))["content"] == content  # 2.0.0 has no references
+        assert "content_ref" not in await part_of(peer, "2.0.0")
+        assert (tmp_path / "s.db.content" / digest).read_bytes() == data
+        async with asyncio.timeout(5), peer.get(f"/content/{digest}") as answer:
+            assert await answer.read() == data
+    assert b'"output":' in stream
+    assert len(stream) > len(data)
+
+
+@pytest.mark.asyncio
+async def test_both_sides_are_equal_with_carriers(serve: Serve) -> None:
+    """The carrier tells the client the reference, so it holds what the server holds."""
+    async with serve() as peer:
+        stream = await peer.play("t", run_body(returning(LARGE), carriers=True))
+        turn = {
+            "turn_type": "agent",
+            "agent_id": "a",
+            "begun_at": AT.format(1),
+            "packets": [{"data": stream.decode(), "at": AT.format(1)}],
+            "end": {"at": AT.format(9)},
+        }
+        body = {
+            "thread_id": "t",
+            "created_at": AT.format(0),
+            "agents": AGENTS,
+            "versions": ["0.0.4", "0.0.3"],
+            "carriers": True,
+            "turns": [turn],
+        }
+        _, told = await peer.answer("POST", "/receive", body)
+        for version in ("0.0.4", "0.0.3"):
+            assert same_exact(await peer.thread("t", version), told["threads"][version])
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "events",
+    [
+        returning("x" * 102_398),  # with its quotes exactly 100 KiB
+        returning(LARGE, outcome="failed"),
+        returning("short", content_ref={"uri": "s3://b/k"}),
+        [*TOOL_CALL[:2], {"event_kind": "system_event", "event_type": "data-app-x", "event_data": LARGE}, *HELLO],
+    ],
+    ids=["at-the-limit", "failed", "referred-to-already", "no-return"],
+)
+async def test_everything_else_stays_in_the_thread(serve: Serve, events: list[dict[str, Any]]) -> None:
+    """Only successful returns beyond the limit, without a reference of their own, are stored elsewhere."""
+    async with serve() as peer:
+        await peer.play("t", run_body(events))
+        assert "tpharness:content" not in json.dumps(await peer.thread("t"))
+
+
+@pytest.mark.asyncio
+async def test_damaged_content_is_not_served(serve: Serve, tmp_path: Path) -> None:
+    """The hash is verified on every read: 410, and 2.0.0 keeps the reference."""
+    digest = hashlib.sha256(TEXT).hexdigest()
+    async with serve(Settings(store=tmp_path / "s.db")) as peer:
+        await peer.play("t", run_body(returning(LARGE)))
+        (tmp_path / "s.db.content" / digest).write_bytes(TEXT[:-1] + b"?")
+        status, told = await peer.answer("GET", f"/content/{digest}")
+        assert (status, digest in told["error"]["message"]) == (410, True)
+        assert "content_ref" in await part_of(peer, "2.0.0")
+        assert (await peer.answer("GET", f"/content/{'0' * 64}"))[0] == 404
+        for odd in ("..%2F..%2Fetc%2Fpasswd", digest.upper(), "x"):
+            assert (await peer.answer("GET", f"/content/{odd}"))[0] == 404
+
+
+def test_a_content_is_written_once_and_whole(tmp_path: Path) -> None:
+    """Nothing is left beside it, and another process's draft is no content."""
+    store = ContentStore(tmp_path / "c", "x")
+    digest = store.put(b"data")
+    assert store.put(b"data") == digest == hashlib.sha256(b"data").hexdigest()
+    assert [p.name for p in (tmp_path / "c").iterdir()] == [digest]
+    assert store.get(digest) == b"data"
+    assert store.get("0" * 64) is None
+    (tmp_path / "c" / digest).write_bytes(b"dat")
+    with pytest.raises(DamagedContentError):
+        store.get(digest)

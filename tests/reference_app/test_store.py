@@ -1,0 +1,151 @@
+"""What is canonical survives: logs, folding them again, and what becomes of a run whose server died."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.reference_app.peer import AT, HELLO, TOOL_CALL, Serve, run_body, user_turn
+
+from tpharness.errors import InputError
+from tpharness.reference_app import Settings
+from tpharness.reference_app.store import SqliteStore
+
+pytestmark = pytest.mark.asyncio
+
+
+def log_of(path: Path, thread: str) -> list[Any]:
+    """Return the kinds of a thread's entries, read by another connection."""
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT entry FROM log WHERE thread_id = ? ORDER BY id", (thread,)).fetchall()
+    connection.close()
+    return [json.loads(row[0])["kind"] for row in rows]
+
+
+async def test_threads_come_back_as_they_were(serve: Serve, tmp_path: Path) -> None:
+    """Documents in every version, the stream of the latest run with its ids, and the thread goes on."""
+    settings = Settings(store=tmp_path / "s.db")
+    async with serve(settings) as peer:
+        assert (await peer.answer("GET", "/capabilities"))[1]["durable"] is True
+        await peer.play("t", run_body(TOOL_CALL, user=[user_turn("Hi")], turn={"interruption": cut()}))
+        stream = await peer.play("t", run_body(HELLO, user=[user_turn("Again", 5)], marks=True, carriers=True))
+        await peer.answer("POST", "/threads/t/user-turns", user_turn("Bye", 9))
+        before = [await peer.thread("t", version) for version in ("0.0.4", "0.0.3", "2.0.0")]
+    async with serve(settings) as peer:
+        assert [await peer.thread("t", version) for version in ("0.0.4", "0.0.3", "2.0.0")] == before
+        async with peer.get("/threads/t/stream") as answer:
+            assert await peer.rest(answer) == stream
+        async with peer.get("/threads/t/stream", headers={"Last-Event-ID": "2.4"}) as answer:
+            assert stream.endswith(await peer.rest(answer))
+        assert b"id: 3.0\n" in await peer.play("t", run_body(HELLO))
+        await peer.answer("DELETE", "/threads/t")
+    async with serve(settings) as peer:
+        assert (await peer.answer("GET", "/threads/t"))[0] == 404
+
+
+def cut(reason: str = "user_cancelled") -> dict[str, str]:
+    """Return an interruption."""
+    return {"reason": reason, "at": AT.format(4)}
+
+
+async def test_a_seed_comes_back(serve: Serve, tmp_path: Path) -> None:
+    """The thread so far is part of the log."""
+    settings = Settings(store=tmp_path / "s.db")
+    async with serve(settings) as peer:
+        await peer.play("t", run_body(HELLO, user=[user_turn("Hi")]))
+        seed = {**await peer.thread("t"), "thread_id": "u"}
+        await peer.play("u", run_body(HELLO, seed=seed))
+        before = await peer.thread("u")
+    async with serve(settings) as peer:
+        assert await peer.thread("u") == before
+        assert before["turns"][:2] == seed["turns"]
+
+
+async def test_a_cycle_is_durable_before_its_bytes_are_seen(serve: Serve, tmp_path: Path) -> None:
+    """When the mark after the last return has come, the log has the cycle; deltas alone write nothing."""
+    settings = Settings(store=tmp_path / "s.db")
+    written: list[list[str]] = []
+    append = SqliteStore.append
+
+    def recorded(self: SqliteStore, thread_id: str, entries: Any) -> Any:
+        written.append([e["kind"] for e in entries])
+        return append(self, thread_id, entries)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteStore, "append", recorded)
+        async with serve(settings) as peer:
+            await peer.play("t", run_body([*TOOL_CALL, *HELLO], user=[user_turn("Hi")]))
+    assert written == [
+        ["thread", "user", "begin"],
+        ["events"],  # the call, complete at the end of its response
+        ["events"],  # its return: the cycle is canonical
+        ["events"],  # the text, at the end of its response
+        ["events", "end"],
+    ]
+
+
+async def test_a_failing_disk_ends_the_run_and_not_the_server(serve: Serve, tmp_path: Path) -> None:
+    """What could not be stored is not shown: the cycle's bytes never reach the client."""
+    async with serve(Settings(store=tmp_path / "s.db")) as peer:
+        await peer.play("u", run_body(HELLO))
+
+        def full(self: SqliteStore, thread_id: str, entries: Any) -> Any:
+            del self, thread_id
+            failed = asyncio.get_running_loop().create_future()
+            if any(e["kind"] != "end" for e in entries) and entries[0]["kind"] == "events":
+                failed.set_exception(sqlite3.OperationalError("database or disk is full"))
+            else:
+                failed.set_result(None)
+            return failed
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SqliteStore, "append", full)
+            data = await peer.play("t", run_body([*TOOL_CALL, *HELLO]))
+        assert b'{"type":"abort","reason":"error"}' in data
+        assert b"tool-output-available" not in data
+        assert (await peer.answer("GET", "/threads/t"))[0] == 404  # not even its beginning was stored
+        assert (await peer.thread("u"))["turns"]
+
+
+async def test_a_store_belongs_to_one_server(serve: Serve, tmp_path: Path) -> None:
+    """A second one is refused with a reason, and so is a file that is no store."""
+    async with serve(Settings(store=tmp_path / "s.db")) as peer:
+        await peer.play("t", run_body(HELLO))
+        with pytest.raises(InputError, match=r"s\.db.*locked"):
+            SqliteStore(tmp_path / "s.db")
+    (tmp_path / "text").write_text("This is no database, and it is longer than a header. " * 20)
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    for name in ("text", "other.db", "no/such/folder"):
+        with pytest.raises(InputError, match=name):
+            SqliteStore(tmp_path / name)
+
+
+async def test_idle_threads_make_room(serve: Serve, tmp_path: Path) -> None:
+    """With a store memory holds only some threads; the others are there all the same."""
+    async with serve(Settings(store=tmp_path / "s.db", max_threads=3)) as peer:
+        for number in range(8):
+            await peer.play(f"t{number}", run_body(HELLO))
+        assert len(peer.app.threads._live) <= 3
+        documents = await asyncio.gather(*(peer.thread(f"t{number % 8}") for number in range(40)))
+        assert {d["thread_id"] for d in documents} == {f"t{n}" for n in range(8)}
+        assert all(len(d["turns"]) == 1 for d in documents)
+
+
+async def test_appends_of_many_threads_are_kept_in_order(tmp_path: Path) -> None:
+    """They share transactions, and each log keeps its order."""
+    store = SqliteStore(tmp_path / "s.db")
+    try:
+        waits = [store.append(f"t{n % 10}", [{"kind": "held", "n": n}]) for n in range(500)]
+        await asyncio.wait_for(asyncio.gather(*waits), 5)
+        log = await store.load("t3")
+        assert log is not None
+        assert [e["n"] for e in log] == list(range(3, 500, 10))
+    finally:
+        await store.close()
+    assert len(log_of(tmp_path / "s.db", "t3")) == 50
