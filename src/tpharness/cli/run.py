@@ -58,7 +58,7 @@ def run(
     pairs = list(dict.fromkeys(pairs))
     pipe = any(destination.path == "-" for destination in destinations)
     if len(pairs) == 1:
-        played = _play(pairs[0], options, wants_console=wants_console, stderr=pipe)
+        played = _play(pairs[0], options, _console(options, wants=wants_console, stderr=pipe))
         for destination in destinations:
             destination.write(played)
         raise typer.Exit(0 if played.passed else 1)
@@ -70,9 +70,12 @@ def run(
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
 
 
-def _play(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
+def _console(options: RunOptions, *, wants: bool, stderr: bool, one_of_several: bool = False) -> ConsoleReport | None:
+    return ConsoleReport(stderr=stderr, roots=options.roots, one_of_several=one_of_several) if wants else None
+
+
+def _play(pair: Pair, options: RunOptions, console: ConsoleReport | None) -> Report:
     options = replace(options, server=pair.server, client=pair.client)
-    console = ConsoleReport(stderr=stderr, roots=options.roots) if wants_console else None
     model = Report()
     try:
         for event in run_suite(options):
@@ -88,7 +91,7 @@ def _play(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool)
 def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
     """Play one pair; a target that cannot be had leaves the other pairs alone."""
     try:
-        return _play(pair, options, wants_console=wants_console, stderr=stderr)
+        return _play(pair, options, _console(options, wants=wants_console, stderr=stderr, one_of_several=True))
     except TargetError as error:
         if wants_console:
             out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)

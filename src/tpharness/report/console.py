@@ -25,12 +25,16 @@ class ConsoleReport:
     """Writes to standard output, or to standard error when another report has standard output for itself.
 
     The progress bar goes to standard error, and only when that is a terminal. `roots` are the folders that scenarios
-    were found in when they are not the built-in ones: the commands that are suggested name them.
+    were found in when they are not the built-in ones: the commands that are suggested name them. `one_of_several` is
+    for a run whose verdict is one line among others': known departures are counted and not told.
     """
 
-    def __init__(self, *, quiet: bool = False, stderr: bool = False, roots: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, *, quiet: bool = False, stderr: bool = False, roots: Sequence[Path] = (), one_of_several: bool = False
+    ) -> None:
         self._out = Console(highlight=False, soft_wrap=True, stderr=stderr)
         self._roots = roots
+        self._one_of_several = one_of_several
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -79,7 +83,7 @@ class ConsoleReport:
         self.close()
         report = self._report
         expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
-        if expected:
+        if expected and not self._one_of_several:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
             for result in expected:
                 self._out.print(f"  [yellow]{escape(result.id)}[/]: {escape(printable(result.reason))}")

@@ -28,17 +28,26 @@ class Pair:
 
 
 def matrix_table(reports: Mapping[Pair, Report]) -> Table:
-    """Return servers as rows and clients as columns."""
+    """Return servers as rows and clients as columns, by the names that they declare where these tell them apart."""
     servers = list(dict.fromkeys(pair.server for pair in reports))
     clients = list(dict.fromkeys(pair.client for pair in reports))
     table = Table(title="server × client", title_justify="left")
     table.add_column("server", overflow="fold")
+    started = [(pair, report.started) for pair, report in reports.items() if report.started is not None]
+    server_names = _names(servers, {pair.server: event.server for pair, event in started})
+    client_names = _names(clients, {pair.client: event.client for pair, event in started})
     for client in clients:
-        table.add_column(escape(client), overflow="fold")
+        table.add_column(escape(client_names[client]), overflow="fold")
     for server in servers:
         cells = [_cell(reports[Pair(server=server, client=client)]) for client in clients]
-        table.add_row(escape(server), *cells)
+        table.add_row(escape(server_names[server]), *cells)
     return table
+
+
+def _names(specs: Sequence[str], declared: Mapping[str, str]) -> dict[str, str]:
+    """Return what each spec is called: the name that its target declares, if no other has it; else the spec."""
+    found = [declared.get(spec, spec) for spec in specs]
+    return {spec: name if found.count(name) == 1 else spec for spec, name in zip(specs, found, strict=True)}
 
 
 def print_matrix(console: Console, reports: Mapping[Pair, Report]) -> None:
