@@ -1,6 +1,7 @@
 """Every way in which a server under test can be bad that we know of, and the outcome that each has to have.
 
-`test_http_server.py` holds each of them; `python -m tests.targets.bad_targets` prints them as a Markdown table.
+`test_http_server.py` holds each of them; `python -m tests.targets.bad_targets` prints them, and the clients of
+`bad_clients.py`, as a Markdown table.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Request, in_thread
 
@@ -50,6 +51,7 @@ class Bad:
     scenario: str = "tools/metadata"
     url: Callable[[str], str] = lambda url: url
     patience: Patience = QUICK
+    role: Literal["server", "client"] = "server"
 
 
 def play(bad: Bad) -> Outcome:
@@ -59,7 +61,8 @@ def play(bad: Bad) -> Outcome:
     begun = time.perf_counter()
     with _running(bad) as url:
         try:
-            with Stage(server=bad.url(url), patience=bad.patience) as stage:
+            sides = {"server": "reference", "client": "reference", bad.role: bad.url(url)}
+            with Stage(server=sides["server"], client=sides["client"], patience=bad.patience) as stage:
                 (result, *_) = stage.run(stage.play(scenario))
         except TargetError as error:
             return Outcome("refused", _unlinked(f"{error}. {error.hint}", url), time.perf_counter() - begun)
@@ -472,8 +475,10 @@ BAD = (
 
 def main() -> int:
     """Print the table; 1 if an outcome is not the one that it has to be."""
+    from tests.targets.bad_clients import BAD_CLIENTS  # noqa: PLC0415  # which is made of what is here
+
     argparse.ArgumentParser(description=__doc__).parse_args()
-    rows = [(bad, play(bad)) for bad in BAD]
+    rows = [(bad, play(bad)) for bad in (*BAD, *BAD_CLIENTS)]
     table = ["| target | outcome | what it says |", "|---|---|---|"]
     for bad, got in rows:
         text = got.text.replace("|", "\\|").replace("\n", " ")

@@ -25,6 +25,7 @@ from tpharness.targets.contract import (
     ClientTarget,
     Outcome,
     Packet,
+    ResumingClient,
     RunScript,
     Script,
     ServerTarget,
@@ -32,7 +33,7 @@ from tpharness.targets.contract import (
     Stream,
 )
 from tpharness.targets.reference import ReferenceClient, ReferenceServer
-from tpharness.targets.remote import Remote
+from tpharness.targets.remote import KINDS, Remote
 
 __all__ = ["NeedsMarksError", "Players", "mode_of", "play"]
 
@@ -75,6 +76,7 @@ async def play(case: Case, players: Players, *, thorough: bool = True) -> list[E
     received = await players.client.receive(script, turns)
     trail = _trail(script, turns, players.client) if thorough else {}
     rechunked, repeated = ([], []) if not thorough else await _variants(script, turns, players, served)
+    received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
     library = _library(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and delivery(case) is Delivery.PART:
@@ -211,6 +213,11 @@ def _without_carried(value: Any) -> Any:
     return [_without_carried(v) for v in value] if isinstance(value, list | tuple) else value
 
 
+def _broken_promises(*told: _Told) -> list[Finding]:
+    """Return what a remote client did not keep in the variants; of a server the first playing tells enough."""
+    return [f for group in told for _, side, o in group if side == "client" for f in o.findings if f.kind in KINDS]
+
+
 def _told_in(told: _Told, version: Version) -> tuple[Variant, ...]:
     return tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in told if version in o.threads)
 
@@ -235,6 +242,9 @@ async def _variants(
     told = await players.client.receive(script, [_in_deltas(turn) for turn in turns])
     rechunked.append(("deltas of one UTF-16 unit", "client", told))
     repeated: _Told = [("a second run", "client", await players.client.receive(script, turns))]
+    if isinstance(players.client, ResumingClient) and players.client.capabilities.resume:
+        told = await players.client.receive_resumed(script, turns)
+        repeated.append(("streams broken off and gone on with", "client", told))
     if served is not None:
         if isinstance(players.server, Remote):  # the older versions are written from the same record: one is enough
             script = replace(script, versions=tuple(v for v in Version if v in script.versions)[-1:])

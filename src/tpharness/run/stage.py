@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
-from tpharness.checks import Evidence
+from tpharness.checks import Evidence, Side
 from tpharness.errors import TargetError
 from tpharness.findings import Finding
 from tpharness.protocol.schema import schema_findings
@@ -191,11 +191,9 @@ def _verdict(case: Case, evidence: list[Evidence]) -> Result:
     broken: dict[Finding, None] = {}
     pieces = []
     for piece in evidence:
-        server = piece.server
-        if server is not None and any(f.kind in remote.KINDS for f in server.findings):
-            broken.update((f.located(case=case.id), None) for f in server.findings if f.kind in remote.KINDS)
-            server = replace(server, findings=tuple(f for f in server.findings if f.kind not in remote.KINDS))
-        pieces.append(replace(piece, server=server))
+        for side in piece.sides():
+            broken.update((f.located(case=case.id), None) for f in side.findings if f.kind in remote.KINDS)
+        pieces.append(replace(piece, server=_without(piece.server), client=_without(piece.client)))
     try:
         result = judge(case.id, pieces, clauses=case.scenario.clauses)
     except Exception:
@@ -212,6 +210,13 @@ def _verdict(case: Case, evidence: list[Evidence]) -> Result:
     if not broken:
         return result
     return replace(result, outcome=Outcome.FAILED, findings=(*broken, *result.findings))
+
+
+def _without(side: Side | None) -> Side | None:
+    """Return a side without what was found about promises."""
+    if side is None or not any(f.kind in remote.KINDS for f in side.findings):
+        return side
+    return replace(side, findings=tuple(f for f in side.findings if f.kind not in remote.KINDS))
 
 
 async def _within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:

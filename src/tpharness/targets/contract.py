@@ -23,6 +23,7 @@ __all__ = [
     "Observed",
     "Outcome",
     "Packet",
+    "ResumingClient",
     "RunScript",
     "Script",
     "ServerSession",
@@ -149,6 +150,15 @@ class ClientTarget(Protocol):
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """Fetch the server's threads after a loss; return what the client then holds (R32)."""
+        ...
+
+
+@runtime_checkable
+class ResumingClient(ClientTarget, Protocol):
+    """A client whose streams can be broken off and gone on with."""
+
+    async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+        """Receive the same as with `receive`, each stream broken off in the middle and gone on with (R31)."""
         ...
 
 

@@ -29,6 +29,8 @@ __all__ = [
     "CONTRACT",
     "capabilities_from",
     "capabilities_json",
+    "case_json",
+    "case_threads",
     "checked",
     "header_json",
     "packet_json",
@@ -45,6 +47,7 @@ __all__ = [
     "turns_json",
     "user_from",
     "user_json",
+    "versions_for",
 ]
 
 CONTRACT = "1.0"
@@ -226,6 +229,19 @@ def script_from(value: Mapping[str, Any]) -> Script:
 # ------------------------------------------------------------------------------------------------ what comes back
 
 
+def versions_for(script: Script, capabilities: Capabilities) -> list[Version]:
+    """Return the versions that a target writes of those that are asked for."""
+    return [version for version in script.versions if version in capabilities.versions]
+
+
+def case_json(script: Script, turns: Sequence[Mapping[str, Any]], capabilities: Capabilities) -> dict[str, Any]:
+    """Return a `serveRequest` or a `receiveRequest` with what a target declares of what is asked for."""
+    header = header_json(script)
+    header["versions"] = [str(version.value) for version in versions_for(script, capabilities)]
+    header["carriers"] = script.carriers and capabilities.carriers
+    return {**header, "turns": list(turns)}
+
+
 def packet_json(packet: Packet) -> dict[str, Any]:
     """Return a `packet`, its bytes as text where they are UTF-8."""
     try:
@@ -267,4 +283,17 @@ def threads_from(value: Mapping[str, Any], wanted: Sequence[Version], what: str)
                 f"{what}: the thread for {version.value} says that it is {shorten(thread['version'], 40)}"
             )
         threads[version] = thread
+    return threads
+
+
+def case_threads(value: Mapping[str, Any], script: Script, capabilities: Capabilities, what: str) -> dict[Version, Any]:
+    """Read the threads of a case; TargetError as `threads_from`, and for a thread with another id."""
+    threads = threads_from(value, versions_for(script, capabilities), what)
+    for version, thread in threads.items():
+        if thread["thread_id"] != script.header.thread_id:
+            raise TargetError(
+                f"{what}: the thread of version {version.value} has the thread_id "
+                f"{shorten(str(thread['thread_id']), 80)}, asked for was {script.header.thread_id}",
+                hint="the case says which thread_id its thread has",
+            )
     return threads

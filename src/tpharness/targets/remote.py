@@ -21,8 +21,10 @@ __all__ = [
     "CAPABILITY_KINDS",
     "ENDLESS",
     "KINDS",
+    "LEFT",
     "LINE_TOO_LONG",
     "NOT_DELETED",
+    "NOT_FETCHED",
     "NOT_TOLD",
     "NOT_UTF8",
     "STALLED",
@@ -148,6 +150,20 @@ CAPABILITY_KINDS = {
         "send data-sys-tp chunks when a run asks for carriers; or do not declare carriers",
         "R39",
     ),
+    "detects": _claim(
+        "detects",
+        "the client declares that it notices how its stream ends, and does not act on it",
+        "at the comment `: tp stop` close the connection and record user_cancelled; "
+        "or do not declare user_cancelled under detects",
+        "R27",
+    ),
+    "reconnect": _claim(
+        "reconnect",
+        "the client declares that it resumes, and does not come back for the rest of its stream",
+        "when a stream breaks off GET the same URL with Last-Event-ID, the id of the last frame; "
+        "or do not declare resume",
+        "R31",
+    ),
 }
 """What is wrong when a capability is claimed and not kept, by the name of the capability."""
 
@@ -195,4 +211,27 @@ NOT_DELETED = Kind(
     title="the server does not forget a thread when it is told to",
     remedy="DELETE /threads/{thread_id} answers 204, also for a thread that is not there",
 )
-KINDS = (*CAPABILITY_KINDS.values(), NOT_TOLD, STALLED, BROKEN, NOT_UTF8, ENDLESS, LINE_TOO_LONG, NOT_DELETED)
+NOT_FETCHED = Kind(
+    code="stream-not-fetched",
+    level=Level.MUST,
+    title="the client hands back threads and has never asked for its stream",
+    remedy="GET each url that a stream of the case has, in order, and read it to its end",
+)
+LEFT = Kind(
+    code="stream-left",
+    level=Level.MUST,
+    title="the client went away before its stream had said its end",
+    remedy="read a stream until finish, abort or the end of the body",
+)
+KINDS = (
+    NOT_FETCHED,
+    LEFT,
+    *CAPABILITY_KINDS.values(),
+    NOT_TOLD,
+    STALLED,
+    BROKEN,
+    NOT_UTF8,
+    ENDLESS,
+    LINE_TOO_LONG,
+    NOT_DELETED,
+)

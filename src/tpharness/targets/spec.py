@@ -19,7 +19,7 @@ __all__ = ["TARGETS", "resolve_client", "resolve_server"]
 
 TARGETS = {
     "reference": "the embedded reference implementation, server and client",
-    "http://[TOKEN@]HOST:PORT[/base]": "a server over HTTP(S) that has the paths of conformance/control.openapi.yaml",
+    "http://[TOKEN@]HOST:PORT[/base]": "a server or a client over HTTP that has the paths of control.openapi.yaml",
     "stdio:COMMAND": "a program that answers on standard output, one JSON object a line; no shell is involved",
     "python:MODULE:OBJECT": "a Python object with the methods of tpharness.targets.contract, or what returns one",
 }
@@ -28,6 +28,8 @@ TARGETS = {
 _LOADED = {
     ("http", "server"): "tpharness.targets.http_server:HttpServer",
     ("https", "server"): "tpharness.targets.http_server:HttpServer",
+    ("http", "client"): "tpharness.targets.http_client:HttpClient",
+    ("https", "client"): "tpharness.targets.http_client:HttpClient",
     ("stdio", "server"): "tpharness.targets.stdio:StdioServer",
     ("stdio", "client"): "tpharness.targets.stdio:StdioClient",
 }

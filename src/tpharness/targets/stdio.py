@@ -26,12 +26,14 @@ from tpharness.targets.contract import Capabilities, Outcome, RunScript, Script,
 from tpharness.targets.forms import (
     CONTRACT,
     capabilities_from,
-    header_json,
+    case_json,
+    case_threads,
     packets_from,
     problems,
     threads_from,
     threads_json,
     turns_json,
+    versions_for,
 )
 from tpharness.targets.process import LineProcess
 from tpharness.targets.reference import Reference
@@ -175,27 +177,8 @@ class _Stdio:
                 )
         return answer
 
-    # ------------------------------------------------------------------------------------------------ cases
-
-    def _case(self, script: Script, turns: Sequence[UserTurn | RunScript | Stream]) -> tuple[Any, list[Version]]:
-        """Return a case as the contract has it, and the versions that the target writes of those asked for."""
-        versions = [v for v in script.versions if v in self.capabilities.versions]
-        header = header_json(script)
-        header["versions"] = [str(v.value) for v in versions]
-        header["carriers"] = script.carriers and self.capabilities.carriers
-        return {**header, "turns": turns_json(turns)}, versions
-
-    def _threads(self, value: Any, versions: Sequence[Version], op: str, script: Script) -> dict[Version, Any]:
-        what = f"{self._name}: the answer to {op}"
-        threads = threads_from(value, versions, what)
-        for version, thread in threads.items():
-            if thread["thread_id"] != script.header.thread_id:
-                raise TargetError(
-                    f"{what}: the thread of version {version.value} has the thread_id "
-                    f"{shorten(str(thread['thread_id']), 80)}, asked for was {script.header.thread_id}",
-                    hint="the case says which thread_id its thread has",
-                )
-        return threads
+    def _threads(self, answer: Any, script: Script, op: str) -> dict[Version, Any]:
+        return case_threads(answer["threads"], script, self.capabilities, f"{self._name}: the answer to {op}")
 
 
 class StdioServer(_Stdio):
@@ -206,10 +189,9 @@ class StdioServer(_Stdio):
     async def serve(self, script: Script) -> Outcome:
         """Have the script played. TargetError if the process does anything but answer it."""
         await self.open()
-        case, versions = self._case(script, script.turns)
-        if not versions:
+        if not versions_for(script, self.capabilities):
             return Outcome(threads={})
-        served = await self._ask("serve", case=case)
+        served = await self._ask("serve", case=case_json(script, turns_json(script.turns), self.capabilities))
         runs = sum(isinstance(turn, RunScript) for turn in script.turns)
         if "streams" in served:
             streams = tuple(packets_from(stream) for stream in served["streams"])
@@ -220,7 +202,7 @@ class StdioServer(_Stdio):
                 f"{self._name}: the answer to serve has {len(streams)} streams, the case has {runs} runs",
                 hint="a list of packets for each run, in order; leave streams out if you have none",
             )
-        return Outcome(threads=self._threads(served["threads"], versions, "serve", script), streams=streams)
+        return Outcome(threads=self._threads(served, script, "serve"), streams=streams)
 
 
 class StdioClient(_Stdio):
@@ -231,11 +213,10 @@ class StdioClient(_Stdio):
     async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
         """Have the streams received. TargetError if the process does anything but answer."""
         await self.open()
-        case, versions = self._case(script, turns)
-        if not versions:
+        if not versions_for(script, self.capabilities):
             return Outcome(threads={})
-        received = await self._ask("receive", case=case)
-        return Outcome(threads=self._threads(received["threads"], versions, "receive", script))
+        received = await self._ask("receive", case=case_json(script, turns_json(turns), self.capabilities))
+        return Outcome(threads=self._threads(received, script, "receive"))
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """Hand over the server's threads; return what the client then holds (R32)."""

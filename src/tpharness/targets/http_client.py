@@ -1,0 +1,182 @@
+"""A client under test behind the control contract, `conformance/control.openapi.yaml`.
+
+In: `http://[TOKEN@]HOST:PORT[/base]`. Out: a `ClientTarget`: the client is told URLs, gets its streams from the
+harness, and hands back its threads. The ends that it declares to detect happen for real: the connection breaks, falls
+silent, or tells it that the user has pressed stop. What it does not detect it is told.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import Any
+
+from tpharness.findings import Finding, Place
+from tpharness.journal import UserTurn
+from tpharness.protocol.versions import Version
+from tpharness.targets.contract import Capabilities, Outcome, Script, Stream
+from tpharness.targets.endpoint import Endpoint
+from tpharness.targets.forms import (
+    capabilities_from,
+    case_json,
+    case_threads,
+    checked,
+    stream_json,
+    threads_from,
+    threads_json,
+    user_json,
+    versions_for,
+)
+from tpharness.targets.net import Http
+from tpharness.targets.remote import CAPABILITY_KINDS, LEFT, NOT_FETCHED, Limits, Patience
+from tpharness.targets.stream_server import Ending, Offer, StreamServer, resumable
+
+__all__ = ["HttpClient"]
+
+_AT_ONCE = 16
+_NO_CAPABILITIES = "GET /capabilities tells name, roles and version of the contract: docs/CONTROL.md"
+_ENDINGS = {
+    "network_failure": Ending.BROKEN,
+    "timeout": Ending.SILENT,
+    "user_cancelled": Ending.STOPPED,
+}
+"""How what a client may detect happens for real."""
+
+
+class HttpClient:
+    """A client reached over HTTP. `live=False` tells it every end, `reset` breaks connections with RST."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        live: bool = True,
+        reset: bool = False,
+        patience: Patience | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._endpoint = Endpoint.parse(url)
+        self._live = live
+        self._reset = reset
+        self._http = Http(patience=patience, limits=limits)
+        self._capabilities: Capabilities | None = None
+        self._streams: StreamServer | None = None
+        self._open = AsyncExitStack()
+
+    @property
+    def at_once(self) -> int:
+        """How many cases are played at the same time."""
+        return _AT_ONCE
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the client declares; before `open`, only where it is."""
+        return self._capabilities or Capabilities(name=self._endpoint.base, versions=(), carriers=False)
+
+    async def open(self) -> None:
+        """Fetch the capabilities and begin to serve streams, once."""
+        if self._capabilities is None:
+            answer = await self._http.ask("GET", self._endpoint, "/capabilities", hint=_NO_CAPABILITIES)
+            self._capabilities = capabilities_from(answer.value, "client", self._endpoint.base)
+        if self._streams is None:
+            patience = self._http.patience
+            streams = StreamServer(host=_own_address(self._endpoint), settle=patience.settle, silence=patience.silence)
+            self._streams = await self._open.enter_async_context(streams)
+
+    async def close(self) -> None:
+        """Serve no more, and close the connections of the running loop."""
+        self._streams = None
+        await self._open.aclose()
+        await self._http.close()
+
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+        """Have the streams received; TargetError if the client cannot be reached or does not keep to the contract."""
+        return await self._received(script, turns, resumed=False)
+
+    async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+        """Have the same received, each stream broken off in the middle and gone on with (R31)."""
+        return await self._received(script, turns, resumed=True)
+
+    async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
+        """Hand over the server's threads; return what the client then holds (R32)."""
+        await self.open()
+        wanted = {v: thread for v, thread in threads.items() if v in self.capabilities.versions}
+        if not wanted:
+            return {}
+        answer = await self._http.ask("POST", self._endpoint, "/adopt", {"threads": threads_json(wanted)})
+        what = f"POST {self._endpoint.base}/adopt: the answer"
+        return threads_from(checked("received", answer.value, what)["threads"], list(wanted), what)
+
+    # ------------------------------------------------------------------------------------------------ a case
+
+    async def _received(self, script: Script, turns: Sequence[UserTurn | Stream], *, resumed: bool) -> Outcome:
+        await self.open()
+        if not versions_for(script, self.capabilities) or self._streams is None:
+            return Outcome(threads={})
+        streams, offers, told = self._streams, [], []
+        try:
+            for turn in turns:
+                if isinstance(turn, UserTurn):
+                    told.append(user_json(turn))
+                    continue
+                offer, document = self._offered(streams, turn, resumed=resumed)
+                offers.append(offer)
+                told.append(document)
+            answer = await self._http.ask(
+                "POST", self._endpoint, "/receive", case_json(script, told, self.capabilities)
+            )
+        finally:
+            for offer in offers:
+                streams.withdraw(offer)
+        what = f"POST {self._endpoint.base}/receive: the answer"
+        received = checked("received", answer.value, what)["threads"]
+        threads = case_threads(received, script, self.capabilities, what)
+        findings = [found for number, offer in enumerate(offers) for found in self._kept(offer, number)]
+        return Outcome(threads=threads, findings=tuple(findings))
+
+    def _offered(self, streams: StreamServer, stream: Stream, *, resumed: bool) -> tuple[Offer, dict[str, Any]]:
+        """Return a stream on offer, and what the client is told of it."""
+        pieces, reason = tuple(packet.data for packet in stream.packets), stream.end.reason
+        real = self._live and reason in self.capabilities.detects
+        ending = _ENDINGS[str(reason)] if real else Ending.PLAIN
+        if self._reset and ending is Ending.BROKEN:
+            ending = Ending.RESET
+        breaks_at = None
+        if resumed and (real or reason is None):  # who is told the end of a stream does not wait for more of it
+            data, breaks_at = resumable(pieces)
+            pieces = (data,)
+        offer = streams.offer(pieces, ending, breaks_at=breaks_at)
+        document = stream_json(stream, url=offer.url)
+        if real:
+            document["end"] = {"at": stream.end.at}
+        if ending is Ending.SILENT:
+            document["limits"] = {"stream_seconds": self._http.patience.limit}
+        return offer, document
+
+    def _kept(self, offer: Offer, number: int) -> list[Finding]:
+        """Hold what the client did with a stream against what it declares."""
+        where = Place(side="client")
+        if not offer.asked:
+            return [NOT_FETCHED.at(where, f"{NOT_FETCHED.title}: stream {number} of the case")]
+        if offer.left:
+            return [LEFT.at(where, f"{LEFT.title}: stream {number} of the case")]
+        if offer.stayed:
+            kind = CAPABILITY_KINDS["detects"]
+            words = f"{self._http.patience.settle:g} s after `: tp stop` it still listens to stream {number}"
+            return [kind.at(where, f"{kind.title}: {words}")]
+        if offer.breaks_at is not None and not offer.resumed and not offer.whole:
+            kind = CAPABILITY_KINDS["reconnect"]
+            return [kind.at(where, f"{kind.title}: stream {number} broke off and was not asked for again")]
+        return []
+
+
+def _own_address(endpoint: Endpoint) -> str:
+    """Return the address of this machine that a client can reach: that from which it is reached itself."""
+    url = endpoint.url("/")
+    with suppress(OSError):
+        family, kind, _, _, address = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.connect(address)  # of a datagram socket: nothing is sent
+            return str(probe.getsockname()[0])
+    return "127.0.0.1"

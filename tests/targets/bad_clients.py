@@ -1,0 +1,200 @@
+"""Every way in which a client under test can be bad that we know of, and the outcome that each has to have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from tests.targets.bad_targets import Bad, declaring, everything
+from tests.targets.clients import CLIENT, ContractClient
+from tests.targets.servers import Connection, RawServer, Request
+
+BadClient = partial(Bad, role="client")
+LOST = "basics/client-loses-the-end"
+
+
+def breaking(*promises: str) -> Callable[[], RawServer]:
+    """Declare everything, and break these promises."""
+    return lambda: RawServer(ContractClient(breaks=frozenset(promises)))
+
+
+def receiving(answer: Callable[[Request, Connection], Awaitable[None]]) -> Callable[[], RawServer]:
+    """Keep the contract but for the answer to /receive."""
+    client = ContractClient()
+
+    async def handler(request: Request, connection: Connection) -> None:
+        await (answer if request.path == "/receive" else client)(request, connection)
+
+    return lambda: RawServer(handler)
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[], RawServer]:
+    """Keep the contract, and change the threads of the answer."""
+    client = ContractClient()
+
+    async def answer(request: Request, connection: Connection) -> None:
+        await connection.json({"threads": change(await client.receive(request.value))})
+
+    return receiving(answer)
+
+
+def saying(status: str, body: bytes, kind: str = "application/json") -> Callable[[], RawServer]:
+    """Answer /receive so."""
+
+    async def answer(request: Request, connection: Connection) -> None:
+        del request
+        await connection.answer(status, body, kind)
+
+    return receiving(answer)
+
+
+async def _endless(request: Request, connection: Connection) -> None:
+    del request
+    await connection.stream("application/json")
+    while True:
+        await connection.chunk(b" " * (1 << 20))
+
+
+async def _never(request: Request, connection: Connection) -> None:
+    del request
+    await connection.reader.read(1)
+
+
+async def _half(request: Request, connection: Connection) -> None:
+    del request
+    await connection.send(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{"threads":')
+    connection.writer.close()
+
+
+BAD_CLIENTS = (
+    BadClient("a client where nobody listens", None, "refused", "nobody listens there: .*refused.*start the server"),
+    BadClient(
+        "a client with 404 for everything",
+        everything("404 Not Found"),
+        "refused",
+        "/capabilities answers 404 Not Found",
+    ),
+    BadClient(
+        "only a server",
+        declaring({**CLIENT, "roles": ["server"]}),
+        "refused",
+        "declares no role client, only server",
+    ),
+    BadClient(
+        "a client of another contract",
+        declaring({**CLIENT, "contract": "2.0"}),
+        "refused",
+        "speaks version 2.0 of the contract",
+    ),
+    BadClient(
+        "detects what nobody can",
+        declaring({**CLIENT, "detects": ["earthquakes"]}),
+        "refused",
+        "/detects/0: .*earthquakes",
+    ),
+    BadClient(
+        "404 for /receive",
+        saying("404 Not Found", b'{"error": {"message": "no such path"}}'),
+        "errored",
+        "/receive answers 404 Not Found: no such path",
+    ),
+    BadClient(
+        "500 for /receive",
+        saying("500 Internal Server Error", b"Traceback", "text/plain"),
+        "errored",
+        "/receive answers 500 Internal Server Error: 'Traceback'",
+    ),
+    BadClient(
+        "HTML instead of threads",
+        saying("200 OK", b"<!doctype html>", "text/html"),
+        "errored",
+        "/receive answers with text/html, not application/json",
+    ),
+    BadClient(
+        "threads that are no JSON", saying("200 OK", b"{'threads'"), "errored", "/receive answers with what is no JSON"
+    ),
+    BadClient(
+        "threads nested 2,000 deep",
+        saying("200 OK", b'{"threads":' + b"[" * 2000 + b"]" * 2000 + b"}"),
+        "errored",
+        "/receive answers with what is no JSON: MUST json-too-deep|does not fit the contract: /threads",
+    ),
+    BadClient(
+        "an answer without an end", receiving(_endless), "errored", "/receive answers with more than 67108864 bytes"
+    ),
+    BadClient("an answer that never comes", receiving(_never), "errored", "/receive: .*nothing for 0.25 s"),
+    BadClient("an answer that breaks off", receiving(_half), "errored", "/receive: .*breaks off after 11 bytes"),
+    BadClient(
+        "no threads in the answer",
+        saying("200 OK", json.dumps({"ok": True}).encode()),
+        "errored",
+        "/receive: the answer does not fit the contract: .*threads.* is a required property",
+    ),
+    BadClient(
+        "a version is missing",
+        changed(lambda threads: {v: t for v, t in threads.items() if v != "0.0.3"}),
+        "errored",
+        "/receive: the answer holds no thread of version 0.0.3",
+    ),
+    BadClient(
+        "threads with another id",
+        changed(lambda threads: {v: {**t, "thread_id": "mine"} for v, t in threads.items()}),
+        "errored",
+        "has the thread_id mine, asked for was",
+    ),
+    BadClient(
+        "every thread of one version",
+        changed(lambda threads: dict.fromkeys(threads, threads["0.0.4"])),
+        "errored",
+        "/receive: the answer: the thread for .* says that it is 0.0.4",
+    ),
+    BadClient(
+        "threads with turns of their own kind",
+        changed(lambda threads: {v: {**t, "turns": [{}]} for v, t in threads.items()}),
+        "failed",
+        "",
+    ),
+    BadClient("never fetches its stream", breaking("fetch"), "failed", "stream-not-fetched: .*stream 0 of the case"),
+    BadClient(
+        "fetches its stream and leaves",
+        breaking("leave"),
+        "failed",
+        "repeat-matters|identity-differs|expected-thread-differs",
+    ),
+    BadClient(
+        "fetches its stream and never reads it",
+        breaking("read"),
+        "errored",
+        "/receive: .*nothing for 0.25 s",
+    ),
+    BadClient(
+        "claims resume, does not come back",
+        breaking("resume"),
+        "failed",
+        "reconnect-not-kept: .*broke off and was not asked for again",
+    ),
+    BadClient(
+        "claims user_cancelled, reads on",
+        breaking("user_cancelled"),
+        "failed",
+        "detects-not-kept: .*0.08 s after `: tp stop` it still listens",
+        "interruptions/stopped-by-its-client",
+    ),
+    BadClient(
+        "claims timeout, waits for ever",
+        breaking("timeout"),
+        "errored",
+        "/receive: .*nothing for 0.25 s",
+        "interruptions/timeout-while-a-tool-hangs",
+    ),
+    BadClient(
+        "claims network_failure, calls it complete",
+        breaking("network_failure"),
+        "failed",
+        "",
+        "interruptions/between-steps",
+    ),
+    BadClient("adopts nothing", breaking("adopt"), "errored", "/adopt answers 404 Not Found: no such path", LOST),
+)

@@ -1,0 +1,152 @@
+"""A client for the tests of network targets: streams fetched from a raw socket, byte for byte.
+
+`ContractClient` speaks the client's half of the control contract on a `RawServer`, the embedded reference folding what
+was read by hand. What it declares and what it keeps are separate, so that a test can break one promise at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.targets.servers import Connection, Request
+
+from tpharness.protocol.versions import Version
+from tpharness.targets.contract import Observed
+from tpharness.targets.forms import packets_from, script_from, threads_json, user_from
+from tpharness.targets.reference import ReferenceClient
+
+CLIENT = {
+    "contract": "1.0",
+    "name": "by-hand",
+    "version": "0.1",
+    "roles": ["client"],
+    "versions": ["2.0.0", "0.0.3", "0.0.4"],
+    "carriers": True,
+    "limits": True,
+    "resume": True,
+    "detects": ["user_cancelled", "timeout", "network_failure"],
+    "readings": {},
+}
+"""Everything there is to declare."""
+
+STOP = b"\n: tp stop\n"
+
+
+@dataclass
+class Fetched:
+    """One response: its head, its body without the transfer coding, and how it ended."""
+
+    head: bytes
+    body: bytes
+    reason: str | None
+
+
+@dataclass
+class ContractClient:
+    """The client's half of the contract, for a `RawServer`; `breaks` are promises that it does not keep."""
+
+    declares: dict[str, Any] = field(default_factory=lambda: dict(CLIENT))
+    breaks: frozenset[str] = frozenset()
+    fetched: list[Fetched] = field(default_factory=list)
+    cases: list[dict[str, Any]] = field(default_factory=list)
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        """Answer one request."""
+        match request.method, request.path:
+            case "GET", "/capabilities":
+                await connection.json(self.declares)
+            case "POST", "/receive":
+                self.cases.append(request.value)
+                await connection.json({"threads": await self.receive(request.value)})
+            case "POST", "/adopt" if "adopt" not in self.breaks:
+                await connection.json({"threads": request.value["threads"]})
+            case _:
+                await connection.json({"error": {"message": "no such path"}}, "404 Not Found")
+
+    async def receive(self, case: dict[str, Any]) -> dict[str, Any]:
+        """Receive a case."""
+        session = ReferenceClient(script_from(case))
+        for turn in case["turns"]:
+            if turn["turn_type"] == "user":
+                session.user(user_from(turn))
+                continue
+            session.begin(turn["agent_id"], turn["begun_at"])
+            for packet in packets_from(turn.get("packets", ())):
+                session.feed(packet.data, packet.at)
+            seen = None
+            if "url" in turn and "fetch" not in self.breaks:
+                seen = await self.read(turn, session)
+            session.close(Observed(reason=turn["end"].get("reason") or seen, at=turn["end"]["at"]))
+        return threads_json({Version(v): session.threads()[Version(v)] for v in case["versions"]})
+
+    async def read(self, turn: dict[str, Any], session: ReferenceClient) -> str | None:
+        """Fetch a stream; return what was seen of its end."""
+        last = ""
+        while True:
+            got = await self.fetch(turn, last)
+            body = got.body
+            if got.reason == "network_failure" and "resume" not in self.breaks and b"id: " in body:
+                body = body[: body.rindex(b"\n\n") + 2] if b"\n\n" in body else b""
+                named = body.rpartition(b"id: ")[2].partition(b"\n")[0].decode()
+            else:
+                named = ""
+            session.feed(body, turn["begun_at"])
+            if not named:
+                if got.reason == "network_failure" and "network_failure" in self.breaks:
+                    session.feed(b'data: {"type":"finish"}\n\ndata: [DONE]\n\n', turn["begun_at"])
+                    return None
+                return got.reason
+            last = named
+
+    async def fetch(self, turn: dict[str, Any], last: str) -> Fetched:
+        """Make one request."""
+        url = urlsplit(turn["url"])
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        named = f"Last-Event-ID: {last}\r\n" if last else ""
+        writer.write(f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\n{named}\r\n".encode())
+        seconds = None if "timeout" in self.breaks else turn.get("limits", {}).get("stream_seconds")
+        data, reason = b"", "network_failure"
+        try:
+            if "read" in self.breaks:
+                await asyncio.sleep(3600)
+            while True:
+                async with asyncio.timeout(seconds):
+                    piece = await reader.read(1 << 16)
+                if not piece:
+                    break
+                data += piece
+                if "leave" in self.breaks and b"\r\n\r\n" in data:
+                    data = data[: data.index(b"\r\n\r\n") + 4]
+                    break
+                if STOP in data and "user_cancelled" not in self.breaks:
+                    reason = "user_cancelled"
+                    break
+        except TimeoutError:
+            reason = "timeout"
+        except ConnectionError:
+            pass
+        finally:
+            writer.transport.abort()
+        head, _, rest = data.partition(b"\r\n\r\n")
+        body, whole = dechunked(rest) if b"chunked" in head else (rest, True)
+        got = Fetched(head=head, body=body.partition(STOP)[0], reason=None if whole else reason)
+        self.fetched.append(got)
+        return got
+
+
+def dechunked(data: bytes) -> tuple[bytes, bool]:
+    """Take the chunked coding off; the second value says whether the last chunk came."""
+    out = b""
+    while data:
+        size, mark, rest = data.partition(b"\r\n")
+        if not mark:
+            break
+        length = int(size, 16)
+        if not length:
+            return out, True
+        out += rest[:length]
+        data = rest[length + 2 :]
+    return out, False

@@ -1,0 +1,172 @@
+"""A client over HTTP, against clients written by hand: what it is told, what it is sent, and every way to be bad."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.targets.bad_clients import BAD_CLIENTS
+from tests.targets.bad_targets import BAD, QUICK, Bad, play
+from tests.targets.clients import CLIENT, ContractClient
+from tests.targets.servers import RawServer, in_thread
+
+from tpharness.protocol.versions import Version
+from tpharness.resources import scenarios_dir
+from tpharness.run import Outcome as Verdict
+from tpharness.run import ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run.plan import base_case, script_of, streams_of
+from tpharness.scenario import load_scenario
+from tpharness.targets import Reference
+from tpharness.targets.contract import Observed, Outcome, Stream
+from tpharness.targets.http_client import HttpClient
+from tpharness.targets.remote import Remote
+from tpharness.targets.spec import resolve_client
+
+PATIENT = replace(QUICK, answer=5.0, silence=5.0, limit=0.25)
+"""What is silent is so for long enough that a slow machine does not look so."""
+
+STOPPED, TIMEOUT, BROKEN, WHOLE = (
+    "interruptions/stopped-by-its-client",
+    "interruptions/timeout-by-stall",
+    "interruptions/before-first-chunk-network",
+    "basics/tool-call-and-answer",
+)
+
+
+def bounded(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a test's coroutine, 20 s at most."""
+    return asyncio.run(asyncio.wait_for(work, 20))
+
+
+async def received(name: str, client: ContractClient, **options: Any) -> tuple[Outcome, Outcome]:
+    """Have a scenario's streams received by a client over HTTP, and by the reference in this process."""
+    case = base_case(load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir()))
+    script = script_of(case)
+    served = await Reference().serve(script)
+    turns = streams_of(case, served.streams)
+    async with RawServer(client) as raw:
+        target = HttpClient(raw.url, patience=PATIENT, **options)
+        try:
+            return await target.receive(script, turns), await Reference().receive(script, turns)
+        finally:
+            await target.close()
+
+
+@pytest.mark.parametrize("bad", BAD_CLIENTS, ids=lambda bad: bad.name)
+def test_every_bad_client_has_an_outcome_of_its_own(bad: Bad) -> None:
+    """Never a hang, never a traceback, never a pass."""
+    got = play(bad)
+    assert got.outcome == bad.outcome, got.text
+    assert re.search(bad.words, got.text), got.text
+    assert "Traceback (" not in got.text
+    assert got.seconds < 5
+
+
+def test_bad_clients_have_names_of_their_own() -> None:
+    """Servers and clients are told apart in one table."""
+    names = [bad.name for bad in (*BAD, *BAD_CLIENTS)]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", [STOPPED, TIMEOUT, BROKEN, WHOLE])
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("reset", [True, False])
+def test_what_a_client_detects_happens_and_what_it_does_not_it_is_told(name: str, live: bool, reset: bool) -> None:
+    """The thread is the same; only who knows of the end first is another."""
+    client = ContractClient()
+    got, wanted = bounded(received(name, client, live=live, reset=reset))
+    assert got.threads == wanted.threads
+    assert got.findings == ()
+    ends = [turn["end"].get("reason") for turn in client.cases[0]["turns"] if "end" in turn]
+    expected = {STOPPED: "user_cancelled", TIMEOUT: "timeout", BROKEN: "network_failure", WHOLE: None}[name]
+    assert set(ends) == ({None} if live else {expected})
+    seen = {fetched.reason for fetched in client.fetched}
+    assert seen == ({expected} if live else {None})
+
+
+def test_a_client_that_detects_nothing_is_told() -> None:
+    """Its bodies end plainly then."""
+    client = ContractClient(declares={**CLIENT, "detects": [], "versions": ["0.0.4"]})
+    got, wanted = bounded(received(STOPPED, client))
+    assert [v.value for v in got.threads] == ["0.0.4"]
+    assert got.threads == {v: t for v, t in wanted.threads.items() if v.value == "0.0.4"}
+    assert [fetched.reason for fetched in client.fetched] == [None]
+
+
+def test_only_what_is_silent_has_a_limit() -> None:
+    """A limit elsewhere would measure the machine."""
+    for name in (TIMEOUT, WHOLE):
+        client = ContractClient()
+        bounded(received(name, client))
+        limits = [turn.get("limits") for turn in client.cases[0]["turns"] if "end" in turn]
+        assert limits == [{"stream_seconds": PATIENT.limit} if name == TIMEOUT else None]
+
+
+def test_a_broken_stream_is_gone_on_with() -> None:
+    """The thread is what it would have been (R31), with two connections for each stream."""
+
+    async def work() -> None:
+        client = ContractClient()
+        case = base_case(load_scenario(scenarios_dir() / f"{WHOLE}.yaml", root=scenarios_dir()))
+        script = script_of(case)
+        turns = streams_of(case, (await Reference().serve(script)).streams)
+        async with RawServer(client) as raw:
+            target = HttpClient(raw.url, patience=PATIENT)
+            got = await target.receive_resumed(script, turns)
+            await target.close()
+        assert got.threads == (await Reference().receive(script, turns)).threads
+        assert got.findings == ()
+        assert [fetched.reason for fetched in client.fetched] == ["network_failure", None]
+        first, rest = (fetched.body for fetched in client.fetched)
+        assert first.startswith(b"id: 1\ndata: ")
+        assert rest.startswith(b"id: %d\ndata: " % (first.count(b"\n\n") + 1))
+
+    bounded(work())
+
+
+def test_an_unknown_end_is_told_even_if_everything_is_detected() -> None:
+    """A word of the application is nothing that a socket says."""
+    client = ContractClient()
+
+    async def work() -> Outcome:
+        case = base_case(load_scenario(scenarios_dir() / f"{WHOLE}.yaml", root=scenarios_dir()))
+        script = script_of(case)
+        turns = streams_of(case, (await Reference().serve(script)).streams)
+        end = Observed(reason="quota_exhausted", at="2025-01-20T10:00:09Z")
+        cut = [replace(t, packets=t.packets[:-4], end=end) if isinstance(t, Stream) else t for t in turns]
+        async with RawServer(client) as raw:
+            target = HttpClient(raw.url, patience=PATIENT)
+            try:
+                return await target.receive(script, cut)
+            finally:
+                await target.close()
+
+    got: Outcome = bounded(work())
+    assert client.cases[0]["turns"][-1]["end"]["reason"] == "quota_exhausted"
+    assert "quota_exhausted" in str(got.threads[Version.V0_0_4])
+
+
+def test_an_http_address_names_a_client_too() -> None:
+    """And it is remote: opened before the first case, closed after the last, with several cases at once."""
+    target = resolve_client("http://127.0.0.1:9")
+    assert isinstance(target, HttpClient)
+    assert isinstance(target, Remote)
+    assert target.at_once > 1
+    bounded(target.close())
+
+
+def test_the_engine_plays_a_client_over_http() -> None:
+    """With sweeps, losses and the variants; one declared promise more is one more thing that is tried."""
+    client = ContractClient()
+    with in_thread(RawServer(client)) as raw:
+        ids = (WHOLE, STOPPED, TIMEOUT, "interruptions/client-saw-less", "cycles/three-steps", "sse")
+        events = list(run_suite(RunOptions(client=raw.url, ids=ids, patience=PATIENT)))
+    results = [event.result for event in events if isinstance(event, ResultReady)]
+    assert {result.outcome for result in results} == {Verdict.PASSED}, [r for r in results if not r.outcome.green]
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].passed
+    assert len(results) > 30

@@ -1,0 +1,222 @@
+"""The harness's own server of streams, asked over raw sockets: every byte of what it answers is looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tpharness.targets.stream_server import Ending, Offer, StreamServer, resumable
+
+HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
+    b"x-vercel-ai-ui-message-stream: v1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+)
+FRAMES = (b'data: {"type":"start"}\n\n', b"", b'data: {"type":"start-step"}\n\n')
+CHUNKS = b'18\r\ndata: {"type":"start"}\n\n\r\n1d\r\ndata: {"type":"start-step"}\n\n\r\n'
+
+
+def bounded(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a test's coroutine, 10 s at most."""
+    return asyncio.run(asyncio.wait_for(work, 10))
+
+
+async def connected(offer: Offer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to where an offer is."""
+    url = urlsplit(offer.url)
+    return await asyncio.open_connection(url.hostname, url.port)
+
+
+async def asked(offer: Offer, *lines: str, method: str = "GET", path: str = "", http: str = "1.1") -> bytes:
+    """Return everything that is answered until the connection ends; ConnectionResetError when it is reset."""
+    reader, writer = await connected(offer)
+    head = [f"{method} {path or urlsplit(offer.url).path} HTTP/{http}", "Host: x", *lines]
+    writer.write("".join(line + "\r\n" for line in (*head, "")).encode())
+    try:
+        return await reader.read()
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(("ending", "last"), [(Ending.PLAIN, b"0\r\n\r\n"), (Ending.BROKEN, b"")])
+def test_a_stream_goes_out_piece_by_piece_and_ends_as_told(ending: Ending, last: bytes) -> None:
+    """One chunk of the transfer coding for each piece; a broken body lacks its last chunk."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            offer = server.offer(FRAMES, ending)
+            assert await asked(offer) == HEAD + CHUNKS + last
+            assert (offer.asked, offer.whole, offer.left, offer.stayed) == (1, True, False, False)
+
+    bounded(work())
+
+
+def test_a_connection_may_be_reset() -> None:
+    """RST, after everything was sent."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            with pytest.raises(ConnectionResetError):
+                await asked(server.offer(FRAMES, Ending.RESET))
+
+    bounded(work())
+
+
+def test_a_client_of_http_1_0_gets_no_chunked_coding() -> None:
+    """The end of the connection is the end of the body then."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            told = await asked(server.offer(FRAMES, Ending.PLAIN), http="1.0")
+        assert told.partition(b"\r\n\r\n")[2] == b"".join(FRAMES)
+        assert b"chunked" not in told
+
+    bounded(work())
+
+
+def test_silence_lasts_until_the_client_goes_or_the_case_is_over() -> None:
+    """Withdrawing a stream closes the connections that wait on it."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            offer = server.offer(FRAMES, Ending.SILENT)
+            reader, writer = await connected(offer)
+            writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
+            assert await reader.readexactly(len(HEAD + CHUNKS)) == HEAD + CHUNKS
+            server.withdraw(offer)
+            assert await reader.read() == b""
+            writer.close()
+            assert (await asked(offer)).startswith(b"HTTP/1.1 404 Not Found\r\n")
+
+    bounded(work())
+
+
+def test_the_stop_comment_wants_the_client_to_go() -> None:
+    """A client that reads on is noticed, and its connection closed."""
+
+    async def work() -> None:
+        async with StreamServer(settle=0.05) as server:
+            stays = server.offer(FRAMES, Ending.STOPPED)
+            assert await asked(stays) == HEAD + CHUNKS + b"c\r\n\n: tp stop\n\n\r\n"
+            goes = server.offer(FRAMES, Ending.STOPPED)
+            reader, writer = await connected(goes)
+            writer.write(f"GET {urlsplit(goes.url).path} HTTP/1.1\r\n\r\n".encode())
+            await reader.readuntil(b": tp stop\n\n")
+            writer.close()
+            await writer.wait_closed()
+            while server._tasks:
+                await asyncio.wait(server._tasks)
+            assert (stays.stayed, goes.stayed) == (True, False)
+
+    bounded(work())
+
+
+def test_a_client_that_goes_before_the_end_is_noticed() -> None:
+    """But one that goes after the stream has said its end may."""
+
+    async def work() -> None:
+        body = b"data: " + b"x" * (8 << 20) + b"\n\n"
+        async with StreamServer() as server:
+            for pieces, left in (((body, body), True), ((b'data: {"type":"finish"}\n\n', body, body), False)):
+                offer = server.offer(pieces, Ending.PLAIN)
+                reader, writer = await connected(offer)
+                writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
+                await reader.readexactly(len(HEAD))
+                writer.transport.abort()
+                await asyncio.wait(server._tasks)
+                assert offer.left is left
+
+    bounded(work())
+
+
+def test_a_client_that_reads_nothing_is_given_up() -> None:
+    """After as long as the harness waits for anything."""
+
+    async def work() -> None:
+        async with StreamServer(silence=0.1) as server:
+            offer = server.offer((b"x" * (64 << 20),), Ending.PLAIN)
+            reader, writer = await connected(offer)
+            writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
+            await reader.readexactly(len(HEAD))
+            await asyncio.wait(server._tasks)
+            assert offer.left
+            writer.transport.abort()
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ({"path": "/elsewhere"}, b"404 Not Found"),
+        ({"method": "HEAD"}, b"405 Method Not Allowed"),
+        ({"method": "POST"}, b"405 Method Not Allowed"),
+        ({"http": "2.0"}, b"400 Bad Request"),
+        ({"path": "/\x01"}, b"400 Bad Request"),
+    ],
+)
+def test_other_requests_are_refused(request_: dict[str, str], status: bytes) -> None:
+    """With a status that says what is wrong; the stream stays as it was."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            offer = server.offer(FRAMES, Ending.PLAIN)
+            assert (await asked(offer, **request_)).startswith(b"HTTP/1.1 " + status)
+            assert offer.asked == 0
+
+    bounded(work())
+
+
+def test_a_head_that_is_too_long_is_refused() -> None:
+    """64 KiB are enough for anybody."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            offer = server.offer(FRAMES, Ending.PLAIN)
+            try:
+                told = await asked(offer, "X: " + "x" * (1 << 20))
+            except ConnectionResetError:  # it was still sending when it was refused
+                told = b"HTTP/1.1 431 "
+            assert told.startswith(b"HTTP/1.1 431 ")
+
+    bounded(work())
+
+
+def test_a_stream_that_broke_off_goes_on_after_the_last_frame() -> None:
+    """With the frame's id; 204 when nothing is left or nothing was ever called so; again from the start without one."""
+
+    async def work() -> None:
+        frames = tuple(b'data: {"n":%d}\n\n' % n for n in range(4))
+        data, middle = resumable(frames)
+        assert data == b"".join(b'id: %d\ndata: {"n":%d}\n\n' % (n + 1, n) for n in range(4))
+        assert middle == len(data) // 2
+        async with StreamServer() as server:
+            offer = server.offer((data,), Ending.PLAIN, breaks_at=middle)
+            assert await asked(offer) == HEAD + b"%x\r\n%b\r\n" % (middle, data[:middle])
+            rest = b'id: 3\ndata: {"n":2}\n\nid: 4\ndata: {"n":3}\n\n'
+            assert await asked(offer, "Last-Event-ID: 2") == HEAD + b"%x\r\n%b\r\n0\r\n\r\n" % (len(rest), rest)
+            assert (await asked(offer, "last-event-id:4")).startswith(b"HTTP/1.1 204 No Content\r\n")
+            assert (await asked(offer, "Last-Event-ID: never")).startswith(b"HTTP/1.1 204 No Content\r\n")
+            assert await asked(offer) == HEAD + b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data)
+            assert (offer.asked, offer.resumed) == (5, 1)
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (),
+        (b"data: 1\n\n",),
+        (b"\xef\xbb\xbfdata: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"),
+        (b"data: 1\r\n\r\n", b"data: 2\r\n\r\n", b"data: 3\r\n\r\n"),
+        (b'data: {"type":"finish"}\n\n', b"data: 2\n\n", b"data: 3\n\n"),
+    ],
+    ids=["empty", "one frame", "a byte order mark", "other line ends", "said its end before the middle"],
+)
+def test_not_every_stream_can_be_broken_off(frames: tuple[bytes, ...]) -> None:
+    """Where there is nothing to come back for, or where an id would change what is under test."""
+    assert resumable(frames)[1] is None
