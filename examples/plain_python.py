@@ -1637,10 +1637,21 @@ def download(client: Client, turn: Json) -> str | None:
             return reason  # all is said, or nothing new came
 
 
+class Server(ThreadingHTTPServer):
+    """Many connections at once, some of which break: that is what a harness is for."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that has gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def serve_http(host: str, port: int) -> None:
     handler = type("BoundHandler", (Handler,), {"store": Store()})
-    with ThreadingHTTPServer((host, port), handler) as server:
-        server.daemon_threads = True
+    with Server((host, port), handler) as server:
         sys.stdout.write(f"listening on http://{host}:{server.server_address[1]}\n")
         sys.stdout.flush()
         server.serve_forever()

@@ -111,7 +111,7 @@ def test_run_in_one_dialect_and_by_content() -> None:
     assert "versions 0.0.3" in words(result)
 
 
-@pytest.mark.parametrize("what", ["scenarios", "clauses", "rulings", "targets", "findings"])
+@pytest.mark.parametrize("what", ["scenarios", "clauses", "rulings", "targets", "faults", "findings"])
 def test_list_prints_lines_or_json(what: str) -> None:
     """Everything that can be listed is listed both ways."""
     lines = tpharness("list", what)

@@ -7,6 +7,7 @@ was read by hand. What it declares and what it keeps are separate, so that a tes
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -85,9 +86,10 @@ class ContractClient:
     async def read(self, turn: dict[str, Any], session: ReferenceClient) -> str | None:
         """Fetch a stream; return what was seen of its end."""
         last = ""
+        seen: set[bytes] = set()
         while True:
             got = await self.fetch(turn, last)
-            body = got.body
+            body = self.unseen(got.body, seen)
             if got.reason == "network_failure" and "resume" not in self.breaks and b"id: " in body:
                 body = body[: body.rindex(b"\n\n") + 2] if b"\n\n" in body else b""
                 named = body.rpartition(b"id: ")[2].partition(b"\n")[0].decode()
@@ -100,6 +102,16 @@ class ContractClient:
                     return None
                 return got.reason
             last = named
+
+    def unseen(self, body: bytes, seen: set[bytes]) -> bytes:
+        """Leave out frames with an id that came before (R31)."""
+        kept = []
+        for frame in re.split(rb"(?<=\n\n)", body):
+            name = frame.partition(b"\n")[0] if frame.startswith(b"id: ") and frame.endswith(b"\n\n") else b""
+            if not name or name not in seen or "seen" in self.breaks:
+                kept.append(frame)
+            seen.add(name)
+        return b"".join(kept)
 
     async def fetch(self, turn: dict[str, Any], last: str) -> Fetched:
         """Make one request."""

@@ -124,7 +124,7 @@ class RawServer:
                     await self.raw(Connection(reader, writer))
                 while self.handler is not None and (request := await read_request(reader)) is not None:
                     await self.handler(request, Connection(reader, writer))
-                    if writer.is_closing():
+                    if writer.is_closing() or request.headers.get("connection", "").lower() == "close":
                         break
         finally:
             self._tasks.discard(task)
@@ -193,6 +193,7 @@ class Thread:
     session: ReferenceServer
     cancel: asyncio.Future[str] | None = None
     frames: int = 0
+    tape: list[bytes] = field(default_factory=list)
 
 
 @dataclass
@@ -225,6 +226,8 @@ class ContractServer:
                 if waiting is not None and not waiting.done():
                     waiting.set_result(request.value["reason"])
                 await connection.json({"cancelled": waiting is not None and "cancel-answer" not in self.breaks})
+            case "GET", ["threads", name, "stream"] if name in self.threads:
+                await self.resume(self.threads[name].tape, request.headers.get("last-event-id"), connection)
             case "GET", ["threads", name] if name in self.threads:
                 version = request.query.get("version", "0.0.4")
                 if version in self.breaks:
@@ -238,6 +241,23 @@ class ContractServer:
             case _:
                 await connection.json({"error": {"message": "no such path"}}, "404 Not Found")
 
+    async def resume(self, tape: list[bytes], after: str | None, connection: Connection) -> None:
+        """Tell the frames after one again; each promise about it may be broken."""
+        start = next((i + 1 for i, f in enumerate(tape) if after and f.startswith(f"id: {after}\n".encode())), 0)
+        frames = tape[start:]
+        if start and "resume-lost" in self.breaks:
+            frames = frames[1:]
+        if start and "resume-repeated" in self.breaks:
+            frames = tape[start - 1 :]
+        if "resume-differs" in self.breaks:
+            frames = [frame.replace(b'":"', b'": "') for frame in frames]
+        if not frames:
+            await connection.answer("204 No Content", kind="")
+            return
+        await connection.stream()
+        await connection.chunk(b"".join(frames))
+        await connection.send(LAST)
+
     async def run(self, name: str, asked: dict[str, Any], connection: Connection) -> None:
         """Play a run and stream it."""
         run = run_from(asked["run"])
@@ -249,8 +269,24 @@ class ContractServer:
         thread = self.threads[name]
         for user in asked["user"]:
             thread.session.user(user_from(user))
+        thread.tape.clear()
         await connection.stream()
         out = self._pieces(thread, asked, connection)
+        try:
+            await self._events(thread, asked, connection, out)
+        except ConnectionError:
+            if not run.interruption and "hold" not in asked and "half" not in self.breaks:
+                thread.session.interrupt(Interrupted(reason="network_failure", at=run.started_at), abort=False)
+            raise
+
+    async def _events(
+        self,
+        thread: Thread,
+        asked: dict[str, Any],
+        connection: Connection,
+        out: Callable[[bytes, int | None], Awaitable[None]],
+    ) -> None:
+        run = run_from(asked["run"])
         await out(thread.session.begin(run), 0)
         for number, event in enumerate(run.events, start=1):
             await out(thread.session.feed(event), number)
@@ -260,7 +296,8 @@ class ContractServer:
             await out(thread.session.interrupt(run.interruption, abort=run.abort), None)
         else:
             await out(thread.session.close(), None)
-        await connection.send(LAST)
+        with suppress(ConnectionError):
+            await connection.send(LAST)
 
     def _pieces(
         self, thread: Thread, asked: dict[str, Any], connection: Connection
@@ -274,10 +311,15 @@ class ContractServer:
                 for frame in data.split(b"\n\n")[:-1]:
                     thread.frames += 1
                     numbered.append(b"id: %d\n%b\n\n" % (thread.frames, frame))
+                thread.tape += numbered
                 data = b"".join(numbered)
             if marks and count is not None:
                 data += b": tp %d\n\n" % count
-            await connection.chunk(data)
+            try:
+                await connection.chunk(data)
+            except ConnectionError:
+                if asked.get("on_disconnect") != "continue" or "continue" in self.breaks:
+                    raise
 
         return out
 

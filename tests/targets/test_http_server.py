@@ -293,9 +293,10 @@ def test_what_a_relay_breaks_is_what_the_client_sees(
 
     async def run() -> Outcome:
         async with contract_server() as (raw, _), relay_to(raw.port, keep, silent=silent) as relay:
-            target = HttpServer(raw.url, stream_url=relay.url, patience=QUICK)
+            target = HttpServer(raw.url, patience=QUICK)
             try:
-                return await target.serve(script("tools/metadata"))
+                await target.open()
+                return await target.through(relay.port).serve(script("tools/metadata"))
             finally:
                 await target.close()
 

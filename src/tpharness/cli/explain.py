@@ -1,4 +1,4 @@
-"""`tpharness explain`: what a clause, a ruling, a scenario or a finding means."""
+"""`tpharness explain`: what a clause, a ruling, a scenario, a finding or a fault means."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import typer
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.cli.kinds import known_kinds
 from tpharness.errors import UsageError
+from tpharness.faults import FAULTS
+from tpharness.faults.catalogue import Owed
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
 from tpharness.scenario import Scenario, load_scenario
@@ -18,11 +20,18 @@ from tpharness.scenario import Scenario, load_scenario
 __all__ = ["explain"]
 
 
+_OWED = {
+    Owed.IDENTITY: "nothing is lost, so both threads are as they would have been without the fault",
+    Owed.PREFIX: "the client holds a prefix of the server's thread, and the same thread after a fetch",
+    Owed.AGREEMENT: "whichever came first, both sides tell the same",
+}
+
+
 def explain(
-    name: Annotated[str, typer.Argument(help="A clause id, a ruling (R20), a scenario id or a finding code.")],
+    name: Annotated[str, typer.Argument(help="A clause id, a ruling (R20), a scenario id, a finding code or a fault.")],
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """Explain a clause, a ruling, a scenario or a finding."""
+    """Explain a clause, a ruling, a scenario, a finding or a fault."""
     clauses, rulings, kinds = load_clauses(), load_rulings(), known_kinds()
     if name in clauses:
         clause = clauses[name]
@@ -44,6 +53,12 @@ def explain(
             print(f"  {clause_id}: {clauses[clause_id].text}" if clause_id in clauses else f"  {clause_id}")
         for ruling in kind.rulings:
             print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
+    elif name in FAULTS:
+        fault = FAULTS[name]
+        print(f"{fault.name}\n  {fault.title}\n  owed: {_OWED[fault.owed]}")
+        for ruling in fault.rulings:
+            print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
+        print(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")
     else:
         _scenario(name, scenarios)
 
@@ -52,10 +67,12 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
     known = {s.id: s for s in _scenarios(roots)}
     scenario = known.get(name.partition("@")[0])
     if scenario is None:
-        every = [*load_clauses(), *load_rulings(), *known_kinds(), *known]
+        every = [*load_clauses(), *load_rulings(), *known_kinds(), *FAULTS, *known]
         near = difflib.get_close_matches(name, every, n=3)
         hint = (
-            f"did you mean {', '.join(near)}?" if near else "see tpharness list clauses, rulings, findings or scenarios"
+            f"did you mean {', '.join(near)}?"
+            if near
+            else "see tpharness list clauses, rulings, findings, faults or scenarios"
         )
         raise UsageError(f"nothing is called {name!r}", hint=hint)
     clauses = load_clauses()

@@ -13,6 +13,7 @@ from tpharness.clauses import load_clauses, load_rulings
 from tpharness.cli.files import print_json
 from tpharness.cli.kinds import known_kinds
 from tpharness.errors import UsageError
+from tpharness.faults import FAULTS
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
 from tpharness.scenario import load_scenario
@@ -24,16 +25,17 @@ Rows = list[tuple[str, str, dict[str, Any]]]
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="scenarios, clauses, rulings, targets or findings")],
+    what: Annotated[str, typer.Argument(help="scenarios, clauses, rulings, targets, faults or findings")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """List scenarios, clauses, rulings, targets or findings."""
+    """List scenarios, clauses, rulings, targets, faults or findings."""
     kinds: dict[str, Callable[[], Rows]] = {
         "scenarios": lambda: _scenarios(scenarios),
         "clauses": _clauses,
         "rulings": _rulings,
         "targets": lambda: [(name, text, {"target": name, "meaning": text}) for name, text in TARGETS.items()],
+        "faults": _faults,
         "findings": _findings,
     }
     if what not in kinds:
@@ -69,6 +71,13 @@ def _clauses() -> Rows:
 
 def _rulings() -> Rows:
     return [(r.id, r.title, asdict(r)) for r in load_rulings().values()]
+
+
+def _faults() -> Rows:
+    return [
+        (f.name, f.title, {"name": f.name, "title": f.title, "owed": f.owed.value, "rulings": list(f.rulings)})
+        for f in FAULTS.values()
+    ]
 
 
 def _findings() -> Rows:

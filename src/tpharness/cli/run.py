@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from tpharness.cli.files import version_option
 from tpharness.errors import TargetError, UsageError
+from tpharness.faults import FAULTS
 from tpharness.report import ConsoleReport, Pair, Report, parse_reports, print_matrix
 from tpharness.run import RunOptions, run_suite
 from tpharness.scenario import Compare
@@ -38,6 +40,13 @@ def run(
         list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Play with this fault on the wire, or all; may be given again. `tpharness list faults`.",
+        ),
+    ] = None,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -53,6 +62,7 @@ def run(
         compare=None if compare is None else Compare(compare),
         jobs=jobs,
         baseline=baseline,
+        faults=_faults(fault or []),
     )
     pairs = [Pair(server=s, client=c) for s, c in product(server or ["reference"], client or ["reference"])]
     pairs = list(dict.fromkeys(pairs))
@@ -68,6 +78,17 @@ def run(
     for destination in destinations:
         destination.write_matrix({str(pair): played for pair, played in reports.items()})
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
+
+
+def _faults(names: list[str]) -> tuple[str, ...]:
+    """Return the faults that are named, each once, in the order of the catalogue."""
+    wanted = {name for given in names for name in given.split(",")}
+    unknown = sorted(wanted - set(FAULTS) - {"all"})
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], FAULTS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "`tpharness list faults` names them"
+        raise UsageError(f"no fault is called {unknown[0]!r}", hint=hint)
+    return tuple(name for name in FAULTS if name in wanted or "all" in wanted)
 
 
 def _console(options: RunOptions, *, wants: bool, stderr: bool, one_of_several: bool = False) -> ConsoleReport | None:

@@ -114,7 +114,10 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[s
         lines.append(
             ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
         )
-    if result.outcome is not Outcome.ERRORED:
+    _, fault, name = result.id.partition("@fault-")
+    if fault:
+        lines.append(("may", f"what the fault does: tpharness explain {name}; alone: tpharness run {result.id} …"))
+    elif result.outcome is not Outcome.ERRORED:
         command = shlex.join(["tpharness", "replay", result.id, *(a for r in roots for a in ("--scenarios", str(r)))])
         lines.append(("may", f"see both sides step by step: {command}"))
     return [(level, printable(line)) for level, line in lines]

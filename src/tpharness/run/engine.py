@@ -41,6 +41,7 @@ class RunOptions:
 
     `roots` are folders or files with scenarios, the built-in ones when empty. `baseline` None means the built-in one
     when built-in scenarios are played, and none otherwise. `patience` is how long a remote target is waited for.
+    With `faults` every scenario is played with each of them, and not without.
     """
 
     ids: tuple[str, ...] = ()
@@ -52,11 +53,12 @@ class RunOptions:
     jobs: int = 1
     baseline: Path | None = None
     patience: Patience = field(default_factory=Patience)
+    faults: tuple[str, ...] = ()
 
     @property
     def whole_suite(self) -> bool:
         """Whether everything that is built in is played, so that every clause is owed."""
-        return not self.ids and not self.roots and self.versions is None
+        return not self.ids and not self.roots and self.versions is None and not self.faults
 
 
 def run_suite(options: RunOptions) -> Iterator[RunEvent]:
@@ -120,6 +122,7 @@ def _stage(options: RunOptions) -> Stage:
         versions=options.versions,
         compare=options.compare,
         patience=options.patience,
+        faults=options.faults,
     )
 
 

@@ -65,10 +65,14 @@ class Players:
         return self.server.capabilities.carriers and self.client.capabilities.carriers
 
 
-async def play(case: Case, players: Players, *, thorough: bool = True) -> list[Evidence]:
-    """Play a case; `thorough` adds the variants that the checks on chunking, growth and repetition look at."""
+async def play(case: Case, players: Players, *, thorough: bool = True, lost: bool = False) -> list[Evidence]:
+    """Play a case; `thorough` adds the variants that the checks on chunking, growth and repetition look at.
+
+    `lost` says that bytes are lost on the way for a reason that is none of the scenario's (R32).
+    """
     script = script_of(case)
-    has_server = delivery(case) is not Delivery.UNRELATED
+    how = Delivery.PART if lost else delivery(case)
+    has_server = how is not Delivery.UNRELATED
     served = await players.server.serve(script) if has_server else None
     if served is not None and not players.server.capabilities.marks and isinstance(players.server, Remote):
         _need_events(case, served)
@@ -79,7 +83,7 @@ async def play(case: Case, players: Players, *, thorough: bool = True) -> list[E
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
     library = _library(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
-    if served is not None and delivery(case) is Delivery.PART:
+    if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
     server, client = _with_fold(case, script, turns, served, received, players)
     pieces = [
@@ -87,7 +91,7 @@ async def play(case: Case, players: Players, *, thorough: bool = True) -> list[E
             case=case.id,
             version=version,
             mode=mode_of(case.scenario, players),
-            delivery=delivery(case),
+            delivery=how,
             server=_side("server", server, version),
             client=_side("client", client, version),
             library=Side(name="library", thread=library[version]) if library else None,

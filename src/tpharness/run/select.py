@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tpharness.errors import UsageError
+from tpharness.faults import FAULTS
 from tpharness.scenario import find_scenarios, scenario_id
 
 __all__ = ["Selected", "find"]
@@ -52,6 +53,11 @@ def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
         hits = [
             name for name in known if name == base or fnmatchcase(name, base) or name.startswith(base.rstrip("/") + "/")
         ]
+        fault = wanted.partition("@fault-")[2]
+        if fault and fault not in FAULTS:
+            near = difflib.get_close_matches(fault, FAULTS, n=1)
+            hint = f"did you mean {near[0]}?" if near else "`tpharness list faults` names them"
+            raise UsageError(f"{wanted!r}: no fault is called {fault!r}", hint=hint)
         if not hits:
             near = difflib.get_close_matches(base, known, n=3)
             where = ", ".join(str(root) for root in roots)

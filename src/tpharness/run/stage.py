@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from tpharness.checks import Evidence, Side
@@ -19,6 +20,7 @@ from tpharness.findings import Finding
 from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import applicable, needs_carriers
+from tpharness.run.faulty import FaultCase, fault_cases, not_struck, play_fault, why_not
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.plan import Case, cut_case, cut_places
 from tpharness.run.play import NeedsMarksError, Players, mode_of, play
@@ -49,6 +51,7 @@ class Stage:
         versions: Sequence[Version] | None = None,
         compare: Compare | None = None,
         patience: remote.Patience | None = None,
+        faults: Sequence[str] = (),
     ) -> None:
         self.players = Players(
             server=resolve_server(server, patience=patience),
@@ -56,6 +59,7 @@ class Stage:
             compare=compare,
         )
         self._versions = versions
+        self._faults = faults
         self._runner = asyncio.Runner()
         self._at_once = min((target.at_once for target in self._remotes), default=1)
         self._gate = asyncio.Semaphore(self._at_once)
@@ -121,7 +125,10 @@ class Stage:
             reason = "what it is about is told by carriers alone, and these two do not both have them"
         if reason:
             return [Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)]
-        results = [] if place is not None else [await self._one(case)]
+        faults = (place.partition("@fault-")[2],) if place and "@fault-" in place else self._faults
+        if faults:
+            return await self._with_faults(case, faults)
+        results = [] if place is not None else [await self._one(case, partial(play, case, self.players))]
         if case.scenario.cut is not None:
             results += await self._sweep(case, place)
         seconds = time.perf_counter() - begun
@@ -138,9 +145,34 @@ class Stage:
             good = Result(id=name, outcome=Outcome.PASSED, checks=found.checks, cases=passed, clauses=scenario.clauses)
             return [*([good] if passed else []), *found.failed]
         cuts = [cut_case(case, one) for one in cut_places(scenario) if place in (None, one.id)]
-        return list(await asyncio.gather(*(self._one(cut, thorough=False) for cut in cuts)))
+        playing = [self._one(cut, partial(play, cut, players, thorough=False)) for cut in cuts]
+        return list(await asyncio.gather(*playing))
 
-    async def _one(self, case: Case, *, thorough: bool = True) -> Result:
+    async def _with_faults(self, case: Case, faults: Sequence[str]) -> list[Result]:
+        """Play a case once with each fault."""
+        reason = why_not(case, self.players)
+        if reason:
+            unplayed = [FaultCase.unplayed(case, name, reason) for name in faults]
+            return [not_struck(one, case) for one in unplayed]
+        found: list[FaultCase] = []
+
+        async def unharmed() -> list[Evidence]:
+            found.extend(await fault_cases(case, self.players, faults))
+            return []
+
+        first = await self._one(case, unharmed)
+        if not first.outcome.green:
+            return [first]
+        results = []
+        for one in found:
+            if one.plan is None:
+                results.append(not_struck(one, case))
+                continue
+            result = await self._one(replace(case, id=one.id), partial(play_fault, case, self.players, one))
+            results.append(result if result.outcome.green else replace(result, reason=result.reason or one.where))
+        return results
+
+    async def _one(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
         """Play and judge one case; what keeps it from a verdict is its outcome."""
         clauses = case.scenario.clauses
         async with self._gate:
@@ -148,7 +180,7 @@ class Stage:
                 reason = f"not tried: {self._outages} cases in a row had no answer, the last one: {self._outage}"
                 return Result(id=case.id, outcome=Outcome.COULD_NOT_RUN, reason=reason, clauses=clauses)
             try:
-                evidence = await play(case, self.players, thorough=thorough)
+                evidence = await playing()
             except remote.UnreachableError as error:
                 self._out(str(error))
                 return _errored(case, error)

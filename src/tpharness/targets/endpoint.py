@@ -19,12 +19,14 @@ TOKEN_VARIABLE = "TPHARNESS_TOKEN"  # noqa: S105  # the name of the variable, no
 class Endpoint:
     """Where a target is: a base URL without a slash at its end, and the token it wants. Prints without the token.
 
-    `relay` says that faults are made on the way, so that what breaks is not looked into with another connection.
+    `relay` says that faults are made on the way, so that what breaks is not looked into with another connection;
+    `silence`, in seconds, is how long that is listened to without hearing anything, the usual time when None.
     """
 
     base: str
     token: str = ""
     relay: bool = False
+    silence: float | None = None
 
     @classmethod
     def parse(cls, text: str) -> Endpoint:

@@ -7,11 +7,16 @@ silent, or tells it that the user has pressed stop. What it does not detect it i
 
 from __future__ import annotations
 
+import copy
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
+from yarl import URL
+
+from tpharness.faults.catalogue import Comeback
 from tpharness.findings import Finding, Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
@@ -44,6 +49,15 @@ _ENDINGS = {
 """How what a client may detect happens for real."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Relayed:
+    """Where streams are fetched instead, and what is seen there of the end of the last one."""
+
+    port: int
+    ends: str | None
+    comeback: Comeback | None
+
+
 class HttpClient:
     """A client reached over HTTP. `live=False` tells it every end, `reset` breaks connections with RST."""
 
@@ -62,7 +76,24 @@ class HttpClient:
         self._http = Http(patience=patience, limits=limits)
         self._capabilities: Capabilities | None = None
         self._streams: StreamServer | None = None
+        self._relay: _Relayed | None = None
         self._open = AsyncExitStack()
+
+    def through(self, port: int, *, ends: str | None = None, comeback: Comeback | None = None) -> HttpClient:
+        """Return the same client with its streams fetched through a relay on a port of loopback; closed with this one.
+
+        `ends` is what a client sees there of the last stream's end, `comeback` how it is served when it comes back for
+        the rest of it (R31).
+        """
+        other = copy.copy(self)
+        relay = _Relayed(port=port, ends=ends, comeback=comeback)
+        other._relay = relay  # noqa: SLF001  # a copy of this very object
+        return other
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Where its streams are served, as a relay needs it; None before `open`."""
+        return None if self._streams is None else self._streams.address
 
     @property
     def at_once(self) -> int:
@@ -116,11 +147,12 @@ class HttpClient:
             return Outcome(threads={})
         streams, offers, told = self._streams, [], []
         try:
-            for turn in turns:
+            last = max((i for i, turn in enumerate(turns) if isinstance(turn, Stream)), default=None)
+            for index, turn in enumerate(turns):
                 if isinstance(turn, UserTurn):
                     told.append(user_json(turn))
                     continue
-                offer, document = self._offered(streams, turn, resumed=resumed)
+                offer, document = self._offered(streams, turn, resumed=resumed, struck=index == last)
                 offers.append(offer)
                 told.append(document)
             answer = await self._http.ask(
@@ -132,11 +164,18 @@ class HttpClient:
         what = f"POST {self._endpoint.base}/receive: the answer"
         received = checked("received", answer.value, what)["threads"]
         threads = case_threads(received, script, self.capabilities, what)
-        findings = [found for number, offer in enumerate(offers) for found in self._kept(offer, number)]
+        # With a relay between, what its plan did cannot be told from what the client did.
+        plain = enumerate(offers) if self._relay is None else ()
+        findings = [found for number, offer in plain for found in self._kept(offer, number)]
         return Outcome(threads=threads, findings=tuple(findings))
 
-    def _offered(self, streams: StreamServer, stream: Stream, *, resumed: bool) -> tuple[Offer, dict[str, Any]]:
-        """Return a stream on offer, and what the client is told of it."""
+    def _offered(
+        self, streams: StreamServer, stream: Stream, *, resumed: bool, struck: bool
+    ) -> tuple[Offer, dict[str, Any]]:
+        """Return a stream on offer, and what the client is told of it. `struck`: a relay's fault strikes this one."""
+        relay = self._relay
+        if relay is not None and struck:
+            return self._relayed(streams, stream, relay)
         pieces, reason = tuple(packet.data for packet in stream.packets), stream.end.reason
         real = self._live and reason in self.capabilities.detects
         ending = _ENDINGS[str(reason)] if real else Ending.PLAIN
@@ -147,12 +186,27 @@ class HttpClient:
             data, breaks_at = resumable(pieces)
             pieces = (data,)
         offer = streams.offer(pieces, ending, breaks_at=breaks_at)
-        document = stream_json(stream, url=offer.url)
-        if real:
-            document["end"] = {"at": stream.end.at}
-        if ending is Ending.SILENT:
+        url = offer.url if relay is None else _moved(offer.url, relay.port)
+        return offer, self._told(stream, url, reason, live=real)
+
+    def _relayed(self, streams: StreamServer, stream: Stream, relay: _Relayed) -> tuple[Offer, dict[str, Any]]:
+        """Return a stream that a fault strikes on its way, and what the client is told of it."""
+        pieces = tuple(packet.data for packet in stream.packets)
+        repeats = 0
+        if relay.comeback is not None:
+            pieces = (resumable(pieces)[0],)
+            repeats = {Comeback.AFTER_THE_LAST: 0, Comeback.AFTER_AN_EARLIER: 2}.get(relay.comeback, 1 << 30)
+        offer = streams.offer(pieces, Ending.PLAIN, repeats=repeats)
+        live = relay.ends in self.capabilities.detects
+        return offer, self._told(stream, _moved(offer.url, relay.port), relay.ends, live=live)
+
+    def _told(self, stream: Stream, url: str, reason: str | None, *, live: bool) -> dict[str, Any]:
+        """Return what the client is told of a stream: how it ends only where that does not happen for real."""
+        told = None if live else reason
+        document = stream_json(replace(stream, end=replace(stream.end, reason=told)), url=url)
+        if live and reason == "timeout":
             document["limits"] = {"stream_seconds": self._http.patience.limit}
-        return offer, document
+        return document
 
     def _kept(self, offer: Offer, number: int) -> list[Finding]:
         """Hold what the client did with a stream against what it declares."""
@@ -169,6 +223,11 @@ class HttpClient:
             kind = CAPABILITY_KINDS["reconnect"]
             return [kind.at(where, f"{kind.title}: stream {number} broke off and was not asked for again")]
         return []
+
+
+def _moved(url: str, port: int) -> str:
+    """Return the address of a stream as a relay has it."""
+    return str(URL(url).with_host("127.0.0.1").with_port(port))
 
 
 def _own_address(endpoint: Endpoint) -> str:

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from tpharness.errors import TargetError
+from tpharness.faults.catalogue import Comeback
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
@@ -36,19 +37,25 @@ from tpharness.targets.remote import (
     BrokenContractError,
     UnreachableError,
 )
+from tpharness.targets.resume import frames_of, joined
 
 __all__ = ["HttpRun", "Way"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How runs are played on a server: where they are started, what it can do, whether interruptions are real."""
+    """How runs are played on a server: where they are started, what it can do, whether interruptions are real.
+
+    `comeback` is how the client comes back for a stream that breaks off, `stop` set when the user presses stop.
+    """
 
     http: Http
     streams: Endpoint
-    capabilities: Capabilities
+    capabilities: Capabilities = field(default_factory=lambda: Capabilities(name=""))
     live: bool
     on_disconnect: str | None
+    comeback: Comeback | None = None
+    stop: asyncio.Event | None = None
 
 
 class _Live(Enum):
@@ -90,6 +97,14 @@ class HttpRun:
 
     async def played(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
         """Start the run with the user turns before it, and read its stream; return its packets and its end."""
+        stopping = asyncio.ensure_future(self._stopped_by_user())
+        try:
+            return await self._played(users)
+        finally:
+            stopping.cancel()
+            await asyncio.gather(stopping, return_exceptions=True)
+
+    async def _played(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
         live, run, stream = self._how(), self._run, self._stream
         request = self._request(users, live)
         started = False
@@ -102,6 +117,8 @@ class HttpRun:
                 raise
             # The relay broke off within the head of the answer: that is the fault, and what the client sees.
             stream.end = "timeout" if isinstance(error.__cause__, TimeoutError) else "network_failure"
+        if stream.end is not None and self._way.streams.relay:
+            await self._come_back()
         if live is _Live.DISCONNECT and stream.held and run.interruption is not None:
             await self._until_shown(run.interruption.reason)
         return self._judged()
@@ -112,6 +129,29 @@ class HttpRun:
             settle = self._http.patience.settle
             words = f"{settle:g} s after the connection was closed the thread does not show it"
             self._findings.append(not_kept("disconnect", words))
+
+    async def _stopped_by_user(self) -> None:
+        """Cancel the run when the user presses stop; what the answer promises is held by the threads."""
+        if self._way.stop is not None:
+            await self._way.stop.wait()
+            await self._thread.cancel("user_cancelled")
+
+    async def _come_back(self) -> None:
+        """Go on with a stream that broke off (R31), or wait until the run has ended without its client."""
+        stream, comeback = self._stream, self._way.comeback
+        if comeback is None:
+            await self._thread.until_still()
+            return
+        frames, whole = frames_of(bytes(stream.data))
+        ids = [frame.id for frame in frames if frame.id]
+        named = None
+        if ids and comeback is not Comeback.FROM_THE_START:
+            named = ids[-1] if comeback is Comeback.AFTER_THE_LAST else ids[max(0, len(ids) - 3)]
+        rest = await self._thread.resume(named)
+        told = await self._thread.resume(None)
+        data, findings = joined(bytes(stream.data[:whole]), rest, told, named=named)
+        self._findings += findings
+        stream.data, stream.reads, stream.end = bytearray(data), [len(data)], None
 
     def _how(self) -> _Live:
         """Decide how the run is interrupted: for real where that is possible and can be seen."""
@@ -161,7 +201,7 @@ class HttpRun:
             "user": [user_json(user) for user in users],
             "run": run_json(told),
             "carriers": self._carriers,
-            "marks": self._can.marks,
+            "marks": self._marks,
         }
         if live is not _Live.TOLD and run.interruption is not None:
             request["hold"] = {"at": run.interruption.at}
@@ -171,6 +211,10 @@ class HttpRun:
         if going is not None:
             request["on_disconnect"] = going
         return request
+
+    @property
+    def _marks(self) -> bool:
+        return self._can.marks and not self._way.streams.relay  # what is lost on the way takes marks with it
 
     @property
     def _carriers(self) -> bool:
@@ -285,7 +329,7 @@ class HttpRun:
             self._findings.append(not_kept("resume", "no frame of a stream has an id"))
         if self._carriers and whole and b"data-sys-tp" not in data:
             self._findings.append(not_kept("carriers", "a stream that was to carry them has none"))
-        if self._can.marks:
+        if self._marks:
             marked = cut_at_marks(data, run, last, whole=whole or stream.held)
             if marked.wrong:
                 self._findings.append(not_kept("marks", marked.wrong))

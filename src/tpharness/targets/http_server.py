@@ -7,10 +7,15 @@ the outcome.
 
 from __future__ import annotations
 
+import asyncio
+import copy
 from contextlib import suppress
 from dataclasses import replace
 
+from yarl import URL
+
 from tpharness.errors import TargetError
+from tpharness.faults.catalogue import Comeback
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
 from tpharness.targets.contract import Capabilities, Observed, Outcome, Packet, Script
@@ -30,29 +35,55 @@ _NO_CAPABILITIES = "GET /capabilities tells name, roles and version of the contr
 class HttpServer:
     """A server reached over HTTP.
 
-    `stream_url` is where runs are started when that is not where everything else is asked: a relay that makes faults.
-    What breaks there is what the client sees, not an error. `on_disconnect` is what runs are told to do when the
-    client goes away, `live=False` tells every interruption in the script.
+    `on_disconnect` is what runs are told to do when the client goes away, `live=False` tells every interruption in the
+    script.
     """
 
     def __init__(
         self,
         url: str,
         *,
-        stream_url: str | None = None,
         live: bool = True,
         on_disconnect: str | None = None,
         patience: Patience | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._control = Endpoint.parse(url)
-        self._streams = self._control
-        if stream_url is not None:
-            self._streams = replace(Endpoint.parse(stream_url), token=self._control.token, relay=True)
-        self._live = live
-        self._on_disconnect = on_disconnect
         self._http = Http(patience=patience, limits=limits)
+        self._way = Way(http=self._http, streams=self._control, live=live, on_disconnect=on_disconnect)
         self._capabilities: Capabilities | None = None
+
+    def through(
+        self,
+        port: int,
+        *,
+        comeback: Comeback | None = None,
+        stop: asyncio.Event | None = None,
+        silence: float | None = None,
+    ) -> HttpServer:
+        """Return the same server with its runs started through a relay on a port of loopback; closed with this one.
+
+        What breaks there is what the client sees, not an error. A run is to go on without its client if the server
+        can do that. `comeback` is how the client comes back for a stream that breaks off (R31), `stop` is set when the
+        user presses stop, `silence` is how many seconds without a byte the client bears there.
+        """
+        other = copy.copy(self)
+        base = str(URL(self._control.base).with_host("127.0.0.1").with_port(port)).rstrip("/")
+        other._way = replace(  # noqa: SLF001  # a copy of this very object
+            self._way,
+            streams=replace(self._control, base=base, relay=True, silence=silence),
+            live=False,
+            on_disconnect=next((w for w in ("continue", "stop") if w in self.capabilities.disconnect), None),
+            comeback=comeback,
+            stop=stop,
+        )
+        return other
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Where it is, as a relay needs it; None for one that speaks TLS, which no relay can read."""
+        url = self._control.url("/")
+        return (str(url.host), int(url.port or 0)) if url.scheme == "http" else None
 
     @property
     def at_once(self) -> int:
@@ -94,13 +125,7 @@ class HttpServer:
         return replace(outcome, findings=tuple(findings))
 
     async def _played(self, script: Script, thread: HttpThread, findings: list[Finding]) -> Outcome:
-        way = Way(
-            http=self._http,
-            streams=self._streams,
-            capabilities=self.capabilities,
-            live=self._live and not self._streams.relay,
-            on_disconnect=self._on_disconnect,
-        )
+        way = replace(self._way, capabilities=self.capabilities)
         waiting: list[UserTurn] = []
         packets: list[tuple[Packet, ...]] = []
         ends: list[Observed] = []

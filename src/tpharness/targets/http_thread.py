@@ -87,6 +87,22 @@ class HttpThread:
 
         return await self._settled(shown)
 
+    async def until_still(self) -> None:
+        """Wait until two looks at the thread show the same: a run that goes on without its client takes a moment."""
+        seen: list[object] = [None]
+
+        async def still() -> bool:
+            thread = await self._get(self._can.versions[-1])
+            same = thread is not None and thread == seen[0]
+            seen[0] = thread
+            return same
+
+        await self._settled(still)
+
+    async def resume(self, after: str | None) -> bytes:
+        """Return the stream of the latest run after the frame of that id, to its end (R31)."""
+        return await self._http.resume(self._control, f"{self.path}/stream", after=after)
+
     async def _appeared(self, wanted: Sequence[Version]) -> dict[str, Any] | None:
         """Return the thread in the first version, as soon as there is one; None when only others are there."""
         found: dict[Version, dict[str, Any]] = {}

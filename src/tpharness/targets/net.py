@@ -12,7 +12,7 @@ import asyncio
 import json
 import re
 import ssl
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -86,7 +86,8 @@ class Http:
     def __init__(self, *, patience: Patience | None = None, limits: Limits | None = None) -> None:
         self.patience = patience or Patience()
         self.limits = limits or Limits()
-        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
+        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, aiohttp.ClientSession]]
+        self._sessions = WeakKeyDictionary()
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,20 +96,20 @@ class Http:
         await self.close()
 
     async def close(self) -> None:
-        """Close the session of the running loop."""
-        session = self._sessions.pop(asyncio.get_running_loop(), None)
-        if session is not None:
+        """Close the sessions of the running loop."""
+        for session in self._sessions.pop(asyncio.get_running_loop(), {}).values():
             await session.close()
 
-    def _session(self) -> aiohttp.ClientSession:
-        loop = asyncio.get_running_loop()
-        session = self._sessions.get(loop)
+    def _session(self, *, relay: bool) -> aiohttp.ClientSession:
+        """Return the session of the running loop; through a relay each answer has a connection of its own."""
+        sessions = self._sessions.setdefault(asyncio.get_running_loop(), {})
+        session = sessions.get(relay)
         if session is None:
-            patience = self.patience
-            session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE),
+            alone: Any = {"force_close": True} if relay else {"keepalive_timeout": _KEEP_ALIVE}
+            session = sessions[relay] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, **alone),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(sock_connect=patience.connect, sock_read=patience.silence),
+                timeout=aiohttp.ClientTimeout(total=None),
                 headers={"Accept-Encoding": "identity"},
                 skip_auto_headers=("User-Agent",),
                 read_bufsize=1 << 16,
@@ -147,6 +148,21 @@ class Http:
             )
         return Answer(status=status, value=_decoded(body, what))
 
+    async def resume(self, endpoint: Endpoint, path: str, *, after: str | None) -> bytes:
+        """Read an event stream to its end, after the frame of that id; b"" when nothing is left. TargetError."""
+        what = _named("GET", endpoint, path)
+        headers = {} if after is None else {"Last-Event-ID": after}
+        response = await self._request(what, "GET", endpoint, path, None, headers)
+        try:
+            body = await self._whole(response, what)
+        finally:
+            _let_go(response)
+        if response.status == 204:
+            return b""
+        if response.status != 200:
+            raise refused(what, response, body, "a server that declares resume has this path")
+        return body
+
     def stream(self, method: str, endpoint: Endpoint, path: str, document: Any) -> Reading:
         """Ask for an event stream when its context is entered. TargetError for any other answer."""
         what = _named(method, endpoint, path)
@@ -170,15 +186,28 @@ class Http:
             _let_go(response)
 
     async def _request(
-        self, what: str, method: str, endpoint: Endpoint, path: str, document: Any
+        self,
+        what: str,
+        method: str,
+        endpoint: Endpoint,
+        path: str,
+        document: Any,
+        more: Mapping[str, str] | None = None,
     ) -> aiohttp.ClientResponse:
-        headers = endpoint.headers
+        headers = {**endpoint.headers, **(more or {})}
+        patience = self.patience
+        timeout = aiohttp.ClientTimeout(sock_connect=patience.connect, sock_read=patience.silence)
+        if endpoint.relay:
+            headers |= {"Connection": "close", "Accept-Encoding": "gzip"}
+            silence = patience.silence if endpoint.silence is None else endpoint.silence
+            timeout = aiohttp.ClientTimeout(sock_connect=patience.connect, sock_read=silence)
         data = None
         if document is not None:
             data = _encoded(document)
             headers["Content-Type"] = _JSON
-        patience = self.patience
-        asked = self._session().request(method, endpoint.url(path), data=data, headers=headers, allow_redirects=False)
+        asked = self._session(relay=endpoint.relay).request(
+            method, endpoint.url(path), data=data, headers=headers, allow_redirects=False, timeout=timeout
+        )
         try:
             async with asyncio.timeout(patience.connect + patience.answer):
                 return await asked

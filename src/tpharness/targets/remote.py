@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from tpharness.errors import TargetError
 from tpharness.findings import Finding, Kind, Level
+from tpharness.targets import resume
 
 __all__ = [
     "BROKEN",
@@ -224,6 +225,7 @@ LEFT = Kind(
     remedy="read a stream until finish, abort or the end of the body",
 )
 KINDS = (
+    *resume.KINDS,
     NOT_FETCHED,
     LEFT,
     *CAPABILITY_KINDS.values(),

@@ -39,7 +39,10 @@ class Ending(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class Offer:
-    """One stream that may be asked for. `breaks_at`: the first connection is broken off after so many bytes.
+    """One stream that may be asked for.
+
+    `breaks_at`: the first connection is broken off after so many bytes. `repeats`: so many frames before the rest are
+    told again to a client that comes back for it.
 
     What was done there: `asked` counts connections, `resumed` those that named a frame; `whole` says that all was
     sent, `left` that the client went before the stream had said its end, `stayed` that it did not go when it was to.
@@ -49,6 +52,7 @@ class Offer:
     pieces: tuple[bytes, ...]
     ending: Ending
     breaks_at: int | None = None
+    repeats: int = 0
     asked: int = 0
     resumed: int = 0
     whole: bool = False
@@ -87,10 +91,18 @@ class StreamServer:
             await self._server.wait_closed()
             self._server = None
 
-    def offer(self, pieces: tuple[bytes, ...], ending: Ending, *, breaks_at: int | None = None) -> Offer:
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        host, _, port = self._base.removeprefix("http://").rpartition(":")
+        return host.strip("[]"), int(port)
+
+    def offer(
+        self, pieces: tuple[bytes, ...], ending: Ending, *, breaks_at: int | None = None, repeats: int = 0
+    ) -> Offer:
         """Return a stream under a URL of its own, which stays until `withdraw`."""
         path = f"/streams/{secrets.token_urlsafe(12)}"
-        offer = Offer(url=self._base + path, pieces=pieces, ending=ending, breaks_at=breaks_at)
+        offer = Offer(url=self._base + path, pieces=pieces, ending=ending, breaks_at=breaks_at, repeats=repeats)
         self._offers[path] = offer
         return offer
 
@@ -151,7 +163,7 @@ class StreamServer:
     ) -> None:
         pieces, breaks = offer.pieces, offer.breaks_at if offer.asked == 1 else None
         if after:
-            rest = _after(b"".join(pieces), after)
+            rest = _after(b"".join(pieces), after, offer.repeats)
             if rest is None:  # nothing is left, or nothing was ever called so: there is nothing to wait for
                 writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
                 return await writer.drain()
@@ -218,10 +230,13 @@ def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
     return data, None if any(end in data[:middle] for end in _ENDS) else middle
 
 
-def _after(data: bytes, name: bytes) -> bytes | None:
-    """Return what follows the frame of that id, None when there is no such frame or nothing follows."""
-    found = re.search(rb"(?:^|\n\n)id: ?%b\n.*?\n\n" % re.escape(name), data, re.DOTALL)
-    return (data[found.end() :] or None) if found else None
+def _after(data: bytes, name: bytes, repeats: int) -> bytes | None:
+    """Return what follows the frame of that id, and some frames before; None when there is none or nothing follows."""
+    frames = re.split(rb"(?<=\n\n)", data)
+    at = next((i for i, frame in enumerate(frames) if frame.startswith(b"id: %b\n" % name)), None)
+    if at is None or not b"".join(frames[at + 1 :]):
+        return None
+    return b"".join(frames[max(0, at + 1 - repeats) :])
 
 
 def _head(*, chunked: bool) -> bytes:

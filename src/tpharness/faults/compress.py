@@ -1,0 +1,89 @@
+"""A response whose body is compressed on the way, as some proxies do to everything they carry. Pure.
+
+In: the raw bytes of one HTTP/1.1 response, split anywhere. Out: the same response with `Content-Encoding: gzip` and a
+chunked body, each read flushed so that nothing waits in the compressor. A response that has no body to compress, or is
+compressed already, passes as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+__all__ = ["Compressor"]
+
+_CHUNKED = re.compile(rb"^transfer-encoding:[^\r\n]*chunked", re.IGNORECASE | re.MULTILINE)
+_LENGTH = re.compile(rb"^content-length:[^\r\n]*\r\n", re.IGNORECASE | re.MULTILINE)
+_ENCODED = re.compile(rb"^content-encoding:", re.IGNORECASE | re.MULTILINE)
+_BODILESS = re.compile(rb"HTTP/1\.[01] (?:1\d\d|204|304) ")
+
+
+class Compressor:
+    """Compresses one response."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._passing = False
+        self._chunked = False
+        self._raw = b""  # of the chunked coding, what is not decoded yet
+        self._zip: zlib._Compress | None = None
+        self._ended = False
+
+    def feed(self, data: bytes) -> bytes:
+        """Take in bytes; return what goes on."""
+        if self._passing:
+            return data
+        if self._ended:
+            return b""
+        out = b""
+        if self._zip is None:
+            self._head += data
+            head, blank, data = self._head.partition(b"\r\n\r\n")
+            if not blank:
+                return b""
+            if _ENCODED.search(head) or _BODILESS.match(head):
+                self._passing = True
+                return self._head
+            self._chunked = bool(_CHUNKED.search(head))
+            head = _LENGTH.sub(b"", head + b"\r\n")
+            coding = b"" if self._chunked else b"Transfer-Encoding: chunked\r\n"
+            out = head + coding + b"Content-Encoding: gzip\r\n\r\n"
+            self._zip = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+        body, last = self._dechunked(data) if self._chunked else (data, False)
+        if body:
+            out += _chunk(self._zip.compress(body) + self._zip.flush(zlib.Z_SYNC_FLUSH))
+        if last:
+            out += self._finished()
+        return out
+
+    def end(self) -> bytes:
+        """Take in the end of the connection; return what goes on. The body of a broken response stays broken."""
+        if self._passing or self._ended:
+            return b""
+        if self._zip is None:
+            return self._head
+        return b"" if self._chunked else self._finished()
+
+    def _finished(self) -> bytes:
+        self._ended = True
+        return _chunk(self._zip.flush()) + b"0\r\n\r\n" if self._zip is not None else b""
+
+    def _dechunked(self, data: bytes) -> tuple[bytes, bool]:
+        """Return what is whole of the body so far, and whether its last chunk has come."""
+        self._raw += data
+        out = b""
+        while True:
+            size, mark, rest = self._raw.partition(b"\r\n")
+            if not mark:
+                return out, False
+            length = int(size.partition(b";")[0], 16)
+            if not length:
+                return out, True
+            if len(rest) < length + 2:
+                return out, False
+            out += rest[:length]
+            self._raw = rest[length + 2 :]
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data) if data else b""

@@ -1,0 +1,119 @@
+"""Where a response can be cut: offsets in the raw bytes of one that was recorded. Pure.
+
+In: a whole HTTP/1.1 response with an event stream as its body. Out: an offset for each kind of place, None where the
+response has none. A cut at offset N lets N bytes through.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["PLACES", "Response"]
+
+_SIZE_LINE = re.compile(rb"([0-9a-fA-F]+)(?:;[^\r\n]*)?\r\n")
+_LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]+)", re.IGNORECASE | re.MULTILINE)
+_BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_TEXT = re.compile(rb'"(?:delta|inputTextDelta|text|output|input)":"?')
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A recorded response: its raw bytes, and where each byte of its body lies in them."""
+
+    raw: bytes
+    body: bytes
+    offsets: tuple[int, ...]
+    size_lines: tuple[int, ...]
+
+    @classmethod
+    def parse(cls, raw: bytes) -> Response:
+        """Read a response; a head without an end has no body."""
+        head_end = raw.find(b"\r\n\r\n") + 4
+        if head_end < 4:
+            return cls(raw, b"", (), ())
+        if b"transfer-encoding: chunked" not in raw[:head_end].lower():
+            return cls(raw, raw[head_end:], tuple(range(head_end, len(raw))), ())
+        body, at = bytearray(), head_end
+        offsets: list[int] = []
+        lines: list[int] = []
+        while (found := _SIZE_LINE.match(raw, at)) is not None:
+            lines.append(at)
+            length = int(found[1], 16)
+            if not length:
+                break
+            start = found.end()
+            body += raw[start : start + length]
+            offsets += range(start, min(start + length, len(raw)))
+            at = start + length + 2
+        return cls(raw, bytes(body), tuple(offsets), tuple(lines))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the body has come to its end, as far as its framing tells."""
+        if self.size_lines:
+            return self.raw.endswith(b"0\r\n\r\n")
+        head, blank, body = self.raw.partition(b"\r\n\r\n")
+        length = _LENGTH.search(head)
+        return bool(blank) and (length is None or len(body) >= int(length[1]))
+
+    def at(self, index: int) -> int | None:
+        """Return the offset in the raw bytes after `index` bytes of the body, for a cut that lets some through."""
+        return self.offsets[index] if 0 < index < len(self.offsets) else None
+
+    def before_the_first_byte(self) -> int | None:
+        """Nothing comes at all."""
+        return 0 if self.raw else None
+
+    def in_the_head(self) -> int | None:
+        """Within the head of the response."""
+        end = self.raw.find(b"\r\n\r\n")
+        return end // 2 if end > 1 else None
+
+    def after_the_head(self) -> int | None:
+        """The head is whole, and nothing of the body comes."""
+        end = self.raw.find(b"\r\n\r\n")
+        return end + 4 if end >= 0 and self.body else None
+
+    def in_the_middle(self) -> int | None:
+        """Half of the body."""
+        return self.at(len(self.body) // 2)
+
+    def in_a_character(self) -> int | None:
+        """After the first byte of a character that has several."""
+        return next((self.at(i + 1) for i, byte in enumerate(self.body) if byte >= 0xC2), None)
+
+    def in_a_string(self) -> int | None:
+        """Within a text or the arguments of a call: the longest there is."""
+        ends = [found.end() for found in _TEXT.finditer(self.body)]
+        longest = max(ends, key=lambda end: self.body.find(b"\n", end) - end, default=None)
+        return None if longest is None else self.at(longest + 1)
+
+    def between_the_newlines(self) -> int | None:
+        """Between the two line ends that end an event, in the middle of the stream."""
+        ends = list(_BLANK.finditer(self.body))
+        found = ends[len(ends) // 2] if ends else None
+        return None if found is None else self.at(found.start() + (found.end() - found.start()) // 2)
+
+    def in_a_chunk_size(self) -> int | None:
+        """Within the line that gives the size of a chunk of the transfer coding."""
+        inner = self.size_lines[:-1]
+        return inner[len(inner) // 2] + 1 if inner else None
+
+    def before_the_last_chunk(self) -> int | None:
+        """The body is whole, but the transfer coding does not say so."""
+        return self.size_lines[-1] if len(self.size_lines) > 1 else None
+
+
+PLACES = {
+    "before the first byte": Response.before_the_first_byte,
+    "in the head of the response": Response.in_the_head,
+    "after the head": Response.after_the_head,
+    "in the middle": Response.in_the_middle,
+    "inside a UTF-8 character": Response.in_a_character,
+    "inside a JSON string": Response.in_a_string,
+    "between the two newlines of an event": Response.between_the_newlines,
+    "inside the size line of a chunk": Response.in_a_chunk_size,
+    "before the last chunk": Response.before_the_last_chunk,
+}
+"""Every kind of place, by the words that a report says."""

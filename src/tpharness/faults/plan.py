@@ -1,0 +1,198 @@
+"""What is done to the bytes of one direction of one connection: a plan, and its interpreter. Pure.
+
+In: the bytes as they come from upstream, and their end. Out: actions for whoever holds the sockets, in order. A plan is
+a list of steps; what is left when its steps are done passes unharmed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle
+
+from tpharness.faults.compress import Compressor
+
+__all__ = [
+    "Action",
+    "Call",
+    "Carrier",
+    "Deaf",
+    "Fin",
+    "Gather",
+    "Gzip",
+    "Pass",
+    "Pieces",
+    "Plan",
+    "Reset",
+    "Send",
+    "Wait",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Let the next `count` bytes pass as they come."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let nothing pass for so many seconds. Also the action."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Tell the test that this place is reached. Also the action."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Let the rest pass in writes of these sizes, over and over, with a pause of so many seconds between them."""
+
+    sizes: tuple[int, ...]
+    pause: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Keep the rest back until it is whole, as a proxy does that buffers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gzip:
+    """Compress the body, as a proxy does that nobody asked to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fin:
+    """Close the connection in order. Also the action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Close the connection with RST. Also the action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deaf:
+    """Pass nothing any more, in neither direction, and close nothing. Also the action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Write these bytes, as one write. An action only."""
+
+    data: bytes
+
+
+Step = Pass | Wait | Call | Pieces | Gather | Gzip | Fin | Reset | Deaf
+Action = Send | Wait | Call | Fin | Reset | Deaf
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps, in order. No steps: everything passes."""
+
+    steps: tuple[Step, ...] = ()
+
+
+_HEAD = 1 << 16  # bytes of a request in which its head ends
+_ACCEPTS = re.compile(rb"^accept-encoding:[^\r\n]*gzip", re.IGNORECASE | re.MULTILINE)
+
+
+class Carrier:
+    """Carries out one plan on one direction of one connection."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._steps = list(plan.steps)
+        self._left = 0  # bytes that the step Pass still lets through
+        self._kept = bytearray()  # what waits to be cut into pieces, or for the end
+        self._sizes: Iterator[int] | None = None
+        self._size = 0
+        self._request = b""
+        self._compressor: Compressor | None = None
+        self.over = False
+
+    def asked(self, data: bytes) -> None:
+        """Take note of what the client sends: no proxy compresses for one that does not accept that."""
+        if len(self._request) < _HEAD:
+            self._request += data
+
+    def begin(self) -> Iterator[Action]:
+        """Yield what comes before the first byte."""
+        yield from self._advance()
+
+    def feed(self, data: bytes) -> Iterator[Action]:
+        """Take in bytes; yield what to do."""
+        while data and not self.over:
+            step = self._steps[0] if self._steps else None
+            match step:
+                case Pass():
+                    now, data = data[: self._left], data[self._left :]
+                    self._left -= len(now)
+                    yield Send(now)
+                    if not self._left:
+                        self._steps.pop(0)
+                        yield from self._advance()
+                case Pieces(pause=pause):
+                    self._kept += data
+                    data = b""
+                    yield from self._pieces(pause)
+                case Gather():
+                    self._kept += data
+                    data = b""
+                case Gzip() if self._compressor is not None and _ACCEPTS.search(self._request):
+                    if out := self._compressor.feed(data):
+                        yield Send(out)
+                    data = b""
+                case _:
+                    yield Send(data)
+                    data = b""
+
+    def end(self) -> Iterator[Action]:
+        """Take in the end of the bytes; yield what to do. The last action closes the connection."""
+        if self.over:
+            return
+        if self._compressor is not None and (out := self._compressor.end()):
+            yield Send(out)
+        if self._kept:
+            yield Send(bytes(self._kept))
+        self.over = True
+        yield Fin()
+
+    def _advance(self) -> Iterator[Action]:
+        """Do what needs no bytes; stop at the first step that does."""
+        while self._steps and not self.over:
+            match self._steps[0]:
+                case Pass(count) if count > 0:
+                    self._left = count
+                    return
+                case Pieces(sizes=sizes):
+                    self._sizes = cycle(sizes)
+                    self._size = next(self._sizes)
+                    return
+                case Gather():
+                    return
+                case Gzip():
+                    self._compressor = Compressor()
+                    return
+                case Wait() | Call() as action:
+                    yield action
+                case Fin() | Reset() | Deaf() as action:
+                    self.over = True
+                    yield action
+            self._steps.pop(0)
+
+    def _pieces(self, pause: float) -> Iterator[Action]:
+        while self._sizes is not None and len(self._kept) >= self._size:
+            yield Send(bytes(self._kept[: self._size]))
+            del self._kept[: self._size]
+            self._size = next(self._sizes)
+            if pause:
+                yield Wait(pause)

@@ -1,0 +1,221 @@
+"""Scenarios with faults on the wire: the same case again, its bytes carried by a relay that has a plan.
+
+In: a case, the players, faults. Out: a result for each fault, `theme/name@fault-NAME`. The case is played unharmed
+first, through the relay as well: what was recorded then says where each fault strikes, so that a place is one in the
+stream and not in time. The last run of a case is the one that is struck.
+
+The wire with faults is that between server and harness when the server is reached over HTTP, else that between harness
+and client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tpharness.checks import Evidence, Variant
+from tpharness.errors import TargetError
+from tpharness.faults import Response
+from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Owed
+from tpharness.faults.plan import Deaf, Plan
+from tpharness.run.judge import Outcome, Result
+from tpharness.run.plan import Case
+from tpharness.run.play import Players, play
+from tpharness.scenario.model import AgentRun, Expectation
+from tpharness.targets.http_client import HttpClient
+from tpharness.targets.http_server import HttpServer
+from tpharness.targets.relay import Relay
+from tpharness.targets.remote import UnreachableError
+
+__all__ = ["FaultCase", "fault_cases", "fault_name", "not_struck", "play_fault", "why_not"]
+
+
+_SILENCE = 0.5  # seconds: how long a connection on which nothing passes any more is listened to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultCase:
+    """One fault on one case: its plan, made of what was recorded, or why there is none."""
+
+    id: str
+    fault: Fault
+    plan: Plan | None
+    struck: int
+    reason: str = ""
+    where: str = ""
+    unharmed: Sequence[Evidence] = ()
+
+    @classmethod
+    def unplayed(cls, case: Case, name: str, reason: str) -> FaultCase:
+        """Return a fault that is not made on a case, and why."""
+        return cls(id=fault_name(case.id, name), fault=FAULTS[name], plan=None, struck=0, reason=reason)
+
+
+def fault_name(scenario: str, fault: str) -> str:
+    """Return the id of a scenario played with a fault."""
+    return f"{scenario}@fault-{fault}"
+
+
+def why_not(case: Case, players: Players) -> str:
+    """Return why no fault can be made on a case with these players; "" when it can."""
+    wire = _wire(players)
+    if wire is None or wire.address is None:
+        return "faults are made on the wire, and neither target is reached over plain HTTP"
+    runs = [turn for turn in case.scenario.turns if isinstance(turn, AgentRun)]
+    if not runs:
+        return "no run to strike"
+    if isinstance(wire, HttpServer) and any(run.events is None for run in runs):
+        return "the scenario gives the stream itself"
+    if any(run.interrupt is not None for run in runs[-1:]):
+        return "its last run is interrupted already"
+    if any(run.interrupt is not None and run.interrupt.client_after is not None for run in runs):
+        return "it loses bytes itself"
+    return ""
+
+
+async def fault_cases(case: Case, players: Players, faults: Sequence[str]) -> list[FaultCase]:
+    """Play a case unharmed through a relay, and return where each fault strikes."""
+    address = _address(players)
+    async with Relay(*address) as relay:
+        unharmed = await play(case, _through(players, relay.port), thorough=False)
+        _reached(relay)
+        responses = [Response.parse(bytes(raw)) for raw in relay.recorded]
+    broken = [str(number) for number, response in enumerate(responses) if not response.whole]
+    if broken or not responses:
+        raise TargetError(
+            f"without any fault stream {', '.join(broken) or '0'} of the case is not whole, so none can be made",
+            hint="play the scenario without --fault first; is the target overloaded?",
+        )
+    struck, response = len(responses) - 1, responses[-1]
+    found = []
+    for name in faults:
+        fault = FAULTS[name]
+        plan, reason = fault.plan(response), ""
+        if plan is None:
+            reason = f"its last stream has no place {fault.place}"
+        elif (lacks := _lacks(fault, players, case)) != "":
+            plan, reason = None, lacks
+        where = f"{fault.title} (byte {fault.offset(response)} of {len(response.raw)})"
+        case_id = fault_name(case.id, name)
+        found.append(
+            FaultCase(
+                id=case_id,
+                fault=fault,
+                plan=plan,
+                struck=struck,
+                reason=reason,
+                where=where,
+                unharmed=_owed(fault, players, unharmed),
+            )
+        )
+    return found
+
+
+async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Evidence]:
+    """Play a case with a fault on the last of its streams; return what both sides made of it."""
+    fault, plan = struck.fault, struck.plan
+    if plan is None:
+        raise ValueError(f"{struck.id} has no plan")
+    stop = asyncio.Event()
+
+    def called(name: str) -> None:
+        if name == CANCEL:
+            stop.set()
+
+    case = replace(case, id=struck.id)
+    if fault.owed is not Owed.IDENTITY:  # what the scenario pins is the thread of an unharmed run
+        case = replace(case, scenario=replace(case.scenario, expect=Expectation()))
+    async with Relay(*_address(players), on_call=called) as relay:
+        relay.plan(*[Plan()] * struck.struck, plan)
+        through = _through(players, relay.port, fault=fault, stop=stop)
+        pieces = await play(case, through, thorough=False, lost=fault.owed is Owed.PREFIX)
+        _reached(relay)
+    return [_held_against(piece, struck.unharmed) for piece in pieces]
+
+
+def not_struck(struck: FaultCase, case: Case) -> Result:
+    """Return the result for a fault that finds no place."""
+    clauses = case.scenario.clauses
+    return Result(id=struck.id, outcome=Outcome.NOT_APPLICABLE, reason=struck.reason, clauses=clauses)
+
+
+def _reached(relay: Relay) -> None:
+    if relay.refused:
+        raise UnreachableError(
+            f"{relay.refused} connections to the target were refused", hint="is it overloaded? its own log may say more"
+        )
+
+
+def _owed(fault: Fault, players: Players, unharmed: Sequence[Evidence]) -> list[Evidence]:
+    """Return whose threads are to be those of the unharmed run: both, that of a server that goes on, or none."""
+    if fault.owed is Owed.IDENTITY:
+        return list(unharmed)
+    goes_on = isinstance(players.server, HttpServer) and "continue" in players.server.capabilities.disconnect
+    if fault.owed is Owed.PREFIX and goes_on:
+        return [replace(piece, client=None) for piece in unharmed]
+    return []
+
+
+def _held_against(piece: Evidence, unharmed: Sequence[Evidence]) -> Evidence:
+    """Add the threads of the unharmed run of the same version as what has to come out again."""
+    told = [
+        Variant(name="the same without the fault", side=side.name, thread=side.thread)
+        for other in unharmed
+        if other.version is piece.version
+        for side in (other.server, other.client)
+        if side is not None
+    ]
+    return replace(piece, repeated=(*piece.repeated, *told))
+
+
+def _wire(players: Players) -> HttpServer | HttpClient | None:
+    if isinstance(players.server, HttpServer):
+        return players.server
+    return players.client if isinstance(players.client, HttpClient) else None
+
+
+def _address(players: Players) -> tuple[str, int]:
+    wire = _wire(players)
+    if wire is None or wire.address is None:
+        raise ValueError("no wire to make faults on")
+    return wire.address
+
+
+def _through(players: Players, port: int, *, fault: Fault | None = None, stop: asyncio.Event | None = None) -> Players:
+    if isinstance(players.server, HttpServer):
+        comeback = None if fault is None else fault.comeback
+        silence = _SILENCE if fault is not None and _ends(fault) == "timeout" else None
+        return replace(players, server=players.server.through(port, comeback=comeback, stop=stop, silence=silence))
+    if isinstance(players.client, HttpClient):
+        comeback, ends = (None, None) if fault is None else (fault.comeback, _ends(fault))
+        return replace(players, client=players.client.through(port, ends=ends, comeback=comeback))
+    return players
+
+
+def _ends(fault: Fault) -> str | None:
+    """Return what a client sees of the end of a stream that a fault has struck, None for nothing at all."""
+    if fault.owed is not Owed.PREFIX:
+        return None
+    return "timeout" if Deaf() in fault.steps(1) else "network_failure"
+
+
+def _lacks(fault: Fault, players: Players, case: Case) -> str:
+    """Return what the target on the wire does not declare of what a fault needs, or why it says nothing here."""
+    given = any(run.events is None or run.wire is not None for _, run in case.scenario.runs)
+    if given and (isinstance(players.server, HttpServer) or fault.owed is not Owed.IDENTITY or fault.comeback):
+        return "the scenario gives the stream itself"
+    if isinstance(players.server, HttpServer):
+        declared = players.server.capabilities
+        if fault.comeback is not None and not (declared.resume and "continue" in declared.disconnect):
+            return "the server does not declare resume, or not that a run goes on without its client"
+        if fault.owed is Owed.AGREEMENT and not declared.cancel:
+            return "the server does not declare cancel"
+        return ""
+    if fault.comeback is not None and not players.client.capabilities.resume:
+        return "the client does not declare resume"
+    if _ends(fault) == "timeout" and "timeout" not in players.client.capabilities.detects:
+        return "the client does not declare that it notices a timeout"
+    if fault.owed is Owed.AGREEMENT:
+        return "a client cannot be cancelled from outside"
+    return ""

@@ -1,0 +1,89 @@
+"""Putting a stream together that broke off and was gone on with (R31). Pure.
+
+In: what came before the break, what came after it, and the whole stream as the server tells it once more. Out: the
+stream as a client has it that takes each frame once, and what is wrong with how it was gone on with.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tpharness.findings import Finding, Kind, Level, Place, shorten
+
+__all__ = ["KINDS", "Frame", "frames_of", "joined"]
+
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_ID = re.compile(rb"^id: ?(.*?)\r?$", re.MULTILINE)
+_DATA = re.compile(rb"^data", re.MULTILINE)
+
+
+def _kind(code: str, title: str, remedy: str) -> Kind:
+    return Kind(code=code, level=Level.MUST, title=title, remedy=remedy, rulings=("R31",))
+
+
+LOST = _kind(
+    "resume-lost",
+    "a frame of the stream never reaches a client that comes back",
+    "GET /threads/{thread_id}/stream sends every frame after the one that Last-Event-ID names",
+)
+REPEATED = _kind(
+    "resume-repeated",
+    "a stream that is gone on with tells again what the client has named as received",
+    "begin with the first frame after the one that Last-Event-ID names",
+)
+DIFFERS = _kind(
+    "resume-differs",
+    "a frame has other bytes when it is sent once more",
+    "keep what was sent, and send the same bytes under the same id",
+)
+KINDS = (LOST, REPEATED, DIFFERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One event of a stream with the blank line after it; `id` is "" when it has none."""
+
+    id: str
+    raw: bytes
+
+
+def frames_of(data: bytes) -> tuple[list[Frame], int]:
+    """Return the whole frames that carry data, and how many bytes they and what lies between them take."""
+    frames, start = [], 0
+    for end in _END.finditer(data):
+        raw = data[start : end.end()]
+        start = end.end()
+        if _DATA.search(raw):
+            named = _ID.search(raw)
+            frames.append(Frame(named[1].decode("utf-8", "replace") if named else "", raw))
+    return frames, start
+
+
+def joined(before: bytes, after: bytes, whole: bytes, *, named: str | None) -> tuple[bytes, list[Finding]]:
+    """Return the stream of a client that takes each frame once, and what is wrong; `named` is the Last-Event-ID."""
+    had, _ = frames_of(before)
+    came, _ = frames_of(after)
+    owed, _ = frames_of(whole)
+    known = {frame.id: frame.raw for frame in had if frame.id}
+    known_to_server = [frame.id for frame in had]
+    if named is not None and named in known_to_server:
+        known_to_server = known_to_server[: known_to_server.index(named) + 1]
+    findings: list[Finding] = []
+    new: list[Frame] = []
+    for frame in came:
+        old = known.get(frame.id)
+        if old is None:
+            new.append(frame)
+        elif old != frame.raw:
+            findings.append(_at(DIFFERS, frame.id, got=frame.raw, expected=old))
+        elif named is not None and frame.id in known_to_server:
+            findings.append(_at(REPEATED, frame.id, got=frame.raw))
+    frames = [*had, *new]
+    ids = {frame.id for frame in frames}
+    findings += [_at(LOST, frame.id, expected=frame.raw) for frame in owed if frame.id not in ids]
+    return b"".join(frame.raw for frame in frames), findings[:3]
+
+
+def _at(kind: Kind, name: str, *, got: bytes | None = None, expected: bytes | None = None) -> Finding:
+    return kind.at(Place(side="server"), f"{kind.title}: {shorten(name, 40)}", got=got, expected=expected)
