@@ -19,7 +19,7 @@ GOLDEN = conformance_dir() / "golden"
 def tpharness(*args: str, stdin: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run the command line in a process of its own."""
     command = [sys.executable, "-m", "tpharness", *args]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False, cwd=cwd)  # noqa: S603  # ourselves
+    return subprocess.run(command, input=stdin, capture_output=True, check=False, cwd=cwd)  # ourselves
 
 
 def words(result: subprocess.CompletedProcess[bytes]) -> str:

@@ -20,7 +20,7 @@ THREAD = b'{"version":"0.0.4","turns":[]}'
 def test_a_full_disk_is_no_success(args: list[str]) -> None:
     """A script that saves our output must not go on with an empty file: exit code 2, one line."""
     with FULL.open("wb") as full:
-        result = subprocess.run(  # noqa: S603  # ourselves
+        result = subprocess.run(  # ourselves
             [*COMMAND, *args], input=THREAD, stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert result.returncode == 2
@@ -31,7 +31,7 @@ def test_a_full_disk_is_no_success(args: list[str]) -> None:
 @pytest.mark.parametrize("args", [["list", "clauses"], ["list", "clauses", "--json"]])
 def test_a_reader_that_goes_away_is_no_error_to_talk_about(args: list[str]) -> None:
     """As with `head`: nothing on standard error."""
-    process = subprocess.Popen(  # noqa: S603  # ourselves
+    process = subprocess.Popen(  # ourselves
         [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout is not None
@@ -59,13 +59,13 @@ def test_json_output_is_utf_8_wherever_it_goes() -> None:
     environment = {"PYTHONIOENCODING": "ascii"}
     data = '{"version":"0.0.4","turns":[{"turn_type":"user","note":"é"}]}'.encode()
     command = [*COMMAND, "convert", "-", "--to", "0.0.3"]
-    result = subprocess.run(command, input=data, capture_output=True, check=True, env=environment)  # noqa: S603
+    result = subprocess.run(command, input=data, capture_output=True, check=True, env=environment)
     assert json.loads(result.stdout.decode("utf-8"))["turns"][0]["note"] == "é"
 
 
 def test_words_are_escaped_where_a_terminal_cannot_show_them() -> None:
     """A ruling with signs beyond ASCII is still told."""
-    result = subprocess.run(  # noqa: S603  # ourselves
+    result = subprocess.run(  # ourselves
         [*COMMAND, "explain", "R4"], capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"}
     )
     assert rb"\u2265" in result.stdout

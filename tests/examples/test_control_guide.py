@@ -33,7 +33,7 @@ def test_the_example_answers_as_the_guide_prints_it() -> None:
     requests = [message for name, message in MESSAGES if name == "stdioRequest"]
     printed = {m["id"]: m for name, m in MESSAGES if name == "stdioAnswer" and "error" not in m}
     assert len(requests) == 5
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, str(HERE / "examples" / "plain_python.py"), "--stdio"],
         input="".join(json.dumps(request) + "\n" for request in requests),
         capture_output=True,

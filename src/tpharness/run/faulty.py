@@ -81,10 +81,11 @@ async def fault_cases(case: Case, players: Players, faults: Sequence[str]) -> li
         unharmed = await play(case, _through(players, relay.port), thorough=False)
         _reached(relay)
         responses = [Response.parse(bytes(raw)) for raw in relay.recorded]
-    broken = [str(number) for number, response in enumerate(responses) if not response.whole]
-    if broken or not responses:
+    runs = len(case.scenario.runs)
+    if len(responses) != runs or not responses[-1].whole:
         raise TargetError(
-            f"without any fault stream {', '.join(broken) or '0'} of the case is not whole, so none can be made",
+            f"without any fault there were {len(responses)} streams for {runs} runs, or the last one is not whole: "
+            "no fault can be made on it",
             hint="play the scenario without --fault first; is the target overloaded?",
         )
     struck, response = len(responses) - 1, responses[-1]

@@ -1,7 +1,6 @@
-"""The plain Python example: certified over both transports on scenarios of each theme, and asked what it declares.
+"""The examples in plain Python and plain Node: certified on the whole suite, and asked what they declare.
 
-The whole suite is played on it by `tpharness run` (docs/CONTROL.md has the commands); here are the scenarios that are
-hardest to get right, so that a change of the example or of the contract is noticed at once.
+Node is needed for the second one. Where it is missing these tests fail, so that nobody takes a skip for a pass.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ import contextlib
 import http.client
 import json
 import shlex
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -21,43 +22,14 @@ from typing import Any
 
 import pytest
 
-from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome, RunOptions, play_one
-from tpharness.scenario import load_scenario
+from tpharness.faults import FAULTS
+from tpharness.run import Outcome, RunFinished, RunOptions, run_suite
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "plain_python.py"
-STDIO = "stdio:" + shlex.join([sys.executable, str(EXAMPLE), "--stdio"])
-HARDEST = (
-    "basics/cancelled-in-arguments",
-    "basics/parallel-returns-in-call-order",
-    "carriers/all-facts",
-    "carriers/none",
-    "cycles/late-return",
-    "cycles/provider-executed",
-    "cycles/reset-step",
-    "documents/2-0-0-example-thread",
-    "events/normative-names",
-    "events/order-in-time",
-    "interruptions/error-then-cut",
-    "interruptions/next-turn-after-interruption",
-    "interruptions/safety-halt",
-    "interruptions/timeout-by-stall",
-    "interruptions/usage-of-dropped-response",
-    "numbers/arguments-as-text",
-    "parts/every-kind-in-one-response",
-    "sse/line-ends",
-    "sse/surrogates-split-between-deltas",
-    "stream/malformed-chunks",
-    "threads/handoff-cut-in-second-agent",
-    "tools/content-ref",
-    "tools/every-status",
-)
-LIVE = (
-    "interruptions/between-steps",  # the client goes away
-    "interruptions/every-turn-of-a-thread",  # every reason at every place
-    "interruptions/timeout-by-stall",  # the limit runs out
-    "tools/every-status",  # the user cancels
-)
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COMMANDS = {
+    "python": (sys.executable, str(EXAMPLES / "plain_python.py")),
+    "node": ("node", str(EXAMPLES / "plain_node.mjs")),
+}
 START = "2025-01-20T10:00:00Z"
 AT = "2025-01-20T10:00:01Z"
 AGENTS = {"a": {"agent_id": "a", "agent_name": "A", "created_at": START}}
@@ -69,10 +41,11 @@ TEXT: list[dict[str, Any]] = [
 RESULT: dict[str, Any] = {"event_kind": "agent_run_result", "at": AT}
 
 
-def outcomes(name: str, *, server: str = "reference", client: str = "reference") -> set[Outcome]:
-    """Play a built-in scenario."""
-    scenario = load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir())
-    return {result.outcome for result in play_one(scenario, RunOptions(server=server, client=client))}
+def verdict(server: str = "reference", client: str = "reference", **more: Any) -> RunFinished:
+    """Play built-in scenarios, all of them unless `ids` says which; return how the run ended."""
+    *_, finished = run_suite(RunOptions(server=server, client=client, **more))
+    assert isinstance(finished, RunFinished)
+    return finished
 
 
 def run_request(events: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -81,11 +54,20 @@ def run_request(events: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     return {"created_at": START, "agents": AGENTS, "run": run, **more}
 
 
+@pytest.fixture(scope="module", params=COMMANDS)
+def command(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Return how an example is started."""
+    if request.param == "node":
+        found = shutil.which("node") or pytest.fail("node is not on the path; the plain Node example needs Node 20")
+        told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+        assert int(told.lstrip("v").split(".")[0]) >= 20, f"the plain Node example needs Node 20, found {told}"
+    return COMMANDS[request.param]
+
+
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Start the example as a server on a free port; return host and port."""
-    command = [sys.executable, str(EXAMPLE), "--http", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+def address(command: tuple[str, ...]) -> Iterator[str]:
+    """Start an example as a server on a free port; return host and port."""
+    with subprocess.Popen([*command, "--http", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().split("http://")[1].strip()
@@ -123,17 +105,44 @@ def ask(address: str, method: str, path: str, body: Any = None) -> tuple[int, An
     return answer.response.status, json.loads(text) if text else None
 
 
-@pytest.mark.parametrize("name", HARDEST)
-def test_it_passes_as_a_server_and_as_a_client(name: str) -> None:
-    """An independent implementation and the reference agree, each in each role."""
-    assert outcomes(name, server=STDIO) == {Outcome.PASSED}
-    assert outcomes(name, client=STDIO) == {Outcome.PASSED}
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_it_passes_the_whole_suite_over_stdio(role: str, command: tuple[str, ...]) -> None:
+    """An independent implementation and the reference agree, whichever plays which side."""
+    finished = verdict(**{role: f"stdio:{shlex.join([*command, '--stdio'])}"})
+    assert finished.passed, finished.counts
+    assert set(finished.counts) == {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
 
 
-@pytest.mark.parametrize("name", LIVE)
-def test_it_passes_over_http_with_live_interruptions(name: str, address: str) -> None:
-    """What it declares over HTTP it is held to."""
-    assert outcomes(name, server=f"http://{address}") == {Outcome.PASSED}
+def test_it_passes_the_whole_suite_over_http(address: str) -> None:
+    """Both sides of every case, with interruptions that happen for real."""
+    finished = verdict(server=f"http://{address}", client=f"http://{address}")
+    assert finished.passed, finished.counts
+
+
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_it_stands_faults_on_the_wire(role: str, address: str) -> None:
+    """Those that lose something and those that do not, on scenarios with one run and with several."""
+    ids = ("basics", "cycles/three-steps", "documents/2-0-0-example-thread", "threads")
+    finished = verdict(**{role: f"http://{address}"}, ids=ids, faults=tuple(FAULTS))
+    assert finished.passed, finished.counts
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it(number: int, command: tuple[str, ...]) -> None:
+    """At once, whatever is open."""
+    with subprocess.Popen([*command, "--http", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(5) in (0, -number)
+
+
+def test_it_says_how_it_is_used(command: tuple[str, ...]) -> None:
+    """And exits with 2."""
+    told = subprocess.run([*command, "--what"], capture_output=True, text=True, check=False)
+    assert told.returncode == 2
+    assert "--stdio" in told.stderr
+    assert "--http HOST:PORT" in told.stderr
 
 
 def test_a_stream_is_resumed_where_it_was_left(address: str) -> None:

@@ -1,0 +1,1551 @@
+// ThreadProtocol in one file of plain Node: a server and a client that tpharness can certify.
+//
+// It needs Node 20 and nothing else, and shares no code with tpharness. Read it from top to bottom:
+//
+//   1. Journal   what has happened in a thread, and how it is written down in the three versions of the protocol
+//   2. Server    the events of a model and its tools → the journal, and the chunks that tell a client
+//   3. Wire      bytes → events of the stream → chunks
+//   4. Client    chunks → the journal
+//   5. stdio     one JSON object a line, in and out
+//   6. HTTP      the same as a web server, with live runs: cancel, disconnect, limits, resume
+//
+//     node examples/plain_node.mjs --stdio
+//     node examples/plain_node.mjs --http 127.0.0.1:0
+//
+// The numbers R1–R46 are the rulings in conformance/rulings.md. Time is data here: it comes with each event and packet.
+// A string of JavaScript is UTF-16, so two halves of a character that came in two deltas are whole once joined (R43).
+
+import { createHash } from "node:crypto";
+import http from "node:http";
+import { createInterface } from "node:readline";
+
+const CAPABILITIES = {
+  contract: "1.0",
+  name: "plain-node",
+  version: "1.0",
+  roles: ["server", "client"],
+  versions: ["2.0.0", "0.0.3", "0.0.4"],
+  carriers: true,
+  marks: true,
+  cancel: true,
+  disconnect: ["stop", "continue"],
+  limits: true,
+  resume: true,
+  detects: ["network_failure", "timeout", "user_cancelled"],
+};
+const KNOWN_REASONS = new Set(["user_cancelled", "network_failure", "timeout", "safety_halt", "error"]);
+
+// ---------------------------------------------------------------------------------------------------- small tools
+
+/** Those of the fields that are there; null is the same as absent (R37). */
+const pick = (source, ...names) =>
+  Object.fromEntries(names.filter((name) => source?.[name] != null).map((name) => [name, source[name]]));
+
+/** An object without the fields that are null. */
+const dense = (source, ...except) =>
+  Object.fromEntries(Object.entries(source).filter(([name, value]) => value != null || except.includes(name)));
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const compact = (value) => JSON.stringify(value); // half a character travels as an escape
+
+/** R12: arguments are the JSON value that they say; text that is no JSON stays text. */
+function parsed(args) {
+  if (args == null || args === "") return {};
+  if (typeof args !== "string") return args;
+  try {
+    return JSON.parse(args);
+  } catch {
+    return args;
+  }
+}
+
+/** R16: five words, and any other is `error`. */
+function finishWord(word) {
+  if (word == null) return null;
+  const named = { "tool-calls": "tool_call", tool_calls: "tool_call", "content-filter": "content_filter" }[word] ?? word;
+  return ["stop", "length", "content_filter", "tool_call"].includes(named) ? named : "error";
+}
+
+/** Something to compare times by, whatever their offset and however fine their fraction. */
+function instant(at) {
+  const [, whole, fraction, zone] = /^(.*?\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/.exec(at) ?? [null, at, "", ""];
+  return [Date.parse(whole.replace(/[t ]/, "T") + (zone.toUpperCase() || "Z")), (fraction ?? "").replace(/0+$/, "")];
+}
+
+function byTime(a, b) {
+  const [[wholeA, fineA], [wholeB, fineB]] = [instant(a.at), instant(b.at)];
+  return wholeA - wholeB || (fineA < fineB ? -1 : fineA > fineB ? 1 : a.order - b.order);
+}
+
+// ==================================================================================================== 1. Journal
+//
+// A turn has items: responses, returns, requests, events. They are plain objects, so that a turn can be copied whole.
+//   response  one answer of the model; `open` while it streams. Only a finished one can be canonical (R20, R40).
+//   part      a part of a response; in the thread once `done`: when its end was seen (R10).
+//   returns   the request that answers calls of one response, within one turn (R11): each call with its return.
+//   request   a prompt inside an agent turn (R9, R44).
+//   event     a fact of its own (R25); a source has a `response` that it belongs to.
+
+/** Complete calls of a response that somebody has to answer; a provider's own are not among them (R42). */
+const callsOf = (response) => response.parts.filter((part) => part.done && part.doc.part_kind === "tool-call");
+
+const answeredIn = (turn) =>
+  new Set(turn.items.filter((item) => item.is === "returns").flatMap((item) => item.answers.map(([part]) => part)));
+
+// R1, R34: the normative events have other names before 0.0.4, and 2.0.0 strips `data-` from all others.
+const NEW_NAMES = {
+  "agent.handoff": "data-tp-agent_handoff",
+  "thread.spawn": "data-tp-thread_spawn",
+  "thread.merge": "data-tp-thread_merge",
+  "thread.end": "data-tp-thread_end",
+  error: "data-tp-error",
+};
+const OLD_NAMES = Object.fromEntries(Object.entries(NEW_NAMES).map(([old, name]) => [name, old]));
+
+function eventName(name, version) {
+  if (version === "0.0.4") return name;
+  const old = OLD_NAMES[name] ?? name;
+  return version === "2.0.0" ? old.replace(/^data-/, "") : old;
+}
+
+/** The journal of one thread. Both sides write it, and only here is decided what of it is canonical. */
+class Thread {
+  constructor(header) {
+    this.header = header;
+    this.turns = []; // a user turn is the document that it is
+    this.calls = new Map(); // by id: {part, response, answered}
+    this.response = null; // that which streams
+    this.order = 0;
+  }
+
+  // ---------------------------------------------------------------- what happens
+
+  addUserTurn(turn) {
+    this.turns.push(turn);
+  }
+
+  /** One run of an agent. `end` is when it ended, `reason` why it was interrupted, null if it was not. */
+  begin(agentId, at) {
+    this.response = null;
+    const turn = { is: "turn", agentId, startedAt: at, items: [], usage: {}, last: null };
+    // `last` is the finish reason of its last response, `error` the turn as it stood at an error (R27)
+    this.turns.push(Object.assign(turn, { end: null, reason: null, error: null }));
+    return turn;
+  }
+
+  get turn() {
+    return this.turns.at(-1);
+  }
+
+  add(item) {
+    item.order = ++this.order;
+    this.turn.items.push(item);
+    return item;
+  }
+
+  beginResponse(at, facts) {
+    this.turn.last = null;
+    this.response = this.add({ is: "response", at, facts, parts: [], open: true });
+    return this.response;
+  }
+
+  forgetCalls(gone) {
+    for (const [id, call] of this.calls) if (gone(call)) this.calls.delete(id);
+  }
+
+  /** What is open in it is discarded (R28), calls too. */
+  finishResponse() {
+    const response = this.response;
+    if (!response) return;
+    response.open = false;
+    this.forgetCalls((call) => call.response === response && !call.part.done);
+    this.response = null;
+  }
+
+  /** R44: the parts go, and the sources with them. */
+  dropResponse() {
+    const gone = this.response;
+    this.response = null;
+    if (!gone) return;
+    this.turn.items = this.turn.items.filter((item) => item !== gone && item.response !== gone);
+    this.forgetCalls((call) => call.response === gone);
+  }
+
+  addPart(doc, done = false) {
+    const part = { doc, text: "", done };
+    this.response.parts.push(part);
+    if (doc.part_kind === "tool-call" || doc.part_kind === "builtin-tool-call") {
+      this.calls.set(doc.tool_call_id, { part, response: this.response, answered: false });
+    }
+    return part;
+  }
+
+  /** R15: the event names the provider, else the carrier or request, else the registry, else nobody knows. */
+  endThinking(part) {
+    const registry = this.header.agents[this.turn.agentId] ?? {};
+    part.doc.provider_name ??= this.response?.facts.provider_name ?? registry.provider_name ?? "unknown";
+  }
+
+  /** Record the return of a call; the first one stands (R14). */
+  answer(call, doc, at) {
+    if (call.answered) return;
+    call.answered = true;
+    let item = this.turn.items.find((i) => i.is === "returns" && i.response.order === call.response.order);
+    if (!item) {
+      item = { is: "returns", response: call.response, answers: [] };
+      this.turn.items.push(item);
+    }
+    item.at = at; // R25: the time of its last return
+    item.order = ++this.order;
+    const { part_kind = "tool-return", ...rest } = doc;
+    const { tool_name, tool_call_id } = call.part.doc;
+    item.answers.push([call.part, { part_kind, tool_name, tool_call_id, ...rest }]);
+  }
+
+  allAnswered(response) {
+    const answered = answeredIn(this.turn);
+    return callsOf(response).every((part) => answered.has(part));
+  }
+
+  /** R8, R9: system prompts are never stored, and what the user turn holds is not stored again. */
+  addRequest(parts, at) {
+    const before = this.turn.items.length ? null : this.turns.at(-2);
+    const said = new Set((before?.parts ?? []).map((part) => compact(part.content)));
+    const kept = parts
+      .filter((part) => part.part_kind === "user-prompt" && !said.has(compact(part.content)))
+      .map((part) => ({ part_kind: "user-prompt", content: part.content }));
+    return kept.length ? this.add({ is: "request", at, parts: kept }) : null;
+  }
+
+  addEvent(name, data, at, more = {}) {
+    const owner = name === "source.url" || name === "source.document" ? this.response : null;
+    const doc = { event_type: NEW_NAMES[name] ?? name, event_data: data, ...more };
+    this.add({ is: "event", at, doc, response: owner });
+  }
+
+  /** R17: what was used was paid for, also when its response is dropped. */
+  addUsage(usage) {
+    for (const [name, count] of Object.entries(usage)) {
+      if (Number.isInteger(count)) this.turn.usage[name] = (this.turn.usage[name] ?? 0) + count;
+    }
+  }
+
+  /** R27: the turn stands as it is now, unless it finishes all the same. */
+  addError(text, at) {
+    this.addEvent("data-tp-error", { error: text }, at);
+    this.turn.error ??= { ...structuredClone(this.turn), end: at, reason: "error" };
+  }
+
+  complete(at) {
+    this.finishResponse();
+    this.turn.end ??= at;
+  }
+
+  /** R26: the first interruption stands, and one after the end changes nothing. */
+  interrupt(reason, at) {
+    const turn = this.turn;
+    if (turn.end != null) return;
+    if (turn.error) this.turns[this.turns.length - 1] = turn.error;
+    else Object.assign(turn, { end: at, reason: reason === "incomplete_stream" ? "network_failure" : reason });
+    this.response = null;
+    const mine = new Set(turn.items.filter((item) => item.is === "response").map((item) => item.order));
+    this.forgetCalls((call) => mine.has(call.response.order));
+  }
+
+  /** The stream says `finish`, or the run its result. */
+  finish(reason, at) {
+    this.finishResponse();
+    if (reason === "error" && this.turn.error) return this.interrupt("error", at);
+    const halted = finishWord(reason) === "content_filter" || this.turn.last === "content_filter";
+    if (halted || reason === "interrupted") {
+      this.turn.error = null; // R44
+      return this.interrupt(halted ? "safety_halt" : "user_cancelled", at);
+    }
+    return this.complete(at);
+  }
+
+  // ---------------------------------------------------------------- what is canonical
+
+  /** Write the thread as of now; a turn that still runs is not in it (R18). */
+  document(version) {
+    const turns = [];
+    const kept = new Set(); // responses that stand in the thread, for returns in later turns
+    let updated = this.header.created_at;
+    for (const turn of this.turns) {
+      if (turn.is !== "turn") {
+        turns.push(turn);
+        updated = turn.submitted_at;
+      } else if (turn.end != null && (turn.reason == null || version === "0.0.4")) {
+        const messages = this.messages(turn, version, kept);
+        const facts = messages.some((message) => message.event_type?.startsWith("data-tp-"));
+        if (turn.reason != null && !facts && messages.every((m) => m.message_type === "system")) continue; // R24
+        turns.push(this.turnDocument(turn, messages, version));
+        updated = turn.end;
+      }
+    }
+    return { version, ...pick(this.header, "thread_id", "created_at", "agents"), updated_at: updated, turns };
+  }
+
+  turnDocument(turn, messages, version) {
+    const doc = { turn_type: "agent", agent_id: turn.agentId, started_at: turn.startedAt, messages };
+    if (Object.keys(turn.usage).length) doc.total_usage = { ...turn.usage };
+    if (turn.reason == null) doc.completed_at = turn.end;
+    else doc.interruption = { reason: turn.reason, interrupted_at: turn.end };
+    if (version === "0.0.4") doc.completion_status = turn.reason == null ? "complete" : "interrupted";
+    return doc;
+  }
+
+  messages(turn, version, kept) {
+    const answered = answeredIn(turn);
+    for (const item of turn.items) {
+      // R20: a response that streams when its turn is cut goes whole. R21: so does one with an open call.
+      if (item.is !== "response" || item.open) continue;
+      if (turn.reason == null || callsOf(item).every((part) => answered.has(part))) kept.add(item.order);
+    }
+    const told = turn.items.map((item) => ({ at: item.at, order: item.order, message: this.message(item, turn, version, kept) }));
+    return told.filter(({ message }) => message).sort(byTime).map(({ message }) => message); // R25
+  }
+
+  message(item, turn, version, kept) {
+    const head = { timestamp: item.at, agent_id: turn.agentId };
+    if (item.is === "response") {
+      const parts = item.parts.filter((part) => part.done).map((part) => part.doc);
+      if (!parts.length || !kept.has(item.order)) return null;
+      return { message_type: "response", ...head, parts, ...item.facts };
+    }
+    if (item.is === "returns") {
+      if (!kept.has(item.response.order)) return null; // R23: no return without its call
+      const answers = new Map(item.answers);
+      const parts = item.response.parts.filter((part) => answers.has(part)).map((part) => answers.get(part)); // R11
+      return { message_type: "request", ...head, parts };
+    }
+    if (item.is === "request") return { message_type: "request", ...head, parts: item.parts };
+    if (item.response && !kept.has(item.response.order)) return null;
+    const event_type = eventName(item.doc.event_type, version);
+    return { message_type: "system", timestamp: item.at, ...item.doc, event_type };
+  }
+}
+
+// ===================================================================================================== 2. Server
+
+const STATUS = { success: "success", failed: "error", denied: "error", retried: "validation_error" }; // R22
+const WIRE_FINISH = { stop: "stop", length: "length", content_filter: "content-filter", tool_call: "tool-calls" };
+const STANDING = new Set(["timestamp", "agent_id", "model_name", "provider_name"]);
+const METADATA = ["id", "thinking_id", "signature", "provider_name"];
+const SOURCES = { "source-url": "source.url", "source-document": "source.document" };
+const WIRE_NAMES = { source_id: "sourceId", media_type: "mediaType" };
+const THREAD_NAMES = Object.fromEntries(Object.entries(WIRE_NAMES).map(([name, wire]) => [wire, name]));
+const renamed = (data, names) => Object.fromEntries(Object.entries(data).map(([name, value]) => [names[name] ?? name, value]));
+
+/**
+ * One run on the server: each event goes into the journal, and comes back as the chunks that tell the client.
+ *
+ * A real server does this where its model streams. Each `on_…` takes one kind of event, writes the journal, and yields
+ * chunks.
+ */
+class Run {
+  constructor(thread, agentId, startedAt, carriers) {
+    this.thread = thread;
+    this.turn = thread.begin(agentId, startedAt);
+    this.at = startedAt;
+    this.carriers = carriers;
+    this.asked = {}; // model and provider of the next response
+    this.told = {}; // what carriers have said and still holds
+    this.blocks = new Map(); // index of an event → its block on the wire, its part
+    this.unsent = new Set(); // calls whose input the client has not been given
+    this.step = null; // the response of the step that is open on the wire
+    this.count = 0;
+  }
+
+  // ---------------------------------------------------------------- the life of a run
+
+  start(messageId) {
+    const chunk = messageId == null ? { type: "start" } : { type: "start", messageId };
+    return [chunk, ...this.carry({ agent_id: this.turn.agentId, started_at: this.turn.startedAt })];
+  }
+
+  /** Play one event. After the end of the run nothing happens any more. */
+  feed(event) {
+    this.at = event.at ?? this.at;
+    const handler = this[`on_${event.event_kind}`];
+    const chunks = [];
+    if (!handler || this.thread.turn.end != null) return chunks;
+    try {
+      for (const chunk of handler.call(this, event)) chunks.push(chunk);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      return []; // R36: an event that lacks what it needs changes nothing
+    }
+    return chunks;
+  }
+
+  /** Cut the run; tell the client with an abort, or not at all. */
+  interrupt(reason, at, tell) {
+    if (this.thread.turn.end != null) return [];
+    this.thread.interrupt(reason, at);
+    this.at = at;
+    return tell ? [...this.carry({ interrupted_at: at }), { type: "abort", reason }] : [];
+  }
+
+  /** Tell what the stream does not say (R39). What holds already is not said again. */
+  *carry(facts = {}) {
+    const news = {};
+    for (const [name, value] of Object.entries({ timestamp: this.at, ...facts })) {
+      if (value == null || (STANDING.has(name) && this.told[name] === value)) continue;
+      news[name] = value;
+      if (STANDING.has(name)) this.told[name] = value;
+    }
+    if (this.carriers && Object.keys(news).length) yield { type: "data-sys-tp", data: news, transient: true };
+  }
+
+  // ---------------------------------------------------------------- the model's response
+
+  *on_model_request(event) {
+    if (!this.thread.response) yield* this.endStep();
+    yield* this.ask(event.parts ?? []);
+    this.asked = pick(event, "model_name", "provider_name");
+  }
+
+  *on_enqueued_messages(event) {
+    for (const message of event.messages ?? []) yield* this.ask(message.parts ?? []);
+  }
+
+  /** A request of the run: the client hears of a prompt that is not the user turn's. */
+  *ask(parts) {
+    const request = this.thread.addRequest(parts, this.at);
+    if (!request) return;
+    yield* this.carry();
+    yield steering(request.parts, this.blockId("steering"));
+  }
+
+  *beginResponse() {
+    yield* this.endStep();
+    this.blocks = new Map();
+    this.step = this.thread.beginResponse(this.at, { ...this.asked });
+    yield* this.carry(this.asked);
+    yield { type: "start-step" };
+  }
+
+  *on_part_start(event) {
+    const index = event.index;
+    const doc = dense(event.part);
+    const kind = doc.part_kind;
+    if (typeof kind !== "string") return;
+    if (!this.thread.response || this.blocks.has(index)) yield* this.beginResponse(); // again: another model call
+    if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
+    else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
+    else if (kind !== "builtin-tool-return" || this.thread.calls.has(doc.tool_call_id)) {
+      this.blocks.set(index, ["", this.thread.addPart(stored(doc), true)]);
+      yield* wholePart(doc);
+    }
+  }
+
+  *startText(index, doc) {
+    const word = doc.part_kind === "text" ? "text" : "reasoning";
+    const part = this.thread.addPart(stored(doc));
+    const block = this.blockId(word);
+    this.blocks.set(index, [block, part]);
+    yield { type: `${word}-start`, id: block };
+    yield* this.delta(index, { content_delta: doc.content });
+  }
+
+  *startCall(index, { args, ...doc }) {
+    const known = this.thread.calls.get(doc.tool_call_id);
+    if (known && !known.answered) return; // R36: an id can name another call once it has its return
+    const part = this.thread.addPart(stored(doc));
+    this.blocks.set(index, [doc.tool_call_id, part]);
+    yield { type: "tool-input-start", toolCallId: doc.tool_call_id, toolName: doc.tool_name, ...providerExecuted(part.doc) };
+    yield* this.delta(index, { args_delta: args });
+  }
+
+  *on_part_delta(event) {
+    yield* this.delta(event.index, event.delta);
+  }
+
+  *delta(index, delta) {
+    const [block, part] = this.blocks.get(index) ?? [];
+    if (!part || part.done) return; // R36: a delta without its start
+    const kind = part.doc.part_kind;
+    const spoken = kind === "text" || kind === "thinking";
+    if (kind === "thinking" && delta.signature_delta) part.doc.signature = (part.doc.signature ?? "") + delta.signature_delta;
+    if (kind === "thinking" && delta.provider_name) part.doc.provider_name = delta.provider_name;
+    const said = spoken ? delta.content_delta : delta.args_delta;
+    if (said == null || said === "") return;
+    const text = typeof said === "string" ? said : compact(said);
+    part.text += text;
+    if (spoken) yield { type: kind === "text" ? "text-delta" : "reasoning-delta", id: block, delta: text };
+    else yield { type: "tool-input-delta", toolCallId: block, inputTextDelta: text };
+  }
+
+  *on_part_end(event) {
+    const [block, part] = this.blocks.get(event.index) ?? [];
+    if (!part || part.done || part.doc.part_kind === "tool-call") return; // a call goes on until its response ends (R10)
+    const last = stored(dense(event.part ?? {}));
+    const kind = part.doc.part_kind;
+    if (kind === "builtin-tool-call") {
+      Object.assign(part.doc, { args: parsed(part.text) }, pick(last, "provider_name"));
+      yield inputAvailable(part.doc);
+    } else {
+      Object.assign(part.doc, pick(last, ...METADATA), { content: part.text });
+      const facts = Object.entries(pick(part.doc, ...METADATA)).map(([name, value]) => [name.replace("thinking_", ""), value]);
+      if (kind === "thinking") this.thread.endThinking(part);
+      const end = { type: kind === "text" ? "text-end" : "reasoning-end", id: block };
+      yield facts.length ? { ...end, providerMetadata: { pydantic_ai: Object.fromEntries(facts) } } : end;
+    }
+    part.done = true;
+  }
+
+  *on_model_response_end(event) {
+    const facts = pick(event, "provider_response_id", "finish_reason", "usage");
+    this.thread.addUsage(facts.usage ?? {});
+    if (facts.finish_reason) facts.finish_reason = this.turn.last = finishWord(facts.finish_reason);
+    if (this.thread.response) {
+      Object.assign(this.thread.response.facts, facts);
+      yield* this.carry(facts);
+      yield* this.endResponse();
+    } else if (facts.usage && Object.keys(facts.usage).length) {
+      yield* this.endStep(); // a response without a part is no message, and was paid for
+      yield { type: "start-step" };
+      yield* this.carry(facts);
+      yield { type: "finish-step" };
+    }
+  }
+
+  /** R10, R40: the response has finished, and its calls are complete with the arguments that they have now. */
+  *endResponse() {
+    const response = this.thread.response;
+    if (!response) return;
+    for (const part of response.parts) {
+      if (part.doc.part_kind !== "tool-call") continue;
+      part.done = true;
+      this.unsent.add(this.thread.calls.get(part.doc.tool_call_id));
+    }
+    this.thread.finishResponse();
+    this.blocks = new Map();
+    for (const call of [...this.unsent]) if (call.part.text) yield* this.sendInput(call);
+    if (!callsOf(response).length) yield* this.endStep();
+  }
+
+  *sendInput(call) {
+    if (!this.unsent.delete(call)) return;
+    call.part.doc.args = parsed(call.part.text);
+    yield inputAvailable(call.part.doc);
+  }
+
+  *endStep() {
+    if (this.thread.response) yield* this.endResponse();
+    for (const call of [...this.unsent]) yield* this.sendInput(call); // nobody has said its arguments
+    if (!this.step) return;
+    this.step = null;
+    yield { type: "finish-step" };
+  }
+
+  *on_response_reset() {
+    if (!this.thread.response) return;
+    this.thread.dropResponse();
+    this.blocks = new Map();
+    this.step = null;
+    yield { type: "reset-step" };
+  }
+
+  // ---------------------------------------------------------------- tools
+
+  *on_function_tool_call(event) {
+    const call = this.thread.calls.get(event.part.tool_call_id);
+    if (!call || call.answered) return;
+    const args = event.part.args;
+    const streams = call.response === this.thread.response;
+    if (args != null && (streams || (this.unsent.has(call) && !call.part.text))) {
+      call.part.text = typeof args === "string" ? args : compact(args);
+    }
+    if (streams) yield* this.endResponse(); // R40: its first tool starts, so the response is over
+    yield* this.sendInput(call);
+  }
+
+  *on_tool_progress(event) {
+    yield { type: "tool-output-available", toolCallId: event.tool_call_id, output: event.content, preliminary: true };
+  }
+
+  *on_function_tool_result(event) {
+    const part = dense(event.part ?? event.result, "content");
+    const call = this.thread.calls.get(part.tool_call_id);
+    if (!call || call.answered || part.outcome === "interrupted") return; // R41
+    if (call.response === this.thread.response) yield* this.endResponse();
+    yield* this.sendInput(call);
+    const doc = part.part_kind === "retry-prompt" ? { part_kind: "retry-prompt" } : { status: STATUS[part.outcome ?? "success"] };
+    if ("content_ref" in part) doc.content_ref = withHashName(part.content_ref);
+    else doc.content = part.content ?? null;
+    const sent = (Array.isArray(part.metadata) ? part.metadata : []).filter((item) => isObject(item) && "data" in item);
+    const told = isObject(part.metadata) ? Object.keys(part.metadata).length : part.metadata?.length ?? part.metadata;
+    if (told && !sent.length) doc.metadata = part.metadata;
+    yield* this.tellReturn(call.part.doc, doc, part.outcome === "denied");
+    this.thread.answer(call, doc, this.at);
+    for (const event_ of sent) {
+      yield* this.on_system_event({ ...event_, event_type: event_.type, event_data: event_.data }); // a tool's own events
+    }
+    if (this.step === call.response && this.thread.allAnswered(call.response)) yield* this.endStep();
+  }
+
+  /** The wire has one way for each status; what it cannot say goes with a carrier. */
+  *tellReturn(call, doc, denied) {
+    const content = doc.content;
+    const toolCallId = call.tool_call_id;
+    const text = typeof content === "string" ? content : compact(content ?? null);
+    const told = pick(doc, "part_kind", "content_ref", "metadata");
+    if (doc.status !== "success" && typeof content !== "string" && "content" in doc) told.content = content;
+    yield* this.carry({ tool_return: Object.keys(told).length ? told : null });
+    if (doc.status === "success") {
+      yield { type: "tool-output-available", toolCallId, output: content ?? null };
+    } else if (denied) {
+      const approvalId = this.blockId("approval");
+      yield { type: "tool-approval-request", approvalId, toolCallId };
+      yield { type: "tool-approval-response", approvalId, toolCallId, approved: false, reason: text };
+      yield { type: "tool-output-denied", toolCallId };
+    } else if (doc.status === "validation_error") {
+      yield { type: "tool-input-error", toolCallId, toolName: call.tool_name, input: call.args, errorText: text };
+    } else {
+      yield { type: "tool-output-error", toolCallId, errorText: text };
+    }
+  }
+
+  on_output_tool_call(event) {
+    return this.on_function_tool_call(event);
+  }
+
+  on_output_tool_result(event) {
+    return this.on_function_tool_result(event);
+  }
+
+  // ---------------------------------------------------------------- everything else
+
+  *on_system_event(event) {
+    const data = event.event_data ?? null;
+    const name = String(NEW_NAMES[event.event_type] ?? event.event_type);
+    const more = pick(event, "source_agent", "target_agents");
+    if (!event.transient || name.startsWith("data-tp-")) this.thread.addEvent(name, data, this.at, more);
+    yield* this.carry(more);
+    const source = Object.keys(SOURCES).find((wire) => SOURCES[wire] === name);
+    if (source) {
+      yield { type: source, ...renamed(data, WIRE_NAMES) };
+    } else if (name.startsWith("data-") || name.startsWith("meta:")) {
+      const chunk = { type: name.startsWith("data-") ? name : `data-${name}`, data };
+      yield event.transient ? { ...chunk, transient: true } : chunk;
+    } else {
+      yield isObject(data) ? { type: name, ...data } : { type: `data-${name}`, data };
+    }
+  }
+
+  *on_custom(event) {
+    const name = String(event.name ?? event.event_name);
+    yield* this.on_system_event({ event_type: name.startsWith("data-") ? name : `data-${name}`, event_data: event.data });
+  }
+
+  *on_error(event) {
+    yield* this.carry();
+    this.thread.addError(event.error_text, this.at);
+    yield { type: "error", errorText: event.error_text };
+  }
+
+  /** R45: another agent goes on in the same stream; the turn before is complete. */
+  *on_agent_start(event) {
+    yield* this.endStep();
+    this.thread.complete(this.at);
+    this.turn = this.thread.begin(event.agent_id, this.at);
+    this.told = {};
+    yield* this.carry({ agent_id: event.agent_id, started_at: this.at });
+  }
+
+  *on_agent_run_result(event) {
+    yield* this.endStep();
+    const filtered = this.turn.last === "content_filter";
+    const reason = filtered ? this.turn.last : event.finish_reason || this.turn.last;
+    const paid = Object.keys(this.turn.usage).length > 0; // what the responses have told is not counted again
+    const used = Object.entries(event.usage ?? {}).filter(([name, count]) => count && name.includes("tokens"));
+    const usage = paid ? {} : Object.fromEntries(used);
+    this.thread.addUsage(usage);
+    yield* this.carry({ completed_at: this.at, usage: Object.keys(usage).length ? usage : null });
+    this.thread.finish(reason, this.at);
+    if (reason == null) return yield { type: "finish" };
+    const plain = reason === "error" || reason === "interrupted";
+    return yield { type: "finish", finishReason: plain ? reason : WIRE_FINISH[finishWord(reason)] ?? "other" };
+  }
+
+  blockId(word) {
+    return `${word}-${++this.count}`;
+  }
+}
+
+const STORED = {
+  text: ["id"],
+  thinking: ["thinking_id", "signature", "provider_name"],
+  "tool-call": ["tool_name", "tool_call_id"],
+  "builtin-tool-call": ["tool_name", "tool_call_id", "provider_name"],
+  "builtin-tool-return": ["tool_name", "tool_call_id", "content", "provider_name"],
+  file: ["content", "id"],
+};
+
+/** The fields of a model's part that a thread has. */
+function stored(part) {
+  const fields = STORED[part.part_kind];
+  if (!fields) return { ...part };
+  const named = part.part_kind === "thinking" && "id" in part ? { ...part, thinking_id: part.id } : part;
+  return Object.fromEntries(["part_kind", ...fields].filter((name) => name in named).map((name) => [name, named[name]]));
+}
+
+/** R42: calls of the provider are parts of their response, and the wire says so. */
+function providerExecuted(doc) {
+  if (!doc.part_kind.startsWith("builtin-")) return {};
+  const named = doc.provider_name && { providerMetadata: { pydantic_ai: { provider_name: doc.provider_name } } };
+  return { providerExecuted: true, ...named };
+}
+
+const inputAvailable = (doc) => ({
+  type: "tool-input-available",
+  toolCallId: doc.tool_call_id,
+  toolName: doc.tool_name,
+  input: doc.args,
+  ...providerExecuted(doc),
+});
+
+const urlOf = (content) => content.url || `data:${content.media_type};base64,${content.data}`;
+
+/** Parts that do not stream: a file, an output of the provider, a kind of the application. */
+function* wholePart(doc) {
+  const kind = doc.part_kind;
+  if (kind === "file") {
+    yield { type: "file", url: urlOf(doc.content), mediaType: doc.content.media_type ?? "application/octet-stream" };
+  } else if (kind === "builtin-tool-return") {
+    const output = doc.content ?? null;
+    yield { type: "tool-output-available", toolCallId: doc.tool_call_id, output, providerExecuted: true };
+  } else if (kind.startsWith("custom:")) {
+    const more = "provider_metadata" in doc ? { providerMetadata: doc.provider_metadata } : {};
+    yield { type: "custom", kind: kind.slice("custom:".length), ...more };
+  }
+}
+
+function steering(parts, id) {
+  const items = parts.flatMap(({ content }) => (typeof content === "string" ? [content] : content));
+  const said = items.map((item) => {
+    if (typeof item === "string") return { type: "text", text: item };
+    return { type: "file", url: urlOf(item), mediaType: item.media_type || `${item.kind.split("-")[0]}/*` };
+  });
+  return { type: "steering-message", id, parts: said };
+}
+
+/** R6: the hash of a reference names its algorithm. */
+function withHashName(ref) {
+  const bare = typeof ref.hash === "string" && /^[0-9a-fA-F]{64}$/.test(ref.hash);
+  return bare ? { ...ref, hash: `sha256:${ref.hash.toLowerCase()}` } : ref;
+}
+
+// ======================================================================================================= 3. Wire
+
+const DONE = "data: [DONE]\n\n";
+const frame = (chunk) => `data: ${compact(chunk)}\n\n`;
+
+/** Bytes → events, as the WHATWG describes: any line end, any split between reads, one byte order mark. */
+class SseReader {
+  constructor(ids = new Set()) {
+    this.ids = ids; // of the events that are whole; the last one is where to go on from
+    this.decoder = new TextDecoder("utf-8");
+    this.line = "";
+    this.afterCr = false;
+    this.clear();
+  }
+
+  clear() {
+    this.data = [];
+    this.name = this.id = "";
+  }
+
+  /** Yield ["data", text] for each event and ["comment", text] for each comment. */
+  *feed(bytes) {
+    let text = this.decoder.decode(bytes, { stream: true });
+    if (!text) return;
+    if (this.afterCr && text[0] === "\n") text = text.slice(1);
+    this.afterCr = text ? text.endsWith("\r") : false;
+    const lines = text.split(/\r\n|\r|\n/);
+    lines[0] = this.line + lines[0];
+    this.line = lines.pop();
+    for (const line of lines) yield* this.take(line);
+  }
+
+  *take(line) {
+    if (!line) {
+      const again = this.ids.has(this.id); // R31: what is delivered twice counts once
+      if (this.data.length && this.name !== "ping" && !again) yield ["data", this.data.join("\n")];
+      if (this.id) this.ids.add(this.id);
+      this.clear();
+      return;
+    }
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (!name) yield ["comment", value];
+    else if (name === "data") this.data.push(value);
+    else if (name === "event") this.name = value;
+    else if (name === "id" && !value.includes("\0")) this.id = value;
+  }
+}
+
+const TEXTS = {};
+for (const [word, kind] of [["text", "text"], ["reasoning", "thinking"]]) {
+  for (const verb of ["start", "delta", "end"]) TEXTS[`${word}-${verb}`] = [kind, verb];
+}
+
+// What each chunk has to have; a chunk of another name is unknown, and kept as an event (R7).
+const FIELDS = {
+  "text-start": "id",
+  "text-delta": "id delta",
+  "text-end": "id",
+  "reasoning-start": "id",
+  "reasoning-delta": "id delta",
+  "reasoning-end": "id",
+  "tool-input-start": "toolCallId toolName",
+  "tool-input-delta": "toolCallId inputTextDelta",
+  "tool-input-available": "toolCallId toolName input",
+  "tool-input-error": "toolCallId toolName input errorText",
+  "tool-approval-request": "toolCallId approvalId",
+  "tool-approval-response": "approvalId approved",
+  "tool-output-available": "toolCallId output",
+  "tool-output-error": "toolCallId errorText",
+  "tool-output-denied": "toolCallId",
+  "source-url": "sourceId url",
+  "source-document": "sourceId mediaType title",
+  file: "url mediaType",
+  "reasoning-file": "url mediaType",
+  custom: "kind",
+  "steering-message": "parts",
+  error: "errorText",
+};
+for (const name of "start finish abort message-metadata start-step finish-step reset-step".split(" ")) FIELDS[name] = "";
+const HOLDS = {
+  input: () => true,
+  output: () => true,
+  data: () => true,
+  approved: (value) => typeof value === "boolean",
+  parts: Array.isArray,
+};
+const isText = (value) => typeof value === "string";
+
+/** The chunk that an event holds, or null: what is no chunk changes nothing (R36). */
+function readChunk(text) {
+  let chunk;
+  try {
+    chunk = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isObject(chunk) || !isText(chunk.type)) return null;
+  if (chunk.type === "data" && isText(chunk.name) && "value" in chunk) {
+    const { name, value, ...rest } = chunk; // R33
+    chunk = { ...rest, type: name, data: value };
+  }
+  chunk.type = chunk.type.replace(/^thinking-/, "reasoning-");
+  const needed = chunk.type.startsWith("data-") ? "data" : Object.hasOwn(FIELDS, chunk.type) ? FIELDS[chunk.type] : "";
+  const good = needed.split(" ").every((name) => !name || (name in chunk && (HOLDS[name] ?? isText)(chunk[name])));
+  return good ? chunk : null;
+}
+
+// ===================================================================================================== 4. Client
+
+/** The client's side of a thread: streams go in, the journal comes out. */
+class Client {
+  constructor(header) {
+    this.thread = new Thread(header);
+    this.over = true;
+  }
+
+  /** A stream opens. Its turn begins with the first chunk (R45). */
+  begin(agentId, at) {
+    Object.assign(this, { agentId, begunAt: at, started: false, over: false, agentTold: false });
+    this.sse = new SseReader();
+    this.facts = {}; // what carriers have told
+    this.blocks = new Map();
+    this.approvals = new Map();
+    this.denials = new Map();
+  }
+
+  /** Take in one read; return the comments that it held. */
+  feed(bytes, at) {
+    const comments = [];
+    for (const [kind, text] of this.sse.feed(bytes)) {
+      if (kind === "comment") comments.push(text);
+      else this.take(text, at);
+    }
+    return comments;
+  }
+
+  take(text, at) {
+    if (this.over) return; // R35, R40: after finish, abort and the end marker nothing counts
+    if (text === "[DONE]") {
+      this.over = true;
+      return;
+    }
+    const chunk = readChunk(text);
+    if (!chunk) return;
+    if (!this.started) this.thread.begin(this.agentId, at);
+    this.started = true;
+    this.received = at;
+    const name = chunk.type;
+    if (name === "data-sys-tp") this.carrier(chunk.data);
+    else if (name.startsWith("data-")) {
+      if (!chunk.transient || name.startsWith("data-tp-")) this.event(name.replace(/^data-meta:/, "meta:"), chunk.data);
+    } else if (Object.hasOwn(TEXTS, name)) this.text(...TEXTS[name], chunk);
+    else if (Object.hasOwn(FIELDS, name)) this[`on_${name.replaceAll("-", "_")}`]?.(chunk);
+    else {
+      const { type, ...data } = chunk;
+      this.event(type, data); // R7
+    }
+  }
+
+  /** The stream has ended. Without finish and abort that is an interruption (R27). */
+  close(reason, at) {
+    if (this.started && !this.over) this.useUp();
+    if (this.started) this.thread.interrupt(reason || "network_failure", this.facts.interrupted_at ?? at);
+    this.over = true;
+  }
+
+  /** When a thing happened: as a carrier says, else when it was received. */
+  get at() {
+    return String(this.facts.timestamp ?? this.received);
+  }
+
+  // ---------------------------------------------------------------- carriers
+
+  /** Each fact holds for what follows; those of one response belong to the one that streams (R39). */
+  carrier(data) {
+    const told = isObject(data) ? dense(data) : {};
+    const agent = told.agent_id;
+    if (agent != null && agent !== this.thread.turn.agentId) {
+      if (this.agentTold || this.thread.turn.items.length) {
+        this.finishResponse();
+        this.thread.complete(told.started_at ?? told.timestamp ?? this.at);
+        this.thread.begin(agent, told.timestamp ?? this.at);
+        this.blocks = new Map();
+        this.facts = pick(this.facts, "timestamp");
+      }
+      this.thread.turn.agentId = agent;
+    }
+    this.agentTold ||= agent != null;
+    if (told.started_at) this.thread.turn.startedAt = told.started_at;
+    if (told.finish_reason) told.finish_reason = finishWord(String(told.finish_reason));
+    Object.assign(this.facts, told);
+  }
+
+  /** What carriers told of the response that ends, or of the run, is its; usage counts without a response too. */
+  useUp() {
+    const { provider_response_id, finish_reason, usage, ...rest } = this.facts;
+    const facts = pick({ provider_response_id, finish_reason, usage }, "provider_response_id", "finish_reason", "usage");
+    this.facts = rest;
+    if (isObject(facts.usage)) this.thread.addUsage(facts.usage);
+    if (this.thread.response) Object.assign(this.thread.response.facts, facts);
+    if (Object.keys(facts).length && this.thread.turn.end == null) this.thread.turn.last = facts.finish_reason ?? null;
+  }
+
+  // ---------------------------------------------------------------- responses and steps
+
+  /** A part starts: it belongs to the response that streams, or begins one (R40). */
+  respond() {
+    if (!this.thread.response) this.thread.beginResponse(this.at, pick(this.facts, "model_name", "provider_name"));
+  }
+
+  finishResponse() {
+    this.useUp();
+    this.thread.finishResponse();
+    this.blocks = new Map();
+  }
+
+  on_start_step() {
+    this.finishResponse();
+  }
+
+  on_finish_step() {
+    this.finishResponse();
+  }
+
+  on_reset_step() {
+    this.useUp();
+    this.thread.dropResponse();
+    this.blocks = new Map();
+  }
+
+  // ---------------------------------------------------------------- texts and thoughts
+
+  /** A start, a delta or an end. Texts and thoughts have ids apart; what has no start is nothing (R36). */
+  text(kind, verb, chunk) {
+    const block = `${kind} ${chunk.id}`;
+    let part = this.blocks.get(block);
+    if (verb === "start" && !part) {
+      this.respond();
+      part = this.thread.addPart({ part_kind: kind });
+      this.blocks.set(block, part);
+    }
+    if (!part) return;
+    Object.assign(part.doc, metadata(kind, chunk));
+    if (verb === "delta") part.text += chunk.delta;
+    if (verb !== "end") return;
+    this.blocks.delete(block);
+    part.doc.content = part.text;
+    if (kind === "thinking") this.thread.endThinking(part);
+    part.done = true;
+  }
+
+  // ---------------------------------------------------------------- calls and their returns
+
+  /** A new call, or null when one of that id waits for its arguments or its return (R36). */
+  openCall(chunk) {
+    const known = this.thread.calls.get(chunk.toolCallId);
+    if (known && !known.answered) return null;
+    this.respond();
+    const part_kind = chunk.providerExecuted ? "builtin-tool-call" : "tool-call";
+    const doc = { part_kind, tool_name: chunk.toolName, tool_call_id: chunk.toolCallId };
+    this.thread.addPart({ ...doc, ...metadata(part_kind, chunk) });
+    return this.thread.calls.get(chunk.toolCallId);
+  }
+
+  completeCall(call, chunk) {
+    Object.assign(call.part.doc, { args: chunk.input }, metadata(call.part.doc.part_kind, chunk));
+    call.part.done = true;
+  }
+
+  on_tool_input_start(chunk) {
+    this.openCall(chunk);
+  }
+
+  on_tool_input_available(chunk) {
+    let call = this.thread.calls.get(chunk.toolCallId);
+    if (!call || call.answered) call = this.openCall(chunk);
+    if (call && !call.part.done) this.completeCall(call, chunk);
+  }
+
+  /** The call is complete and refused at once; no tool has run, so its response goes on (R40). */
+  on_tool_input_error(chunk) {
+    const call = this.thread.calls.get(chunk.toolCallId) ?? this.openCall(chunk);
+    if (!call || call.answered) return;
+    if (!call.part.done) this.completeCall(call, chunk);
+    this.answer(call, { status: "validation_error", content: chunk.errorText });
+  }
+
+  on_tool_approval_request(chunk) {
+    const call = this.thread.calls.get(chunk.toolCallId);
+    if (call) this.approvals.set(chunk.approvalId, call);
+  }
+
+  on_tool_approval_response(chunk) {
+    const call = this.approvals.get(chunk.approvalId);
+    if (call && !chunk.approved && isText(chunk.reason)) this.denials.set(call.part.doc.tool_call_id, chunk.reason);
+  }
+
+  on_tool_output_available(chunk) {
+    if (!chunk.preliminary) this.output(chunk, { status: "success", content: chunk.output }); // R14: progress is no return
+  }
+
+  on_tool_output_error(chunk) {
+    this.output(chunk, { status: "error", content: chunk.errorText });
+  }
+
+  on_tool_output_denied(chunk) {
+    const content = this.denials.get(chunk.toolCallId) ?? "The tool call was denied.";
+    this.output(chunk, { status: "error", content });
+  }
+
+  output(chunk, doc) {
+    const call = this.thread.calls.get(chunk.toolCallId);
+    if (!call || !call.part.done || call.answered) return; // R36, R14
+    if (call.part.doc.part_kind === "builtin-tool-call") {
+      call.answered = true; // R42: a part of the response, and no return
+      this.respond();
+      const { part_kind, args, ...head } = call.part.doc;
+      const more = metadata("builtin-tool-return", chunk);
+      this.thread.addPart({ part_kind: "builtin-tool-return", ...head, ...more, content: doc.content }, true);
+      return;
+    }
+    if (call.response === this.thread.response) this.finishResponse(); // R40: tools run after their response
+    this.answer(call, doc);
+  }
+
+  answer(call, doc) {
+    const { tool_return: told, ...rest } = this.facts;
+    this.facts = rest;
+    if (isObject(told)) {
+      if ("content_ref" in told && !("content" in told)) delete doc.content;
+      const names = ["part_kind", "status", "content", "content_ref", "metadata"].filter((name) => name in told);
+      for (const name of names) doc[name] = told[name];
+      if (doc.part_kind === "retry-prompt") delete doc.status;
+    }
+    this.thread.answer(call, doc, this.at);
+  }
+
+  // ---------------------------------------------------------------- whole parts, requests, events
+
+  whole(doc) {
+    this.respond();
+    this.thread.addPart(doc, true);
+  }
+
+  on_file(chunk) {
+    this.whole({ part_kind: "file", content: contentOf(chunk) });
+  }
+
+  on_reasoning_file(chunk) {
+    this.whole({ part_kind: "custom:reasoning-file", content: contentOf(chunk) });
+  }
+
+  on_custom(chunk) {
+    const more = "providerMetadata" in chunk ? { provider_metadata: chunk.providerMetadata } : {};
+    this.whole({ part_kind: `custom:${chunk.kind}`, ...more });
+  }
+
+  on_steering_message(chunk) {
+    const items = chunk.parts.filter((part) => isObject(part) && ("text" in part || "url" in part));
+    const said = items.map((part) => (part.type === "text" ? part.text : contentOf(part)));
+    const content = said.length === 1 && isText(said[0]) ? said[0] : said;
+    this.thread.addRequest([{ part_kind: "user-prompt", content }], this.at);
+  }
+
+  event(name, data) {
+    const { source_agent, target_agents, ...rest } = this.facts;
+    this.thread.addEvent(name, data, this.at, pick(this.facts, "source_agent", "target_agents"));
+    this.facts = rest;
+  }
+
+  on_source_url(chunk) {
+    this.respond();
+    const named = pick(chunk, "sourceId", "url", "title", "mediaType", "filename");
+    this.event(SOURCES[chunk.type], renamed(named, THREAD_NAMES));
+  }
+
+  on_source_document(chunk) {
+    this.on_source_url(chunk);
+  }
+
+  // ---------------------------------------------------------------- how a turn ends
+
+  on_error(chunk) {
+    this.thread.addError(chunk.errorText, this.at);
+  }
+
+  on_abort(chunk) {
+    this.useUp();
+    const reason = KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled";
+    this.thread.interrupt(reason, this.facts.interrupted_at ?? this.at);
+    this.over = true;
+  }
+
+  on_finish(chunk) {
+    const end = this.facts.completed_at || this.facts.interrupted_at || this.at;
+    this.finishResponse();
+    this.thread.finish(isText(chunk.finishReason) ? chunk.finishReason : null, end);
+    this.over = true;
+  }
+}
+
+/** What a chunk's providerMetadata says of a part: ids, signatures, the provider. */
+function metadata(kind, chunk) {
+  const said = {};
+  for (const [space, values] of Object.entries(isObject(chunk.providerMetadata) ? chunk.providerMetadata : {})) {
+    if (!isObject(values)) continue;
+    const found = {
+      id: kind === "text" ? values.id : null,
+      thinking_id: kind === "thinking" ? values.id : null,
+      signature: kind === "thinking" ? values.signature : null,
+      provider_name: kind === "text" || kind === "tool-call" ? null : space === "pydantic_ai" ? values.provider_name : space,
+    };
+    Object.assign(said, dense(found));
+  }
+  return said;
+}
+
+/** A file by data is held, any other is named; the identifier is the beginning of a digest. */
+function contentOf({ url, mediaType: media_type = "application/octet-stream" }) {
+  const digest = (bytes) => createHash("sha1").update(bytes).digest("hex").slice(0, 6);
+  const data = /^data:[^,]*;base64,([^]*)$/.exec(url)?.[1];
+  if (data !== undefined) {
+    const letters = data.replace(/[^A-Za-z0-9+/=]/g, "");
+    const bytes = letters.length % 4 ? Buffer.from(data) : Buffer.from(letters, "base64");
+    return { kind: "binary", data, media_type, identifier: digest(bytes) };
+  }
+  const family = media_type.split("/")[0];
+  const kind = `${["image", "audio", "video"].includes(family) ? family : "document"}-url`;
+  return { kind, url, media_type, identifier: digest(Buffer.from(url)) };
+}
+
+// ====================================================================================================== 5. stdio
+
+/** Play a whole case as a server: what it ended up with, and for each run the packets that it sent. */
+function serveCase(case_) {
+  const thread = new Thread(case_);
+  const streams = [];
+  for (const turn of case_.turns) {
+    if (turn.turn_type === "user") {
+      thread.addUserTurn(turn);
+      continue;
+    }
+    const run = new Run(thread, turn.agent_id, turn.started_at, case_.carriers ?? false);
+    const packets = [packet(run.start(turn.message_id), run.at)];
+    turn.events.forEach((event, index) => packets.push({ ...packet(run.feed(event), run.at), event: index }));
+    const cut = turn.interruption;
+    if (!cut) {
+      run.interrupt("network_failure", run.at, false); // only a result ends a run well
+      packets.push({ data: DONE, at: run.at });
+    } else if (thread.turn.end != null || cut.tell === "abort") {
+      const last = packet(run.interrupt(cut.reason, cut.at, true), cut.at);
+      packets.push({ ...last, data: last.data + DONE });
+    } else {
+      run.interrupt(cut.reason, cut.at, false);
+    }
+    streams.push(packets);
+  }
+  return { threads: documents(thread, case_.versions), streams };
+}
+
+const packet = (chunks, at) => ({ data: chunks.map(frame).join(""), at });
+const documents = (thread, versions) => Object.fromEntries(versions.map((version) => [version, thread.document(version)]));
+
+/** Play a whole case as a client. A stream comes as packets, or has a URL to get it from. */
+async function receiveCase(case_) {
+  const client = new Client(case_);
+  for (const turn of case_.turns) {
+    if (turn.turn_type === "user") {
+      client.thread.addUserTurn(turn);
+      continue;
+    }
+    client.begin(turn.agent_id, turn.begun_at);
+    const seen = turn.url ? await download(client, turn) : null;
+    for (const { data, data_base64, at } of turn.packets ?? []) {
+      client.feed(data == null ? Buffer.from(data_base64, "base64") : Buffer.from(data), at);
+    }
+    client.close(seen ?? turn.end.reason, turn.end.at);
+  }
+  return { threads: documents(client.thread, case_.versions) };
+}
+
+async function answerLine(request) {
+  switch (request.op) {
+    case "start":
+      return { capabilities: CAPABILITIES };
+    case "serve":
+      return { served: serveCase(request.case) };
+    case "receive":
+      return { received: await receiveCase(request.case) };
+    case "adopt": // R32: after a loss the server's threads are the client's
+      return { received: { threads: request.threads } };
+    case "stop":
+      return { stopped: true };
+    default:
+      return { error: { message: `there is no op ${request.op}` } };
+  }
+}
+
+async function stdio() {
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+    const request = JSON.parse(line);
+    let answer;
+    try {
+      answer = await answerLine(request);
+    } catch (error) {
+      answer = { error: { message: String(error) } }; // the harness is told, and the next case may be better
+    }
+    await new Promise((written) => process.stdout.write(`${compact({ id: request.id, ...answer })}\n`, written));
+    if (request.op === "stop") break;
+  }
+}
+
+// ======================================================================================================= 6. HTTP
+
+/** A run that happens now. It is played on its own, and any number of connections follow its frames. */
+class LiveRun {
+  constructor(thread, request) {
+    const script = request.run;
+    this.request = request;
+    this.run = new Run(thread, script.agent_id, script.started_at, request.carriers ?? false);
+    this.frames = []; // each with its number as id, counted from 1; marks are frames without one
+    this.waiting = new Set(); // whoever waits for news
+    this.stop = null; // why the run has to stop, and whether the client is told
+    this.over = false;
+    this.ended = this.play();
+  }
+
+  tellAll() {
+    for (const wake of this.waiting) wake();
+    this.waiting.clear();
+  }
+
+  /** Wait for news, or for so many seconds. */
+  news(seconds = null) {
+    return new Promise((resolve) => {
+      const timer = seconds == null ? null : setTimeout(resolve, seconds * 1000);
+      this.waiting.add(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** Play the script, hold if it says so, and end the stream. */
+  async play() {
+    const { run: script, hold, time_scale = 0 } = this.request;
+    const { thread } = this.run;
+    this.send(this.run.start(script.message_id), 0);
+    for (const [index, event] of script.events.entries()) {
+      if (event.event_kind === "stall") await this.silence((event.seconds ?? 0) * time_scale);
+      if (this.stop) break;
+      this.send(this.run.feed(event), index + 1);
+    }
+    if (hold && !this.stop && thread.turn.end == null) await this.silence(Infinity);
+    const cut = script.interruption;
+    let end = { reason: "network_failure", at: hold?.at ?? this.run.at, tell: false, done: true }; // only a result ends well
+    if (this.stop) end = { ...end, reason: this.stop.reason, tell: this.stop.tell, done: this.stop.tell };
+    else if (cut) end = { reason: cut.reason, at: cut.at, tell: cut.tell === "abort", done: cut.tell === "abort" };
+    if (thread.turn.end != null) end.done = true;
+    const chunks = this.run.interrupt(end.reason, end.at, end.tell);
+    this.frames.push(...chunks.map(frame), ...(end.done ? [DONE] : []));
+    this.over = true;
+    this.tellAll();
+  }
+
+  send(chunks, mark) {
+    this.frames.push(...chunks.map(frame));
+    if (this.request.marks) this.frames.push(`: tp ${mark}\n\n`);
+    this.tellAll();
+  }
+
+  /** Nothing happens for so long, or until something ends the run; beyond the limit it is a timeout (R27). */
+  async silence(seconds) {
+    const limit = this.request.limits?.stream_seconds ?? Infinity;
+    const until = performance.now() + Math.min(seconds, limit) * 1000;
+    while (!this.stop && performance.now() < until) {
+      await this.news(until === Infinity ? null : (until - performance.now()) / 1000);
+    }
+    if (limit < seconds) this.stop ??= { reason: "timeout", tell: true };
+  }
+
+  /** Stop the run; return whether there was one to stop, once the thread shows it. */
+  async cancel(reason, tell) {
+    const going = !this.over && !this.stop && this.run.thread.turn.end == null;
+    if (going) {
+      this.stop = { reason, tell };
+      this.tellAll();
+    }
+    await this.ended;
+    return going;
+  }
+
+  /** Yield each frame after one with its id, and a comment when there was nothing to say for so long. */
+  async *follow(after, heartbeat = null) {
+    for (let place = after; ; place++) {
+      while (place >= this.frames.length) {
+        if (this.over) return;
+        const before = this.frames.length;
+        await this.news(heartbeat);
+        if (this.frames.length === before && !this.over) yield ": alive\n\n";
+      }
+      const data = this.frames[place];
+      yield data.startsWith(":") ? data : `id: ${place + 1}\n${data}`;
+    }
+  }
+}
+
+/** What a client is told instead of an answer. */
+class Refusal extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const MOST = 64 << 20; // bytes of a request
+
+async function bodyOf(request) {
+  const pieces = [];
+  let size = 0;
+  for await (const piece of request) {
+    size += piece.length;
+    if (size > MOST) throw new Refusal(413, `a request has ${MOST} bytes at most`);
+    pieces.push(piece);
+  }
+  try {
+    return size ? JSON.parse(Buffer.concat(pieces).toString("utf8")) : {};
+  } catch (error) {
+    throw new Refusal(400, `the body is no JSON: ${error.message}`);
+  }
+}
+
+/** conformance/control.openapi.yaml, request by request. */
+class Server {
+  constructor() {
+    this.threads = new Map();
+    this.runs = new Map(); // the latest run of each thread
+  }
+
+  async answer(request, response) {
+    try {
+      await this.route(request, response);
+    } catch (error) {
+      if (response.headersSent) return response.destroy();
+      const status = error instanceof Refusal ? error.status : error instanceof TypeError ? 400 : 500;
+      this.reply(response, status, { error: { message: error.message } });
+    }
+  }
+
+  async route(request, response) {
+    const url = new URL(request.url, "http://localhost");
+    const [first, name, verb, ...rest] = url.pathname.slice(1).split("/").map(decodeURIComponent);
+    const body = await bodyOf(request);
+    const asked = `${request.method} ${[first, name == null ? null : "*", verb, ...rest].filter((p) => p != null).join("/")}`;
+    switch (asked) {
+      case "GET capabilities":
+        return this.reply(response, 200, CAPABILITIES);
+      case "POST threads/*/runs":
+        return this.startRun(name, body, response);
+      case "POST threads/*/user-turns":
+        this.known(name).addUserTurn(body);
+        return this.reply(response, 204);
+      case "POST threads/*/cancel":
+        this.known(name);
+        return this.reply(response, 200, { cancelled: (await this.runs.get(name)?.cancel(body.reason, true)) ?? false });
+      case "GET threads/*/stream":
+        return this.resume(name, request.headers["last-event-id"], response);
+      case "GET threads/*":
+        return this.reply(response, 200, this.known(name).document(this.version(url)));
+      case "DELETE threads/*":
+        await this.forget(name);
+        return this.reply(response, 204);
+      case "POST receive":
+        return this.reply(response, 200, await receiveCase(body));
+      case "POST adopt":
+        return this.reply(response, 200, { threads: body.threads });
+      default:
+        throw new Refusal(404, `there is nothing at ${request.method} ${url.pathname}`);
+    }
+  }
+
+  known(name) {
+    const thread = this.threads.get(name);
+    if (!thread) throw new Refusal(404, `there is no thread ${name}`);
+    return thread;
+  }
+
+  version(url) {
+    const version = url.searchParams.get("version") ?? "0.0.4";
+    if (!CAPABILITIES.versions.includes(version)) throw new Refusal(400, `there is no version ${version}`);
+    return version;
+  }
+
+  async startRun(name, body, response) {
+    const before = this.runs.get(name);
+    if (before && !before.over) throw new Refusal(409, `a run of thread ${name} goes on`);
+    const thread = this.threads.get(name) ?? new Thread({ thread_id: name, created_at: body.created_at, agents: {} });
+    this.threads.set(name, thread);
+    thread.header.agents = { ...thread.header.agents, ...body.agents };
+    for (const turn of body.user ?? []) thread.addUserTurn(turn);
+    const live = new LiveRun(thread, body);
+    this.runs.set(name, live);
+    const stayed = await this.stream(live, 0, response);
+    if (!stayed && (body.on_disconnect ?? "stop") === "stop") await live.cancel("network_failure", false);
+  }
+
+  async resume(name, last, response) {
+    this.known(name);
+    const live = this.runs.get(name);
+    const after = /^\d+$/.test(last ?? "") ? Number(last) : 0;
+    if (!live || (live.over && after >= live.frames.length)) return this.reply(response, 204);
+    return this.stream(live, after, response);
+  }
+
+  async forget(name) {
+    const live = this.runs.get(name);
+    this.runs.delete(name);
+    this.threads.delete(name);
+    await live?.cancel("user_cancelled", true);
+  }
+
+  /** Send frames as they come, until the run is over; return whether the client stayed. */
+  async stream(live, after, response) {
+    response.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache",
+      "x-vercel-ai-ui-message-stream": "v1",
+    });
+    response.flushHeaders();
+    const gone = new Promise((resolve) => response.once("close", () => resolve("gone")));
+    const frames = live.follow(after, live.request.limits?.heartbeat_seconds);
+    while (true) {
+      const next = await Promise.race([frames.next(), gone]);
+      if (next === "gone" || response.destroyed) return false;
+      if (next.done) break;
+      if (!response.write(next.value)) await Promise.race([new Promise((done) => response.once("drain", done)), gone]);
+    }
+    response.end();
+    return true;
+  }
+
+  reply(response, status, document = null) {
+    if (document === null) return response.writeHead(status).end();
+    const body = Buffer.from(compact(document));
+    return response.writeHead(status, { "content-type": "application/json", "content-length": body.length }).end(body);
+  }
+}
+
+/** GET a stream and feed it to the client; reconnect where it left off. Return the reason that was observed. */
+async function download(client, turn) {
+  let reason = null;
+  while (true) {
+    const ids = client.sse.ids;
+    client.sse = new SseReader(ids); // half an event does not survive its connection
+    const last = [...ids].at(-1);
+    try {
+      const stopped = await read(client, turn, last);
+      if (stopped) return stopped;
+      reason = null;
+    } catch (error) {
+      if (error.message === "timeout") return "timeout";
+      reason = "network_failure";
+    }
+    if (client.over || [...ids].at(-1) === last) return reason; // all is said, or nothing new came
+  }
+}
+
+/** One connection, to its end; returns "user_cancelled" when the user has pressed stop. */
+function read(client, turn, last) {
+  const headers = last === undefined ? {} : { "last-event-id": last };
+  return new Promise((resolve, reject) => {
+    const request = http.get(turn.url, { headers, agent: false }, (response) => {
+      response.on("data", (bytes) => {
+        if (response.statusCode !== 200 || !client.feed(bytes, turn.begun_at).includes("tp stop")) return;
+        request.destroy(); // the user pressed stop
+        resolve("user_cancelled");
+      });
+      response.on("end", () => (response.complete ? resolve(null) : reject(new Error("broken"))));
+      response.on("error", reject);
+    });
+    request.setTimeout((turn.limits?.stream_seconds ?? 60) * 1000, () => request.destroy(new Error("timeout")));
+    request.on("error", reject);
+  });
+}
+
+async function serveHttp(host, port) {
+  const server = new Server();
+  const listening = http.createServer((request, response) => server.answer(request, response));
+  listening.on("clientError", (_error, socket) => socket.destroy());
+  await new Promise((resolve, reject) => listening.once("error", reject).listen(port, host, 512, resolve));
+  process.stdout.write(`listening on http://${host}:${listening.address().port}\n`);
+  const stop = () => {
+    listening.close();
+    listening.closeAllConnections();
+    process.exit(0);
+  };
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+}
+
+// ---------------------------------------------------------------------------------------------------- which of them
+
+const [mode, place] = process.argv.slice(2);
+const address = /^(.+):(\d+)$/.exec(place ?? "");
+if (mode === "--stdio") await stdio();
+else if (mode === "--http" && address) await serveHttp(address[1], Number(address[2]));
+else {
+  process.stderr.write("usage: plain_node.mjs --stdio | --http HOST:PORT\n");
+  process.exitCode = 2;
+}
