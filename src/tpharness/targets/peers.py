@@ -1,0 +1,154 @@
+"""`peer:NAME`: targets that tpharness starts itself, on a free port, and ends with the run.
+
+In: a name: `serve`, or one that `tpharness.toml` in this folder or one above has. Out: the same targets as
+`http://…`, with a process behind them.
+
+    [peers.mine]
+    command = ["node", "server.mjs", "--port", "{port}"]
+    base = "/tp"                   # where the paths of the contract begin, nothing by default
+    env = {NODE_ENV = "test"}      # added to the environment
+    start_seconds = 20             # how long it may take until it listens
+
+The command runs in the folder of the file, and no shell does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpharness.errors import InputError, UsageError
+from tpharness.findings import shorten
+from tpharness.targets.http_client import HttpClient
+from tpharness.targets.http_server import HttpServer
+from tpharness.targets.remote import Patience
+from tpharness.targets.server_process import ServerProcess
+
+__all__ = ["FILE", "Peer", "PeerClient", "PeerServer", "known_peers"]
+
+FILE = "tpharness.toml"
+_KEYS = ("command", "base", "env", "start_seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """How a target is started: a command with `{port}`, run in `cwd`."""
+
+    name: str
+    command: tuple[str, ...]
+    base: str = ""
+    cwd: Path | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    start_seconds: float = 20.0
+
+    def process(self) -> ServerProcess:
+        """Return the process, not started yet."""
+        return ServerProcess(
+            self.command, name=f"peer:{self.name}", cwd=self.cwd, env=self.env, ready=self.start_seconds
+        )
+
+
+_SERVE = Peer(name="serve", command=(sys.executable, "-m", "tpharness", "serve", "--port", "{port}"))
+
+
+def known_peers(folder: Path | None = None) -> dict[str, Peer]:
+    """Return every peer by its name: the reference server, and those of the nearest `tpharness.toml`.
+
+    InputError for a file that cannot be read, UsageError for one that says what no peer can be.
+    """
+    peers = {"serve": _SERVE}
+    here = (folder or Path.cwd()).resolve()
+    for place in (here, *here.parents):
+        file = place / FILE
+        if file.is_file():
+            peers |= {peer.name: peer for peer in _read(file)}
+            break
+    return peers
+
+
+class PeerServer(HttpServer):
+    """A server over HTTP with its process."""
+
+    def __init__(self, spec: str, *, patience: Patience | None = None) -> None:
+        peer = _named(spec)
+        self._process = peer.process()
+        super().__init__(f"http://127.0.0.1:{self._process.port}{peer.base}", patience=patience)
+
+    async def open(self) -> None:
+        """Start the process, once, and read its capabilities."""
+        await self._process.start()
+        await super().open()
+
+    async def close(self) -> None:
+        """Close the connections, and end the process."""
+        await super().close()
+        await self._process.stop()
+
+
+class PeerClient(HttpClient):
+    """A client over HTTP with its process."""
+
+    def __init__(self, spec: str, *, patience: Patience | None = None) -> None:
+        peer = _named(spec)
+        self._process = peer.process()
+        super().__init__(f"http://127.0.0.1:{self._process.port}{peer.base}", patience=patience)
+
+    async def open(self) -> None:
+        """Start the process, once, read its capabilities and begin to serve streams."""
+        await self._process.start()
+        await super().open()
+
+    async def close(self) -> None:
+        """Serve no more, and end the process."""
+        await super().close()
+        await self._process.stop()
+
+
+def _named(spec: str) -> Peer:
+    name = spec.partition(":")[2]
+    peers = known_peers()
+    if name in peers:
+        return peers[name]
+    near = difflib.get_close_matches(name, peers, n=1)
+    hint = f"did you mean peer:{near[0]}?" if near else f"peers are {', '.join(peers)}; {FILE} can name more"
+    raise UsageError(f"no peer is called {shorten(name, 40)!r}", hint=hint)
+
+
+def _read(file: Path) -> list[Peer]:
+    try:
+        document = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}", hint="it is TOML, in UTF-8") from error
+    peers = document.get("peers", {})
+    if not isinstance(peers, dict) or not all(isinstance(one, dict) for one in peers.values()):
+        raise UsageError(f"{file}: peers are tables: [peers.NAME]")
+    return [_peer(name, one, file) for name, one in peers.items()]
+
+
+def _peer(name: str, table: Mapping[str, Any], file: Path) -> Peer:
+    where = f"{file}: [peers.{name}]"
+    for key in table:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, _KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"a peer has {', '.join(_KEYS)}"
+            raise UsageError(f"{where} has no key {key!r}", hint=hint)
+    command, base, env = table.get("command"), table.get("base", ""), table.get("env", {})
+    seconds = table.get("start_seconds", 20)
+    if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
+        raise UsageError(f"{where}: command is a list of strings", hint='command = ["node", "server.mjs", "{port}"]')
+    if not any("{port}" in word for word in command):
+        raise UsageError(f"{where}: the command does not say {{port}}", hint="it has to listen where it is told to")
+    if not isinstance(base, str) or (base and not base.startswith("/")):
+        raise UsageError(f"{where}: base is a path, such as /tp")
+    if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+        raise UsageError(f"{where}: env is a table of strings")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= 600:
+        raise UsageError(f"{where}: start_seconds is a number of seconds, 600 at most")
+    return Peer(
+        name=name, command=tuple(command), base=base.rstrip("/"), cwd=file.parent, env=env, start_seconds=seconds
+    )

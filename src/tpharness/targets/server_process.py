@@ -1,0 +1,173 @@
+"""A server in a process of its own: started on a free port, killed at any moment, started again, always got rid of.
+
+In: a command in which `{port}` stands for the port. Out: an address that answers, or a TargetError that says what the
+process did instead, with the end of its standard error. The process leads a group of its own, which is ended as a
+whole: when it is stopped, and when this interpreter ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections import deque
+from collections.abc import Mapping, Sequence
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Self
+
+from tpharness.targets.remote import UnreachableError
+
+__all__ = ["ServerProcess", "free_port"]
+
+_TAIL_LINES = 20
+_LINE_SHOWN = 300
+_PAUSE = 0.02
+_STOP_SECONDS = 3.0
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on now."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+class ServerProcess:
+    """A process that is to listen on a port of loopback. As a context it is started, and stopped in the end.
+
+    `ready` is how many seconds it may take until it listens; `env` is added to the environment.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        name: str = "",
+        port: int | None = None,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        ready: float = 20.0,
+    ) -> None:
+        self.port = port or free_port()
+        self._command = [word.replace("{port}", str(self.port)) for word in command]
+        self._name = name or " ".join(self._command)
+        self._cwd = cwd
+        self._env = {**os.environ, **(env or {})}
+        self._ready = ready
+        self._process: asyncio.subprocess.Process | None = None
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._reading: asyncio.Task[None] | None = None
+        self._finalizer: Finalize | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """The process, None when there is none."""
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
+
+    async def start(self) -> None:
+        """Start it and wait until it listens. UnreachableError when it ends, or does not listen in time."""
+        if self.pid is not None:
+            return
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                cwd=self._cwd,
+                env=self._env,
+            )
+        except OSError as error:
+            hint = f"is {self._command[0]!r} a program that can be run from here?"
+            raise UnreachableError(f"{self._name}: cannot be started: {error.strerror}", hint=hint) from error
+        self._process = process
+        self._finalizer = Finalize(self, _signal_group, args=(process.pid, signal.SIGKILL), exitpriority=10)
+        self._reading = asyncio.create_task(self._read(process))
+        try:
+            await self._until_it_listens(process)
+        except BaseException:
+            await self.kill()
+            raise
+
+    async def kill(self) -> None:
+        """End it with SIGKILL, as a crash does; it may be started again on the same port."""
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """Ask it to end with SIGTERM, and kill it when it does not."""
+        await self._end(signal.SIGTERM)
+
+    # ------------------------------------------------------------------------------------------------ inside
+
+    async def _until_it_listens(self, process: asyncio.subprocess.Process) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._ready
+        while process.returncode is None:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            except OSError:
+                if loop.time() >= deadline:
+                    what = f"does not listen on port {self.port} within {self._ready:g} s"
+                    raise UnreachableError(f"{self._name}: {what}{self._said()}", hint=_LISTEN) from None
+                await asyncio.sleep(_PAUSE)
+            else:
+                writer.transport.abort()
+                return
+        if self._reading is not None:
+            await asyncio.wait({self._reading}, timeout=_STOP_SECONDS)
+        what = f"exited with code {process.returncode} before it listened on port {self.port}"
+        raise UnreachableError(f"{self._name}: {what}{self._said()}", hint=_LISTEN)
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        """Read standard error all the time, so that the process never blocks on it; keep its last lines."""
+        if process.stderr is None:
+            return
+        half = b""
+        while data := await process.stderr.read(1 << 16):
+            *lines, half = (half + data).split(b"\n")
+            half = half[:_LINE_SHOWN]
+            self._tail.extend(line[:_LINE_SHOWN].decode("utf-8", "replace").strip() for line in lines if line.strip())
+        if half.strip():
+            self._tail.append(half.decode("utf-8", "replace").strip())
+
+    def _said(self) -> str:
+        return f"; the end of its standard error: {' | '.join(self._tail)}" if self._tail else ""
+
+    async def _end(self, number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        _signal_group(process.pid, number)
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            _signal_group(process.pid, signal.SIGKILL)  # what it has started itself outlives it otherwise
+            await process.wait()
+            if self._finalizer is not None:
+                self._finalizer.cancel()
+            if self._reading is not None:
+                self._reading.cancel()
+                await asyncio.gather(self._reading, return_exceptions=True)
+
+
+_LISTEN = "{port} in the command stands for the port of 127.0.0.1 that it has to listen on"
+
+
+def _signal_group(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)

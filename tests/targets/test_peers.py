@@ -1,0 +1,196 @@
+"""Targets that are started for a run: what they are made of, and every way in which they do not start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import textwrap
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpharness.errors import InputError, TargetError, UsageError
+from tpharness.run import Outcome, ResultReady, RunOptions, run_suite
+from tpharness.targets.peers import known_peers
+from tpharness.targets.remote import UnreachableError
+from tpharness.targets.server_process import ServerProcess, free_port
+from tpharness.targets.spec import resolve_server
+
+LISTENS = """
+import socket, sys, time
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("ready", file=sys.stderr, flush=True)
+while True:
+    listening.accept()[0].close()
+"""
+
+
+def bounded(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a test's coroutine, 20 s at most."""
+    return asyncio.run(asyncio.wait_for(work, 20))
+
+
+def script(code: str) -> list[str]:
+    """Return a command that runs Python with the port as its argument."""
+    return [sys.executable, "-c", textwrap.dedent(code), "{port}"]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_process_is_killed_and_started_again_on_the_same_port() -> None:
+    """And nothing of it is left in the end."""
+
+    async def work() -> None:
+        pids: list[int | None] = []
+        async with ServerProcess(script(LISTENS)) as process:
+            pids.append(process.pid)
+            await process.kill()
+            pids.append(process.pid)
+            await process.start()
+            pids.append(process.pid)
+            await process.start()
+            pids.append(process.pid)
+        first, none, second, same = pids
+        assert none is None
+        assert same == second, "what runs is not started again"
+        assert first is not None
+        assert second is not None
+        assert first != second
+        assert not alive(first)
+        assert not alive(second)
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("raise SystemExit('no such database')", "exited with code 1 before it listened .*no such database"),
+        ("import time; time.sleep(60)", "does not listen on port .* within 0.5 s"),
+        ("import os, sys; sys.stderr.write('x' * 1000000); os._exit(3)", "exited with code 3 .*xxx"),
+    ],
+    ids=["exits", "does not listen", "floods standard error"],
+)
+def test_a_process_that_does_not_listen_is_told_as_what_it_is(code: str, says: str) -> None:
+    """With the end of its standard error, in bounds."""
+
+    async def work() -> None:
+        async with ServerProcess(script(code), ready=0.5):
+            pass
+
+    with pytest.raises(UnreachableError, match=says) as raised:
+        bounded(work())
+    assert len(str(raised.value)) < 3000
+
+
+def test_a_program_that_is_not_there_is_told() -> None:
+    """With what to look at."""
+    with pytest.raises(UnreachableError, match="cannot be started: No such file") as raised:
+        bounded(ServerProcess(["no-such-program", "{port}"]).start())
+    assert "'no-such-program'" in raised.value.hint
+
+
+def test_what_a_process_has_started_ends_with_it(tmp_path: Path) -> None:
+    """The whole group does, also when it does not mind SIGTERM."""
+    told = tmp_path / "pid"
+    code = f"""
+    import signal, subprocess, sys
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    open({str(told)!r}, "w").write(str(child.pid))
+    """ + textwrap.indent(LISTENS, "    ")
+
+    async def work() -> None:
+        process = ServerProcess(script(code))
+        await process.start()
+        await process.kill()
+
+    bounded(work())
+    child = int(told.read_text("ascii"))
+    stat = Path(f"/proc/{child}/stat")
+    gone = not alive(child) or not stat.is_file() or stat.read_text("ascii").rpartition(")")[2].split()[0] == "Z"
+    if not gone:
+        os.kill(child, signal.SIGKILL)
+    assert gone
+
+
+def test_the_reference_server_is_a_peer() -> None:
+    """Started for the run, with everything over real sockets."""
+    ids = ("basics/tool-call-and-answer", "interruptions/mid-text", "interruptions/stopped-by-its-client")
+    events = list(run_suite(RunOptions(ids=ids, server="peer:serve", client="peer:serve")))
+    results = [event.result for event in events if isinstance(event, ResultReady)]
+    assert {result.outcome for result in results} == {Outcome.PASSED}
+
+
+def test_a_file_names_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found from the folders below, and the command runs where it lies."""
+    (tmp_path / "tpharness.toml").write_text(
+        f"""
+        [peers.mine]
+        command = [{sys.executable!r}, "-m", "tpharness", "serve", "--port", "{{port}}"]
+        env = {{PYTHONDONTWRITEBYTECODE = "1"}}
+        start_seconds = 30
+        """,
+        "utf-8",
+    )
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    peer = known_peers()["mine"]
+    assert (peer.cwd, peer.start_seconds, peer.env) == (tmp_path, 30, {"PYTHONDONTWRITEBYTECODE": "1"})
+    events = list(run_suite(RunOptions(ids=("basics/tool-call-and-answer",), server="peer:mine")))
+    assert next(e.result.outcome for e in events if isinstance(e, ResultReady)) is Outcome.PASSED
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[peers", "cannot be read"),
+        ("peers = 1", "peers are tables"),
+        ("[peers.x]", "command is a list of strings"),
+        ("[peers.x]\ncommand = 'node {port}'", "command is a list of strings"),
+        ("[peers.x]\ncommand = ['node']", "does not say {port}"),
+        ("[peers.x]\ncommnad = ['{port}']", "has no key 'commnad'"),
+        ("[peers.x]\ncommand = ['{port}']\nbase = 'tp'", "base is a path"),
+        ("[peers.x]\ncommand = ['{port}']\nenv = {A = 1}", "env is a table of strings"),
+        ("[peers.x]\ncommand = ['{port}']\nstart_seconds = true", "start_seconds is a number"),
+    ],
+)
+def test_a_file_that_says_what_no_peer_can_be(text: str, says: str, tmp_path: Path) -> None:
+    """Names the file, the table and the key."""
+    (tmp_path / "tpharness.toml").write_text(text, "utf-8")
+    with pytest.raises((InputError, UsageError)) as raised:
+        known_peers(tmp_path)
+    assert says in str(raised.value)
+    assert "tpharness.toml" in str(raised.value)
+
+
+def test_a_peer_that_nobody_knows() -> None:
+    """With the nearest name."""
+    with pytest.raises(UsageError, match="no peer is called 'serv'") as raised:
+        resolve_server("peer:serv")
+    assert raised.value.hint == "did you mean peer:serve?"
+
+
+def test_a_peer_that_does_not_start_costs_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is played."""
+    (tmp_path / "tpharness.toml").write_text("[peers.x]\ncommand = ['false', '{port}']", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TargetError, match="peer:x: exited with code 1"):
+        list(run_suite(RunOptions(ids=("basics",), server="peer:x")))
+
+
+def test_free_ports_are_free() -> None:
+    """Two in a row are seldom the same, and each can be bound."""
+    assert 0 < free_port() < 1 << 16
