@@ -137,8 +137,12 @@ class JournalWriter:
         return opened
 
     def interrupt_turn(self, reason: str, at: str) -> None:
-        """End the turn as interrupted: nothing finishes any more (R40); the first interruption stands (R26)."""
+        """End the turn as interrupted: nothing finishes any more (R40); the first interruption stands (R26).
+
+        Its unanswered calls go (R21, R30): nothing answers them in a later turn, and a later call may have their id.
+        """
         self._need_turn()
+        self._calls = {call_id: key for call_id, key in self._calls.items() if key not in self._open_keys}
         self._close(Interrupted(reason=reason, at=at))
 
     def hold(self, reason: str, at: str) -> None:
