@@ -16,9 +16,10 @@
 // A string of JavaScript is UTF-16, so two halves of a character that came in two deltas are whole once joined (R43).
 
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import http from "node:http";
-import { createInterface } from "node:readline";
 
+const MOST = 64 << 20; // bytes of a request, and characters of a line of a stream
 const CAPABILITIES = {
   contract: "1.0",
   name: "plain-node",
@@ -45,7 +46,11 @@ const pick = (source, ...names) =>
 const dense = (source, ...except) =>
   Object.fromEntries(Object.entries(source).filter(([name, value]) => value != null || except.includes(name)));
 
+/** To look names up that others have chosen: a plain object would know `constructor` and `toString` too. */
+const table = (entries) => ({ __proto__: null, ...entries });
+
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isText = (value) => typeof value === "string";
 const compact = (value) => JSON.stringify(value); // half a character travels as an escape
 
 /** R12: arguments are the JSON value that they say; text that is no JSON stays text. */
@@ -59,10 +64,12 @@ function parsed(args) {
   }
 }
 
+const FINISH = table({ "tool-calls": "tool_call", tool_calls: "tool_call", "content-filter": "content_filter" });
+
 /** R16: five words, and any other is `error`. */
 function finishWord(word) {
   if (word == null) return null;
-  const named = { "tool-calls": "tool_call", tool_calls: "tool_call", "content-filter": "content_filter" }[word] ?? word;
+  const named = FINISH[word] ?? word;
   return ["stop", "length", "content_filter", "tool_call"].includes(named) ? named : "error";
 }
 
@@ -93,14 +100,15 @@ const answeredIn = (turn) =>
   new Set(turn.items.filter((item) => item.is === "returns").flatMap((item) => item.answers.map(([part]) => part)));
 
 // R1, R34: the normative events have other names before 0.0.4, and 2.0.0 strips `data-` from all others.
-const NEW_NAMES = {
+const NEW_NAMES = table({
   "agent.handoff": "data-tp-agent_handoff",
   "thread.spawn": "data-tp-thread_spawn",
   "thread.merge": "data-tp-thread_merge",
   "thread.end": "data-tp-thread_end",
   error: "data-tp-error",
-};
-const OLD_NAMES = Object.fromEntries(Object.entries(NEW_NAMES).map(([old, name]) => [name, old]));
+});
+const inverted = (names) => table(Object.fromEntries(Object.entries(names).map(([key, value]) => [value, key])));
+const OLD_NAMES = inverted(NEW_NAMES);
 
 function eventName(name, version) {
   if (version === "0.0.4") return name;
@@ -127,7 +135,7 @@ class Thread {
   /** One run of an agent. `end` is when it ended, `reason` why it was interrupted, null if it was not. */
   begin(agentId, at) {
     this.response = null;
-    const turn = { is: "turn", agentId, startedAt: at, items: [], usage: {}, last: null };
+    const turn = { is: "turn", agentId, startedAt: at, items: [], usage: new Map(), last: null };
     // `last` is the finish reason of its last response, `error` the turn as it stood at an error (R27)
     this.turns.push(Object.assign(turn, { end: null, reason: null, error: null }));
     return turn;
@@ -226,7 +234,7 @@ class Thread {
   /** R17: what was used was paid for, also when its response is dropped. */
   addUsage(usage) {
     for (const [name, count] of Object.entries(usage)) {
-      if (Number.isInteger(count)) this.turn.usage[name] = (this.turn.usage[name] ?? 0) + count;
+      if (Number.isInteger(count)) this.turn.usage.set(name, (this.turn.usage.get(name) ?? 0) + count);
     }
   }
 
@@ -288,7 +296,7 @@ class Thread {
 
   turnDocument(turn, messages, version) {
     const doc = { turn_type: "agent", agent_id: turn.agentId, started_at: turn.startedAt, messages };
-    if (Object.keys(turn.usage).length) doc.total_usage = { ...turn.usage };
+    if (turn.usage.size) doc.total_usage = Object.fromEntries(turn.usage);
     if (turn.reason == null) doc.completed_at = turn.end;
     else doc.interruption = { reason: turn.reason, interrupted_at: turn.end };
     if (version === "0.0.4") doc.completion_status = turn.reason == null ? "complete" : "interrupted";
@@ -328,13 +336,13 @@ class Thread {
 
 // ===================================================================================================== 2. Server
 
-const STATUS = { success: "success", failed: "error", denied: "error", retried: "validation_error" }; // R22
-const WIRE_FINISH = { stop: "stop", length: "length", content_filter: "content-filter", tool_call: "tool-calls" };
+const STATUS = table({ success: "success", failed: "error", denied: "error", retried: "validation_error" }); // R22
+const WIRE_FINISH = table({ stop: "stop", length: "length", content_filter: "content-filter", tool_call: "tool-calls" });
 const STANDING = new Set(["timestamp", "agent_id", "model_name", "provider_name"]);
 const METADATA = ["id", "thinking_id", "signature", "provider_name"];
-const SOURCES = { "source-url": "source.url", "source-document": "source.document" };
-const WIRE_NAMES = { source_id: "sourceId", media_type: "mediaType" };
-const THREAD_NAMES = Object.fromEntries(Object.entries(WIRE_NAMES).map(([name, wire]) => [wire, name]));
+const SOURCES = table({ "source-url": "source.url", "source-document": "source.document" });
+const WIRE_NAMES = table({ source_id: "sourceId", media_type: "mediaType" });
+const THREAD_NAMES = inverted(WIRE_NAMES);
 const renamed = (data, names) => Object.fromEntries(Object.entries(data).map(([name, value]) => [names[name] ?? name, value]));
 
 /**
@@ -659,7 +667,7 @@ class Run {
     yield* this.endStep();
     const filtered = this.turn.last === "content_filter";
     const reason = filtered ? this.turn.last : event.finish_reason || this.turn.last;
-    const paid = Object.keys(this.turn.usage).length > 0; // what the responses have told is not counted again
+    const paid = this.turn.usage.size > 0; // what the responses have told is not counted again
     const used = Object.entries(event.usage ?? {}).filter(([name, count]) => count && name.includes("tokens"));
     const usage = paid ? {} : Object.fromEntries(used);
     this.thread.addUsage(usage);
@@ -675,14 +683,14 @@ class Run {
   }
 }
 
-const STORED = {
+const STORED = table({
   text: ["id"],
   thinking: ["thinking_id", "signature", "provider_name"],
   "tool-call": ["tool_name", "tool_call_id"],
   "builtin-tool-call": ["tool_name", "tool_call_id", "provider_name"],
   "builtin-tool-return": ["tool_name", "tool_call_id", "content", "provider_name"],
   file: ["content", "id"],
-};
+});
 
 /** The fields of a model's part that a thread has. */
 function stored(part) {
@@ -768,6 +776,7 @@ class SseReader {
     lines[0] = this.line + lines[0];
     this.line = lines.pop();
     for (const line of lines) yield* this.take(line);
+    if (this.line.length > MOST) throw new Error(`a line of the stream has more than ${MOST} characters`);
   }
 
   *take(line) {
@@ -826,7 +835,6 @@ const HOLDS = {
   approved: (value) => typeof value === "boolean",
   parts: Array.isArray,
 };
-const isText = (value) => typeof value === "string";
 
 /** The chunk that an event holds, or null: what is no chunk changes nothing (R36). */
 function readChunk(text) {
@@ -1173,8 +1181,79 @@ function contentOf({ url, mediaType: media_type = "application/octet-stream" }) 
 
 // ====================================================================================================== 5. stdio
 
+/** What the other side is told instead of an answer; the status is that of HTTP. */
+class Refusal extends Error {
+  constructor(message, status = 400) {
+    super(message);
+    this.status = status;
+  }
+}
+
+function readJson(bytes, what) {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch (error) {
+    throw new Refusal(`${what} is no JSON: ${error.message}`);
+  }
+}
+
+/**
+ * Refuse a request before anything of it has happened, naming the place that is wrong.
+ *
+ * A shape is a test, an array with the shape of each item, or an object of shapes, where `name?` may be absent.
+ */
+function check(value, shape, where = "") {
+  if (typeof shape === "function" ? !shape(value) : Array.isArray(shape) ? !Array.isArray(value) : !isObject(value)) {
+    throw new Refusal(`${where || "the request"} is missing or of the wrong kind`);
+  }
+  if (Array.isArray(shape)) value.forEach((item, index) => check(item, shape[0], `${where}/${index}`));
+  else if (isObject(shape)) {
+    for (const [name, inner] of Object.entries(shape)) {
+      const field = name.replace("?", "");
+      if (field === name || value[field] != null) check(value[field], inner, `${where}/${field}`);
+    }
+  }
+}
+
+const isPositive = (value) => typeof value === "number" && value > 0;
+const isDuration = (value) => typeof value === "number" && value >= 0;
+const isVersion = (value) => CAPABILITIES.versions.includes(value);
+const LIMITS = { "stream_seconds?": isPositive, "heartbeat_seconds?": isPositive };
+const USER_TURN = { turn_type: (value) => value === "user", submitted_at: isText, parts: [{ part_kind: isText }] };
+const RUN_TURN = {
+  agent_id: isText,
+  started_at: isText,
+  events: [{ event_kind: isText, "at?": isText, "seconds?": isDuration }],
+  "interruption?": { reason: isText, at: isText },
+};
+const STREAM_TURN = {
+  agent_id: isText,
+  begun_at: isText,
+  end: { at: isText, "reason?": isText },
+  "packets?": [{ at: isText, "data?": isText, "data_base64?": isText }],
+  "url?": (value) => isText(value) && /^http:[/][/]/.test(value) && URL.canParse(value),
+  "limits?": LIMITS,
+};
+const HEADER = { created_at: isText, agents: isObject };
+const CASE = { ...HEADER, thread_id: isText, versions: [isVersion], turns: [isObject] };
+const RUN_REQUEST = {
+  ...HEADER,
+  run: RUN_TURN,
+  "user?": [USER_TURN],
+  "hold?": { at: isText },
+  "limits?": LIMITS,
+  "time_scale?": isDuration,
+};
+
+/** Check a case for one role; `turn` is the shape of its agent turns. */
+function checkCase(case_, turn) {
+  check(case_, CASE);
+  case_.turns.forEach((item, index) => check(item, item.turn_type === "user" ? USER_TURN : turn, `/turns/${index}`));
+}
+
 /** Play a whole case as a server: what it ended up with, and for each run the packets that it sent. */
 function serveCase(case_) {
+  checkCase(case_, RUN_TURN);
   const thread = new Thread(case_);
   const streams = [];
   for (const turn of case_.turns) {
@@ -1205,6 +1284,7 @@ const documents = (thread, versions) => Object.fromEntries(versions.map((version
 
 /** Play a whole case as a client. A stream comes as packets, or has a URL to get it from. */
 async function receiveCase(case_) {
+  checkCase(case_, STREAM_TURN);
   const client = new Client(case_);
   for (const turn of case_.turns) {
     if (turn.turn_type === "user") {
@@ -1214,7 +1294,7 @@ async function receiveCase(case_) {
     client.begin(turn.agent_id, turn.begun_at);
     const seen = turn.url ? await download(client, turn) : null;
     for (const { data, data_base64, at } of turn.packets ?? []) {
-      client.feed(data == null ? Buffer.from(data_base64, "base64") : Buffer.from(data), at);
+      client.feed(data == null ? Buffer.from(data_base64 ?? "", "base64") : Buffer.from(data), at);
     }
     client.close(seen ?? turn.end.reason, turn.end.at);
   }
@@ -1234,25 +1314,48 @@ async function answerLine(request) {
     case "stop":
       return { stopped: true };
     default:
-      return { error: { message: `there is no op ${request.op}` } };
+      throw new Refusal(`there is no op ${request.op}`);
   }
 }
 
-async function stdio() {
-  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
-    const request = JSON.parse(line);
-    let answer;
-    try {
-      answer = await answerLine(request);
-    } catch (error) {
-      answer = { error: { message: String(error) } }; // the harness is told, and the next case may be better
+/** Yield the lines of a stream of bytes. `readline` would also end one at U+2028, which JSON may hold as it is. */
+async function* linesOf(stream) {
+  let pieces = [];
+  let size = 0;
+  for await (let bytes of stream) {
+    for (let end; (end = bytes.indexOf(10)) >= 0; bytes = bytes.subarray(end + 1)) {
+      yield Buffer.concat([...pieces, bytes.subarray(0, end)]);
+      pieces = [];
+      size = 0;
     }
-    await new Promise((written) => process.stdout.write(`${compact({ id: request.id, ...answer })}\n`, written));
-    if (request.op === "stop") break;
+    pieces.push(bytes);
+    size += bytes.length;
+    if (size > MOST) throw new Refusal(`a line has ${MOST} bytes at most`);
+  }
+  yield Buffer.concat(pieces);
+}
+
+async function stdio() {
+  process.stdout.on("error", () => process.exit(0)); // nobody listens any more
+  for await (const line of linesOf(process.stdin)) {
+    if (!line.toString().trim()) continue;
+    let request = {};
+    let text;
+    try {
+      request = readJson(line, "the line");
+      check(request, { op: isText });
+      text = compact({ id: request.id, ...(await answerLine(request)) });
+    } catch (error) {
+      text = compact({ id: request?.id ?? null, error: { message: String(error.message) } }); // the next may be better
+    }
+    await new Promise((written) => process.stdout.write(`${text}\n`, written));
+    if (request?.op === "stop") break;
   }
 }
 
 // ======================================================================================================= 6. HTTP
+
+const LONGEST = 2 ** 31 / 1000 - 1; // seconds that a timer of Node can wait: beyond it would fire at once
 
 /** A run that happens now. It is played on its own, and any number of connections follow its frames. */
 class LiveRun {
@@ -1264,7 +1367,7 @@ class LiveRun {
     this.waiting = new Set(); // whoever waits for news
     this.stop = null; // why the run has to stop, and whether the client is told
     this.over = false;
-    this.ended = this.play();
+    this.ended = this.play().catch((error) => this.fail(error));
   }
 
   tellAll() {
@@ -1272,14 +1375,16 @@ class LiveRun {
     this.waiting.clear();
   }
 
-  /** Wait for news, or for so many seconds. */
-  news(seconds = null) {
+  /** Wait for news, or for so many seconds; return whether there were news. */
+  news(seconds = Infinity) {
     return new Promise((resolve) => {
-      const timer = seconds == null ? null : setTimeout(resolve, seconds * 1000);
-      this.waiting.add(() => {
+      const wake = (news = true) => {
         clearTimeout(timer);
-        resolve();
-      });
+        this.waiting.delete(wake);
+        resolve(news);
+      };
+      const timer = seconds > LONGEST ? null : setTimeout(wake, seconds * 1000, false);
+      this.waiting.add(wake);
     });
   }
 
@@ -1300,7 +1405,17 @@ class LiveRun {
     else if (cut) end = { reason: cut.reason, at: cut.at, tell: cut.tell === "abort", done: cut.tell === "abort" };
     if (thread.turn.end != null) end.done = true;
     const chunks = this.run.interrupt(end.reason, end.at, end.tell);
-    this.frames.push(...chunks.map(frame), ...(end.done ? [DONE] : []));
+    this.finish(chunks, end.done);
+  }
+
+  /** What nobody has foreseen interrupts the run; its clients are told, and the server goes on. */
+  fail(error) {
+    process.stderr.write(`the run of ${this.run.thread.header.thread_id} has failed: ${error.stack}\n`);
+    this.finish(this.run.interrupt("error", this.run.at, true), true);
+  }
+
+  finish(chunks, done) {
+    this.frames.push(...chunks.map(frame), ...(done ? [DONE] : []));
     this.over = true;
     this.tellAll();
   }
@@ -1315,9 +1430,7 @@ class LiveRun {
   async silence(seconds) {
     const limit = this.request.limits?.stream_seconds ?? Infinity;
     const until = performance.now() + Math.min(seconds, limit) * 1000;
-    while (!this.stop && performance.now() < until) {
-      await this.news(until === Infinity ? null : (until - performance.now()) / 1000);
-    }
+    while (!this.stop && performance.now() < until) await this.news((until - performance.now()) / 1000);
     if (limit < seconds) this.stop ??= { reason: "timeout", tell: true };
   }
 
@@ -1333,13 +1446,11 @@ class LiveRun {
   }
 
   /** Yield each frame after one with its id, and a comment when there was nothing to say for so long. */
-  async *follow(after, heartbeat = null) {
+  async *follow(after, heartbeat) {
     for (let place = after; ; place++) {
       while (place >= this.frames.length) {
         if (this.over) return;
-        const before = this.frames.length;
-        await this.news(heartbeat);
-        if (this.frames.length === before && !this.over) yield ": alive\n\n";
+        if (!(await this.news(heartbeat))) yield ": alive\n\n";
       }
       const data = this.frames[place];
       yield data.startsWith(":") ? data : `id: ${place + 1}\n${data}`;
@@ -1347,28 +1458,26 @@ class LiveRun {
   }
 }
 
-/** What a client is told instead of an answer. */
-class Refusal extends Error {
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-}
-
-const MOST = 64 << 20; // bytes of a request
-
+/** The JSON of a body; what is left of one that is too large is not read, and the connection is closed. */
 async function bodyOf(request) {
+  const tooLarge = new Refusal(`a request has ${MOST} bytes at most`, 413);
+  if (Number(request.headers["content-length"] ?? 0) > MOST) throw tooLarge;
   const pieces = [];
   let size = 0;
-  for await (const piece of request) {
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
     size += piece.length;
-    if (size > MOST) throw new Refusal(413, `a request has ${MOST} bytes at most`);
+    if (size > MOST) throw tooLarge;
     pieces.push(piece);
   }
+  return size ? readJson(Buffer.concat(pieces), "the body") : {};
+}
+
+function placeOf(request) {
   try {
-    return size ? JSON.parse(Buffer.concat(pieces).toString("utf8")) : {};
-  } catch (error) {
-    throw new Refusal(400, `the body is no JSON: ${error.message}`);
+    const url = new URL(request.url, "http://localhost");
+    return { url, path: url.pathname.slice(1).split("/").map(decodeURIComponent) };
+  } catch {
+    throw new Refusal(`${request.url} is no path`);
   }
 }
 
@@ -1385,13 +1494,14 @@ class Server {
     } catch (error) {
       if (response.headersSent) return response.destroy();
       const status = error instanceof Refusal ? error.status : error instanceof TypeError ? 400 : 500;
-      this.reply(response, status, { error: { message: error.message } });
+      if (!request.complete) response.setHeader("connection", "close"); // the rest of its body is not read
+      this.reply(response, status, { error: { message: String(error.message) } });
     }
   }
 
   async route(request, response) {
-    const url = new URL(request.url, "http://localhost");
-    const [first, name, verb, ...rest] = url.pathname.slice(1).split("/").map(decodeURIComponent);
+    const { url, path } = placeOf(request);
+    const [first, name, verb, ...rest] = path;
     const body = await bodyOf(request);
     const asked = `${request.method} ${[first, name == null ? null : "*", verb, ...rest].filter((p) => p != null).join("/")}`;
     switch (asked) {
@@ -1400,9 +1510,11 @@ class Server {
       case "POST threads/*/runs":
         return this.startRun(name, body, response);
       case "POST threads/*/user-turns":
+        check(body, USER_TURN);
         this.known(name).addUserTurn(body);
         return this.reply(response, 204);
       case "POST threads/*/cancel":
+        check(body, { reason: isText });
         this.known(name);
         return this.reply(response, 200, { cancelled: (await this.runs.get(name)?.cancel(body.reason, true)) ?? false });
       case "GET threads/*/stream":
@@ -1415,27 +1527,29 @@ class Server {
       case "POST receive":
         return this.reply(response, 200, await receiveCase(body));
       case "POST adopt":
+        check(body, { threads: isObject });
         return this.reply(response, 200, { threads: body.threads });
       default:
-        throw new Refusal(404, `there is nothing at ${request.method} ${url.pathname}`);
+        throw new Refusal(`there is nothing at ${request.method} ${url.pathname}`, 404);
     }
   }
 
   known(name) {
     const thread = this.threads.get(name);
-    if (!thread) throw new Refusal(404, `there is no thread ${name}`);
+    if (!thread) throw new Refusal(`there is no thread ${name}`, 404);
     return thread;
   }
 
   version(url) {
     const version = url.searchParams.get("version") ?? "0.0.4";
-    if (!CAPABILITIES.versions.includes(version)) throw new Refusal(400, `there is no version ${version}`);
+    if (!isVersion(version)) throw new Refusal(`there is no version ${version}`);
     return version;
   }
 
   async startRun(name, body, response) {
+    check(body, RUN_REQUEST);
     const before = this.runs.get(name);
-    if (before && !before.over) throw new Refusal(409, `a run of thread ${name} goes on`);
+    if (before && !before.over) throw new Refusal(`a run of thread ${name} goes on`, 409);
     const thread = this.threads.get(name) ?? new Thread({ thread_id: name, created_at: body.created_at, agents: {} });
     this.threads.set(name, thread);
     thread.header.agents = { ...thread.header.agents, ...body.agents };
@@ -1500,52 +1614,72 @@ async function download(client, turn) {
       if (stopped) return stopped;
       reason = null;
     } catch (error) {
-      if (error.message === "timeout") return "timeout";
+      if (error instanceof TypeError || error instanceof RangeError) throw error; // our fault, and not the network's
       reason = "network_failure";
     }
     if (client.over || [...ids].at(-1) === last) return reason; // all is said, or nothing new came
   }
 }
 
-/** One connection, to its end; returns "user_cancelled" when the user has pressed stop. */
-function read(client, turn, last) {
+/** One connection, to its end; returns what the client observed by itself: a stop of the user, or silence. */
+async function read(client, turn, last) {
   const headers = last === undefined ? {} : { "last-event-id": last };
-  return new Promise((resolve, reject) => {
-    const request = http.get(turn.url, { headers, agent: false }, (response) => {
-      response.on("data", (bytes) => {
-        if (response.statusCode !== 200 || !client.feed(bytes, turn.begun_at).includes("tp stop")) return;
-        request.destroy(); // the user pressed stop
-        resolve("user_cancelled");
-      });
-      response.on("end", () => (response.complete ? resolve(null) : reject(new Error("broken"))));
-      response.on("error", reject);
-    });
-    request.setTimeout((turn.limits?.stream_seconds ?? 60) * 1000, () => request.destroy(new Error("timeout")));
-    request.on("error", reject);
+  const request = http.get(turn.url, { headers, agent: false });
+  let silent = false;
+  request.on("error", () => {}); // whoever waits below is told too
+  request.setTimeout((turn.limits?.stream_seconds ?? 60) * 1000, () => {
+    silent = true;
+    request.destroy();
   });
+  try {
+    const [response] = await once(request, "response");
+    if (response.statusCode !== 200) return null;
+    for await (const bytes of response) {
+      if (client.feed(bytes, turn.begun_at).includes("tp stop")) return "user_cancelled"; // the user pressed stop
+    }
+    return null;
+  } catch (error) {
+    if (silent) return "timeout";
+    throw error;
+  } finally {
+    request.destroy();
+  }
+}
+
+/** Answer also what is no HTTP, as far as anybody is there to read it. */
+function refuseSocket(error, socket) {
+  if (!socket.writable) return socket.destroy();
+  const body = compact({ error: { message: `this is no request: ${error.message}` } });
+  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
+  return socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`);
 }
 
 async function serveHttp(host, port) {
   const server = new Server();
   const listening = http.createServer((request, response) => server.answer(request, response));
-  listening.on("clientError", (_error, socket) => socket.destroy());
-  await new Promise((resolve, reject) => listening.once("error", reject).listen(port, host, 512, resolve));
-  process.stdout.write(`listening on http://${host}:${listening.address().port}\n`);
-  const stop = () => {
-    listening.close();
-    listening.closeAllConnections();
-    process.exit(0);
-  };
-  process.once("SIGINT", stop).once("SIGTERM", stop);
+  listening.on("clientError", refuseSocket);
+  listening.listen({ host, port, backlog: 512 });
+  await once(listening, "listening");
+  const shown = host.includes(":") ? `[${host}]` : host;
+  process.stdout.write(`listening on http://${shown}:${listening.address().port}\n`);
 }
 
 // ---------------------------------------------------------------------------------------------------- which of them
 
+function leave(code, message) {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = code;
+}
+
 const [mode, place] = process.argv.slice(2);
-const address = /^(.+):(\d+)$/.exec(place ?? "");
-if (mode === "--stdio") await stdio();
-else if (mode === "--http" && address) await serveHttp(address[1], Number(address[2]));
-else {
-  process.stderr.write("usage: plain_node.mjs --stdio | --http HOST:PORT\n");
-  process.exitCode = 2;
+const [, host, port] = /^\[?(.+?)\]?:(\d{1,5})$/.exec(place ?? "") ?? [];
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(0));
+if (mode === "--stdio") {
+  await stdio().catch((error) => leave(1, error.message));
+} else if (mode !== "--http" || !host || port > 65535) {
+  leave(2, "usage: plain_node.mjs --stdio | --http HOST:PORT");
+} else if (!/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
+  leave(2, `${host} is no loopback address: whoever reaches this example can make it do anything; use 127.0.0.1`);
+} else {
+  await serveHttp(host, Number(port)).catch((error) => leave(1, `cannot listen on ${place}: ${error.message}`));
 }
