@@ -337,7 +337,12 @@ class Thread {
 // ===================================================================================================== 2. Server
 
 const STATUS = table({ success: "success", failed: "error", denied: "error", retried: "validation_error" }); // R22
-const WIRE_FINISH = table({ stop: "stop", length: "length", content_filter: "content-filter", tool_call: "tool-calls" });
+const WIRE_FINISH = table({
+  stop: "stop",
+  length: "length",
+  content_filter: "content-filter",
+  tool_call: "tool-calls",
+});
 const STANDING = new Set(["timestamp", "agent_id", "model_name", "provider_name"]);
 const METADATA = ["id", "thinking_id", "signature", "provider_name"];
 const SOURCES = table({ "source-url": "source.url", "source-document": "source.document" });
@@ -1450,7 +1455,7 @@ class LiveRun {
     for (let place = after; ; place++) {
       while (place >= this.frames.length) {
         if (this.over) return;
-        if (!(await this.news(heartbeat))) yield ": alive\n\n";
+        if (!(await this.news(heartbeat ?? Infinity))) yield ": alive\n\n";
       }
       const data = this.frames[place];
       yield data.startsWith(":") ? data : `id: ${place + 1}\n${data}`;

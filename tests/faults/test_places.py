@@ -11,8 +11,14 @@ from tpharness.faults.plan import Pass
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 FIRST = b'data: {"type":"start"}\n\n'
 SECOND = 'data: {"type":"text-delta","id":"t","delta":"né à Paris"}\n\n'.encode()
+THIRD = b'data: {"type":"tool-output-available","toolCallId":"a","output":1}\n\n'
+FOURTH = b'data: {"type":"tool-output-error","toolCallId":"b","errorText":"no"}\n\n'
 LAST = b"data: [DONE]\n\n"
-RAW = HEAD + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (FIRST, SECOND, LAST)) + b"0\r\n\r\n"
+RAW = (
+    HEAD
+    + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (FIRST, SECOND, THIRD + FOURTH, LAST))
+    + b"0\r\n\r\n"
+)
 
 
 def around(name: str, raw: bytes = RAW) -> tuple[bytes, bytes]:
@@ -51,7 +57,7 @@ def test_a_place_in_the_size_line_is_between_its_digits() -> None:
 def test_the_middle_counts_the_body_alone() -> None:
     """Chunk sizes and the head are none of it."""
     response = Response.parse(RAW)
-    assert response.body == FIRST + SECOND + LAST
+    assert response.body == FIRST + SECOND + THIRD + FOURTH + LAST
     middle = response.in_the_middle()
     assert middle is not None
     half = len(response.body) // 2
@@ -67,7 +73,7 @@ def test_what_has_no_body_has_few_places(raw: bytes) -> None:
 
 def test_a_body_without_transfer_coding_has_its_places_too() -> None:
     """But none in a coding."""
-    raw = b"HTTP/1.0 200 OK\r\n\r\n" + FIRST + SECOND
+    raw = b"HTTP/1.0 200 OK\r\n\r\n" + FIRST + SECOND + THIRD + FOURTH
     found = {name for name, place in PLACES.items() if place(Response.parse(raw)) is not None}
     assert found == set(PLACES) - {"inside the size line of a chunk", "before the last chunk"}
 
@@ -83,6 +89,34 @@ def test_every_fault_has_a_plan_for_an_ordinary_response(name: str) -> None:
     assert fault.rulings
     offset = fault.offset(Response.parse(RAW))
     assert not fault.place or plan.steps[0] == Pass(offset or 0)
+
+
+CARRIER = b'data: {"type":"data-sys-tp","data":{"timestamp":"A"},"transient":true}\n\n'
+
+
+@pytest.mark.parametrize("split", [1, 7, 60, 1000])
+def test_outputs_change_places_whatever_the_framing(split: int) -> None:
+    """With the carriers before them; chunk sizes stay, and only those two groups move."""
+    groups = (FIRST, CARRIER + THIRD, CARRIER.replace(b"A", b"BB") + FOURTH, LAST)
+    body = b"".join(groups)
+    pieces = [body[at : at + split] for at in range(0, len(body), split)]
+    raw = HEAD + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    found = Response.parse(raw).outputs()
+    assert found is not None
+    base, order = found
+    moved = raw[:base] + bytes(raw[base + place] for place in order) + raw[base + len(order) :]
+    first, one, other, last = groups
+    assert Response.parse(moved).body == first + other + one + last
+
+
+@pytest.mark.parametrize(
+    "between", [b'data: {"type":"finish-step"}\n\n', THIRD.replace(b"1}", b'1,"preliminary":true}')]
+)
+def test_outputs_with_something_between_stay(between: bytes) -> None:
+    """They are not parallel, or one of them is none; so do two of one call."""
+    raw = b"HTTP/1.0 200 OK\r\n\r\n"
+    assert Response.parse(raw + THIRD + between + FOURTH).outputs() is None
+    assert Response.parse(raw + THIRD + THIRD).outputs() is None
 
 
 def test_places_and_faults_are_of_one_vocabulary() -> None:

@@ -20,6 +20,7 @@ from tpharness.faults.plan import (
     Gather,
     Gzip,
     Pass,
+    Permute,
     Pieces,
     Plan,
     Reset,
@@ -70,6 +71,9 @@ def joined(done: list[Action]) -> list[Action]:
         ((Pass(18), Fin()), [Send(BODY), Fin()]),
         ((Pass(99), Reset()), [Send(BODY), Fin()]),
         ((Gather(),), [Send(BODY), Fin()]),
+        ((Pass(6), Permute((3, 2, 1, 0)), Fin()), [Send(b"data: d\n\n1"), Fin()]),
+        ((Permute((1, 0)),), [Send(b"ad" + BODY[2:]), Fin()]),
+        ((Permute(tuple(range(99))),), [Send(BODY), Fin()]),
     ],
 )
 @given(split=st.integers(0, len(BODY)))

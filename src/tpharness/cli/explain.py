@@ -23,6 +23,7 @@ __all__ = ["explain"]
 _OWED = {
     Owed.IDENTITY: "nothing is lost, so both threads are as they would have been without the fault",
     Owed.PREFIX: "the client holds a prefix of the server's thread, and the same thread after a fetch",
+    Owed.CONTENT: "nothing is lost, so both threads are as they would have been, but for times",
     Owed.AGREEMENT: "whichever came first, both sides tell the same",
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tpharness.faults.places import PLACES, Response
-from tpharness.faults.plan import Call, Deaf, Fin, Gather, Gzip, Pass, Pieces, Plan, Reset, Step, Wait
+from tpharness.faults.plan import Call, Deaf, Fin, Gather, Gzip, Pass, Permute, Pieces, Plan, Reset, Step, Wait
 
 __all__ = ["CANCEL", "FAULTS", "Comeback", "Fault", "Owed"]
 
@@ -19,6 +19,7 @@ CANCEL = "cancel"
 
 _STALL = 0.1  # seconds: shorter than any limit
 _DRIP = 0.002
+_FOR_EVER = 3600.0
 
 
 class Owed(Enum):
@@ -26,6 +27,7 @@ class Owed(Enum):
 
     IDENTITY = "identity"  # nothing is lost: both threads are as they would have been
     PREFIX = "prefix"  # the client holds a prefix of the server's thread, and all of it after a fetch (R32)
+    CONTENT = "content"  # the same, but for what depends on the order of arrival: times (R39)
     AGREEMENT = "agreement"  # whichever came first: both sides tell the same
 
 
@@ -45,9 +47,14 @@ class Fault:
     title: str
     owed: Owed
     place: str = ""
-    steps: Callable[[int], tuple[Step, ...]]
+    steps: Callable[[int], tuple[Step, ...]] = lambda _: ()
     comeback: Comeback | None = None
     rulings: tuple[str, ...] = ()
+
+    @property
+    def falls_silent(self) -> bool:
+        """Whether the client sees a silence that does not end."""
+        return any(step in (Deaf(), Wait(_FOR_EVER)) for step in self.steps(1))
 
     def offset(self, response: Response) -> int | None:
         """Return where it strikes, None where the response has no such place."""
@@ -56,7 +63,12 @@ class Fault:
     def plan(self, response: Response) -> Plan | None:
         """Return the plan, None where the response has no place for it."""
         offset = self.offset(response)
-        return None if offset is None else Plan(self.steps(offset))
+        if offset is None:
+            return None
+        if self.owed is Owed.CONTENT:
+            found = response.outputs()
+            return None if found is None else Plan((Pass(offset), Permute(found[1])))
+        return Plan(self.steps(offset))
 
 
 def _cut(offset: int) -> tuple[Step, ...]:
@@ -111,6 +123,14 @@ _ALL = (
         rulings=("R27", "R32"),
     ),
     Fault(
+        name="stall-for-ever",
+        title="nothing comes any more from the middle on, and the connection stays",
+        owed=Owed.PREFIX,
+        place="in the middle",
+        steps=lambda offset: (Pass(offset), Wait(_FOR_EVER)),
+        rulings=("R27", "R32"),
+    ),
+    Fault(
         name="stall",
         title=f"nothing comes for {_STALL:g} s in the middle, which is shorter than any limit",
         owed=Owed.IDENTITY,
@@ -128,6 +148,13 @@ _ALL = (
     _unharmed("rechunk", "every write is split and joined otherwise", Pieces((1, 2, 3, 5, 8, 13, 21, 34, 55, 89))),
     _unharmed("buffer", "a proxy keeps everything back until it is whole", Gather()),
     _unharmed("gzip", "a proxy compresses the body", Gzip()),
+    Fault(
+        name="reorder",
+        title="the outputs of two parallel calls change places",
+        owed=Owed.CONTENT,
+        place="before the outputs of two parallel calls",
+        rulings=("R11", "R39"),
+    ),
     _back("resume", "with the id of the last frame that it has", Comeback.AFTER_THE_LAST),
     _back("resume-twice-told", "with the id of an earlier frame, so that some come twice", Comeback.AFTER_AN_EARLIER),
     _back("resume-from-start", "without an id, so that all come again", Comeback.FROM_THE_START),

@@ -14,6 +14,8 @@ __all__ = ["PLACES", "Response"]
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]+)(?:;[^\r\n]*)?\r\n")
 _LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]+)", re.IGNORECASE | re.MULTILINE)
 _BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_OUTPUT = re.compile(rb'"type":"tool-output-(?:available|error)","toolCallId":"([^"]*)"')
+_CARRIER = b'"type":"data-sys-tp"'
 _TEXT = re.compile(rb'"(?:delta|inputTextDelta|text|output|input)":"?')
 
 
@@ -100,6 +102,45 @@ class Response:
         inner = self.size_lines[:-1]
         return inner[len(inner) // 2] + 1 if inner else None
 
+    def outputs(self) -> tuple[int, tuple[int, ...]] | None:
+        """Return where the outputs of two parallel calls begin, and the order of raw bytes that swaps them.
+
+        The carriers before an output go with it. The framing of the transfer coding stays where it is.
+        """
+        found = self._neighbours()
+        if found is None:
+            return None
+        first, middle, last = found
+        base = self.offsets[first]
+        order = list(range(self.offsets[last - 1] + 1 - base))
+        for place, taken in zip(range(first, last), (*range(middle, last), *range(first, middle)), strict=True):
+            order[self.offsets[place] - base] = self.offsets[taken] - base
+        return base, tuple(order)
+
+    def _neighbours(self) -> tuple[int, int, int] | None:
+        """Return where two outputs that follow each other begin, and where the second ends, in the body."""
+        start, begun = 0, None
+        before: tuple[int, int, bytes] | None = None
+        for found in _BLANK.finditer(self.body):
+            text, at, start = self.body[start : found.end()], start, found.end()
+            if _CARRIER in text:
+                begun = at if begun is None else begun
+                continue
+            output = _OUTPUT.search(text)
+            begins, begun = at if begun is None else begun, None
+            if output is None or b'"preliminary"' in text or b'"providerExecuted"' in text:
+                before = None
+            elif before is not None and before[1] == begins and before[2] != output[1]:
+                return before[0], begins, start
+            else:
+                before = begins, start, output[1]
+        return None
+
+    def before_the_outputs(self) -> int | None:
+        """Before the outputs of two parallel calls."""
+        found = self.outputs()
+        return None if found is None else found[0]
+
     def before_the_last_chunk(self) -> int | None:
         """The body is whole, but the transfer coding does not say so."""
         return self.size_lines[-1] if len(self.size_lines) > 1 else None
@@ -114,6 +155,7 @@ PLACES = {
     "inside a JSON string": Response.in_a_string,
     "between the two newlines of an event": Response.between_the_newlines,
     "inside the size line of a chunk": Response.in_a_chunk_size,
+    "before the outputs of two parallel calls": Response.before_the_outputs,
     "before the last chunk": Response.before_the_last_chunk,
 }
 """Every kind of place, by the words that a report says."""

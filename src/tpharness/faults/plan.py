@@ -22,6 +22,7 @@ __all__ = [
     "Gather",
     "Gzip",
     "Pass",
+    "Permute",
     "Pieces",
     "Plan",
     "Reset",
@@ -60,6 +61,13 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True)
+class Permute:
+    """Keep the next bytes back until there are as many as `order` has, then let them pass in that order."""
+
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Gather:
     """Keep the rest back until it is whole, as a proxy does that buffers."""
 
@@ -91,7 +99,7 @@ class Send:
     data: bytes
 
 
-Step = Pass | Wait | Call | Pieces | Gather | Gzip | Fin | Reset | Deaf
+Step = Pass | Wait | Call | Pieces | Permute | Gather | Gzip | Fin | Reset | Deaf
 Action = Send | Wait | Call | Fin | Reset | Deaf
 
 
@@ -140,6 +148,14 @@ class Carrier:
                     if not self._left:
                         self._steps.pop(0)
                         yield from self._advance()
+                case Permute(order):
+                    now, data = data[: len(order) - len(self._kept)], data[len(order) - len(self._kept) :]
+                    self._kept += now
+                    if len(self._kept) == len(order):
+                        yield Send(bytes(self._kept[place] for place in order))
+                        self._kept.clear()
+                        self._steps.pop(0)
+                        yield from self._advance()
                 case Pieces(pause=pause):
                     self._kept += data
                     data = b""
@@ -178,6 +194,8 @@ class Carrier:
                     self._size = next(self._sizes)
                     return
                 case Gather():
+                    return
+                case Permute(order) if order:
                     return
                 case Gzip():
                     self._compressor = Compressor()

@@ -18,11 +18,11 @@ from tpharness.checks import Evidence, Variant
 from tpharness.errors import TargetError
 from tpharness.faults import Response
 from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Owed
-from tpharness.faults.plan import Deaf, Plan
+from tpharness.faults.plan import Plan
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case
 from tpharness.run.play import Players, play
-from tpharness.scenario.model import AgentRun, Expectation
+from tpharness.scenario.model import AgentRun, Compare, Expectation
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.relay import Relay
@@ -125,7 +125,9 @@ async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Ev
             stop.set()
 
     case = replace(case, id=struck.id)
-    if fault.owed is not Owed.IDENTITY:  # what the scenario pins is the thread of an unharmed run
+    if fault.owed is Owed.CONTENT:
+        players = replace(players, compare=Compare.CONTENT)
+    if fault.owed not in (Owed.IDENTITY, Owed.CONTENT):  # what the scenario pins is the thread of an unharmed run
         case = replace(case, scenario=replace(case.scenario, expect=Expectation()))
     async with Relay(*_address(players), on_call=called) as relay:
         relay.plan(*[Plan()] * struck.struck, plan)
@@ -198,13 +200,15 @@ def _ends(fault: Fault) -> str | None:
     """Return what a client sees of the end of a stream that a fault has struck, None for nothing at all."""
     if fault.owed is not Owed.PREFIX:
         return None
-    return "timeout" if Deaf() in fault.steps(1) else "network_failure"
+    return "timeout" if fault.falls_silent else "network_failure"
 
 
 def _lacks(fault: Fault, players: Players, case: Case) -> str:
     """Return what the target on the wire does not declare of what a fault needs, or why it says nothing here."""
     given = any(run.events is None or run.wire is not None for _, run in case.scenario.runs)
-    if given and (isinstance(players.server, HttpServer) or fault.owed is not Owed.IDENTITY or fault.comeback):
+    if given and (
+        isinstance(players.server, HttpServer) or fault.owed not in (Owed.IDENTITY, Owed.CONTENT) or fault.comeback
+    ):
         return "the scenario gives the stream itself"
     if isinstance(players.server, HttpServer):
         declared = players.server.capabilities
