@@ -14,11 +14,15 @@ SECOND = 'data: {"type":"text-delta","id":"t","delta":"né à Paris"}\n\n'.encod
 THIRD = b'data: {"type":"tool-output-available","toolCallId":"a","output":1}\n\n'
 FOURTH = b'data: {"type":"tool-output-error","toolCallId":"b","errorText":"no"}\n\n'
 LAST = b"data: [DONE]\n\n"
-RAW = (
-    HEAD
-    + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (FIRST, SECOND, THIRD + FOURTH, LAST))
-    + b"0\r\n\r\n"
-)
+
+
+def response(*pieces: bytes) -> bytes:
+    """Return a response with a chunk of the transfer coding for each piece."""
+    return HEAD + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+RAW = response(FIRST, SECOND, LAST)
+EVERY_PLACE = response(FIRST, SECOND, THIRD, FOURTH, LAST)
 
 
 def around(name: str, raw: bytes = RAW) -> tuple[bytes, bytes]:
@@ -56,12 +60,12 @@ def test_a_place_in_the_size_line_is_between_its_digits() -> None:
 
 def test_the_middle_counts_the_body_alone() -> None:
     """Chunk sizes and the head are none of it."""
-    response = Response.parse(RAW)
-    assert response.body == FIRST + SECOND + THIRD + FOURTH + LAST
-    middle = response.in_the_middle()
+    found = Response.parse(RAW)
+    assert found.body == FIRST + SECOND + LAST
+    middle = found.in_the_middle()
     assert middle is not None
-    half = len(response.body) // 2
-    assert RAW[middle : middle + 1] == response.body[half : half + 1]
+    half = len(found.body) // 2
+    assert RAW[middle : middle + 1] == found.body[half : half + 1]
 
 
 @pytest.mark.parametrize("raw", [b"", b"HTTP/1.1 200 OK\r\nhalf a head"])
@@ -82,12 +86,12 @@ def test_a_body_without_transfer_coding_has_its_places_too() -> None:
 def test_every_fault_has_a_plan_for_an_ordinary_response(name: str) -> None:
     """And a name, words and a ruling that a report can show."""
     fault = FAULTS[name]
-    plan = fault.plan(Response.parse(RAW))
+    plan = fault.plan(Response.parse(EVERY_PLACE))
     assert plan is not None
     assert plan.steps
     assert fault.title[0].islower()
     assert fault.rulings
-    offset = fault.offset(Response.parse(RAW))
+    offset = fault.offset(Response.parse(EVERY_PLACE))
     assert not fault.place or plan.steps[0] == Pass(offset or 0)
 
 
@@ -100,7 +104,7 @@ def test_outputs_change_places_whatever_the_framing(split: int) -> None:
     groups = (FIRST, CARRIER + THIRD, CARRIER.replace(b"A", b"BB") + FOURTH, LAST)
     body = b"".join(groups)
     pieces = [body[at : at + split] for at in range(0, len(body), split)]
-    raw = HEAD + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    raw = response(*pieces)
     found = Response.parse(raw).outputs()
     assert found is not None
     base, order = found

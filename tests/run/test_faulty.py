@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -60,10 +61,9 @@ def test_a_client_that_keeps_returns_in_the_order_of_arrival_fails() -> None:
 
     class ByArrival(ContractClient):
         async def receive(self, case: dict[str, Any]) -> dict[str, Any]:
-            threads = await super().receive(case)
-            swapped = self.fetched[-1].body.find(b'"toolCallId":"b","output"') < self.fetched[-1].body.find(
-                b'"toolCallId":"a","output"'
-            )
+            threads: dict[str, Any] = json.loads(json.dumps(await super().receive(case)))
+            body = self.fetched[-1].body
+            swapped = body.find(b'output-error","toolCallId":"paris"') < body.find(b'"berlin","output"')
             for thread in threads.values() if swapped else ():
                 for message in thread["turns"][-1]["messages"]:
                     message["parts"].reverse()
