@@ -73,6 +73,13 @@ function finishWord(word) {
   return ["stop", "length", "content_filter", "tool_call"].includes(named) ? named : "error";
 }
 
+/** R17: the tokens that were used, or null. Zeros say nothing, and requests and calls are no tokens. */
+function tokens(usage) {
+  const isUsed = ([name, count]) => Number.isInteger(count) && count > 0 && name !== "requests" && name !== "tool_calls";
+  const used = isObject(usage) ? Object.entries(usage).filter(isUsed) : [];
+  return used.length ? Object.fromEntries(used) : null;
+}
+
 /** Something to compare times by, whatever their offset and however fine their fraction. */
 function instant(at) {
   const [, whole, fraction, zone] = /^(.*?\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/.exec(at) ?? [null, at, "", ""];
@@ -233,8 +240,8 @@ class Thread {
 
   /** R17: what was used was paid for, also when its response is dropped. */
   addUsage(usage) {
-    for (const [name, count] of Object.entries(usage)) {
-      if (Number.isInteger(count)) this.turn.usage.set(name, (this.turn.usage.get(name) ?? 0) + count);
+    for (const [name, count] of Object.entries(usage ?? {})) {
+      this.turn.usage.set(name, (this.turn.usage.get(name) ?? 0) + count);
     }
   }
 
@@ -343,6 +350,7 @@ const WIRE_FINISH = table({
   content_filter: "content-filter",
   tool_call: "tool-calls",
 });
+const DELTAS = table({ text: "text", thinking: "thinking" });
 const STANDING = new Set(["timestamp", "agent_id", "model_name", "provider_name"]);
 const METADATA = ["id", "thinking_id", "signature", "provider_name"];
 const SOURCES = table({ "source-url": "source.url", "source-document": "source.document" });
@@ -443,7 +451,8 @@ class Run {
     const index = event.index;
     const doc = dense(event.part);
     const kind = doc.part_kind;
-    if (typeof kind !== "string") return;
+    if (!isText(kind)) return;
+    if (kind === "file" && doc.content.data) doc.content = { ...doc.content, identifier: nameOf(doc.content) };
     if (!this.thread.response || this.blocks.has(index)) yield* this.beginResponse(); // again: another model call
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
@@ -459,7 +468,7 @@ class Run {
     const block = this.blockId(word);
     this.blocks.set(index, [block, part]);
     yield { type: `${word}-start`, id: block };
-    yield* this.delta(index, { content_delta: doc.content });
+    yield* this.delta(index, { content_delta: doc.content }); // what the start holds already
   }
 
   *startCall(index, { args, ...doc }) {
@@ -479,6 +488,7 @@ class Run {
     const [block, part] = this.blocks.get(index) ?? [];
     if (!part || part.done) return; // R36: a delta without its start
     const kind = part.doc.part_kind;
+    if (delta.part_delta_kind && delta.part_delta_kind !== (DELTAS[kind] ?? "tool_call")) return; // or of another kind
     const spoken = kind === "text" || kind === "thinking";
     if (kind === "thinking" && delta.signature_delta) part.doc.signature = (part.doc.signature ?? "") + delta.signature_delta;
     if (kind === "thinking" && delta.provider_name) part.doc.provider_name = delta.provider_name;
@@ -492,9 +502,10 @@ class Run {
 
   *on_part_end(event) {
     const [block, part] = this.blocks.get(event.index) ?? [];
-    if (!part || part.done || part.doc.part_kind === "tool-call") return; // a call goes on until its response ends (R10)
+    const kind = part?.doc.part_kind;
+    if (!part || part.done || kind === "tool-call") return; // a call goes on until its response ends (R10)
     const last = stored(dense(event.part ?? {}));
-    const kind = part.doc.part_kind;
+    if ((last.part_kind ?? kind) !== kind) return; // R36
     if (kind === "builtin-tool-call") {
       Object.assign(part.doc, { args: parsed(part.text) }, pick(last, "provider_name"));
       yield inputAvailable(part.doc);
@@ -509,14 +520,14 @@ class Run {
   }
 
   *on_model_response_end(event) {
-    const facts = pick(event, "provider_response_id", "finish_reason", "usage");
-    this.thread.addUsage(facts.usage ?? {});
+    const facts = pick({ ...event, usage: tokens(event.usage) }, "provider_response_id", "finish_reason", "usage");
+    this.thread.addUsage(facts.usage);
     if (facts.finish_reason) facts.finish_reason = this.turn.last = finishWord(facts.finish_reason);
     if (this.thread.response) {
       Object.assign(this.thread.response.facts, facts);
       yield* this.carry(facts);
       yield* this.endResponse();
-    } else if (facts.usage && Object.keys(facts.usage).length) {
+    } else if (facts.usage) {
       yield* this.endStep(); // a response without a part is no message, and was paid for
       yield { type: "start-step" };
       yield* this.carry(facts);
@@ -612,7 +623,7 @@ class Run {
     } else if (denied) {
       const approvalId = this.blockId("approval");
       yield { type: "tool-approval-request", approvalId, toolCallId };
-      yield { type: "tool-approval-response", approvalId, toolCallId, approved: false, reason: text };
+      yield { type: "tool-approval-response", approvalId, approved: false, reason: text };
       yield { type: "tool-output-denied", toolCallId };
     } else if (doc.status === "validation_error") {
       yield { type: "tool-input-error", toolCallId, toolName: call.tool_name, input: call.args, errorText: text };
@@ -633,24 +644,23 @@ class Run {
 
   *on_system_event(event) {
     const data = event.event_data ?? null;
-    const name = String(NEW_NAMES[event.event_type] ?? event.event_type);
+    const told = String(NEW_NAMES[event.event_type] ?? event.event_type);
+    const name = /^(data-|meta:|source[.])/.test(told) ? told : `data-${told}`; // R34: a name of the application's own
     const more = pick(event, "source_agent", "target_agents");
     if (!event.transient || name.startsWith("data-tp-")) this.thread.addEvent(name, data, this.at, more);
     yield* this.carry(more);
     const source = Object.keys(SOURCES).find((wire) => SOURCES[wire] === name);
     if (source) {
       yield { type: source, ...renamed(data, WIRE_NAMES) };
-    } else if (name.startsWith("data-") || name.startsWith("meta:")) {
+    } else {
       const chunk = { type: name.startsWith("data-") ? name : `data-${name}`, data };
       yield event.transient ? { ...chunk, transient: true } : chunk;
-    } else {
-      yield isObject(data) ? { type: name, ...data } : { type: `data-${name}`, data };
     }
   }
 
   *on_custom(event) {
-    const name = String(event.name ?? event.event_name);
-    yield* this.on_system_event({ event_type: name.startsWith("data-") ? name : `data-${name}`, event_data: event.data });
+    const name = event.name ?? event.event_name;
+    if (isText(name)) yield* this.on_system_event({ event_type: name, event_data: event.data ?? event.payload });
   }
 
   *on_error(event) {
@@ -661,9 +671,14 @@ class Run {
 
   /** R45: another agent goes on in the same stream; the turn before is complete. */
   *on_agent_start(event) {
+    if (event.agent_id === this.turn.agentId) return;
     yield* this.endStep();
-    this.thread.complete(this.at);
-    this.turn = this.thread.begin(event.agent_id, this.at);
+    if (this.turn.items.length) {
+      this.thread.complete(this.at);
+      this.turn = this.thread.begin(event.agent_id, this.at);
+    } else {
+      Object.assign(this.turn, { agentId: event.agent_id, startedAt: this.at }); // nothing was said in another's name
+    }
     this.told = {};
     yield* this.carry({ agent_id: event.agent_id, started_at: this.at });
   }
@@ -672,11 +687,9 @@ class Run {
     yield* this.endStep();
     const filtered = this.turn.last === "content_filter";
     const reason = filtered ? this.turn.last : event.finish_reason || this.turn.last;
-    const paid = this.turn.usage.size > 0; // what the responses have told is not counted again
-    const used = Object.entries(event.usage ?? {}).filter(([name, count]) => count && name.includes("tokens"));
-    const usage = paid ? {} : Object.fromEntries(used);
+    const usage = this.turn.usage.size ? null : tokens(event.usage); // what the responses have told is not counted again
     this.thread.addUsage(usage);
-    yield* this.carry({ completed_at: this.at, usage: Object.keys(usage).length ? usage : null });
+    yield* this.carry({ completed_at: this.at, usage });
     this.thread.finish(reason, this.at);
     if (reason == null) return yield { type: "finish" };
     const plain = reason === "error" || reason === "interrupted";
@@ -829,7 +842,7 @@ const FIELDS = {
   file: "url mediaType",
   "reasoning-file": "url mediaType",
   custom: "kind",
-  "steering-message": "parts",
+  "steering-message": "id parts",
   error: "errorText",
 };
 for (const name of "start finish abort message-metadata start-step finish-step reset-step".split(" ")) FIELDS[name] = "";
@@ -869,9 +882,9 @@ class Client {
     this.over = true;
   }
 
-  /** A stream opens. Its turn begins with the first chunk (R45). */
+  /** A stream opens. */
   begin(agentId, at) {
-    Object.assign(this, { agentId, begunAt: at, started: false, over: false, agentTold: false });
+    Object.assign(this, { agentId, received: at, started: false, over: false });
     this.sse = new SseReader();
     this.facts = {}; // what carriers have told
     this.blocks = new Map();
@@ -897,8 +910,6 @@ class Client {
     }
     const chunk = readChunk(text);
     if (!chunk) return;
-    if (!this.started) this.thread.begin(this.agentId, at);
-    this.started = true;
     this.received = at;
     const name = chunk.type;
     if (name === "data-sys-tp") this.carrier(chunk.data);
@@ -910,6 +921,13 @@ class Client {
       const { type, ...data } = chunk;
       this.event(type, data); // R7
     }
+  }
+
+  /** R45: the turn begins with the first chunk that counts. What is ignored leaves no trace, nor a turn (R36). */
+  enter() {
+    if (this.started) return;
+    this.thread.begin(this.facts.agent_id ?? this.agentId, this.facts.started_at ?? this.at);
+    this.started = true;
   }
 
   /** The stream has ended. Without finish and abort that is an interruption (R27). */
@@ -930,28 +948,26 @@ class Client {
   carrier(data) {
     const told = isObject(data) ? dense(data) : {};
     const agent = told.agent_id;
-    if (agent != null && agent !== this.thread.turn.agentId) {
-      if (this.agentTold || this.thread.turn.items.length) {
+    if (told.finish_reason) told.finish_reason = finishWord(String(told.finish_reason));
+    if (this.started && agent != null && agent !== this.thread.turn.agentId) {
+      if (this.thread.turn.items.length) {
         this.finishResponse();
         this.thread.complete(told.started_at ?? told.timestamp ?? this.at);
         this.thread.begin(agent, told.timestamp ?? this.at);
-        this.blocks = new Map();
         this.facts = pick(this.facts, "timestamp");
       }
       this.thread.turn.agentId = agent;
     }
-    this.agentTold ||= agent != null;
-    if (told.started_at) this.thread.turn.startedAt = told.started_at;
-    if (told.finish_reason) told.finish_reason = finishWord(String(told.finish_reason));
+    if (this.started && told.started_at) this.thread.turn.startedAt = told.started_at;
     Object.assign(this.facts, told);
   }
 
   /** What carriers told of the response that ends, or of the run, is its; usage counts without a response too. */
   useUp() {
-    const { provider_response_id, finish_reason, usage, ...rest } = this.facts;
-    const facts = pick({ provider_response_id, finish_reason, usage }, "provider_response_id", "finish_reason", "usage");
-    this.facts = rest;
-    if (isObject(facts.usage)) this.thread.addUsage(facts.usage);
+    const names = ["provider_response_id", "finish_reason", "usage"];
+    const facts = pick({ ...this.facts, usage: tokens(this.facts.usage) }, ...names);
+    for (const name of names) delete this.facts[name];
+    this.thread.addUsage(facts.usage);
     if (this.thread.response) Object.assign(this.thread.response.facts, facts);
     if (Object.keys(facts).length && this.thread.turn.end == null) this.thread.turn.last = facts.finish_reason ?? null;
   }
@@ -960,16 +976,22 @@ class Client {
 
   /** A part starts: it belongs to the response that streams, or begins one (R40). */
   respond() {
+    this.enter();
     if (!this.thread.response) this.thread.beginResponse(this.at, pick(this.facts, "model_name", "provider_name"));
   }
 
   finishResponse() {
-    this.useUp();
+    if (this.started) this.useUp();
     this.thread.finishResponse();
     this.blocks = new Map();
   }
 
+  on_start() {
+    this.enter();
+  }
+
   on_start_step() {
+    this.enter();
     this.finishResponse();
   }
 
@@ -978,6 +1000,7 @@ class Client {
   }
 
   on_reset_step() {
+    if (!this.thread.response) return;
     this.useUp();
     this.thread.dropResponse();
     this.blocks = new Map();
@@ -1037,7 +1060,8 @@ class Client {
     const call = this.thread.calls.get(chunk.toolCallId) ?? this.openCall(chunk);
     if (!call || call.answered) return;
     if (!call.part.done) this.completeCall(call, chunk);
-    this.answer(call, { status: "validation_error", content: chunk.errorText });
+    if (call.part.doc.part_kind === "builtin-tool-call") this.output(chunk, { content: chunk.errorText });
+    else this.answer(call, { status: "validation_error", content: chunk.errorText });
   }
 
   on_tool_approval_request(chunk) {
@@ -1079,6 +1103,7 @@ class Client {
   }
 
   answer(call, doc) {
+    this.enter(); // also with the return of a call that another turn has left (R30)
     const { tool_return: told, ...rest } = this.facts;
     this.facts = rest;
     if (isObject(told)) {
@@ -1114,10 +1139,12 @@ class Client {
     const items = chunk.parts.filter((part) => isObject(part) && ("text" in part || "url" in part));
     const said = items.map((part) => (part.type === "text" ? part.text : contentOf(part)));
     const content = said.length === 1 && isText(said[0]) ? said[0] : said;
+    this.enter();
     this.thread.addRequest([{ part_kind: "user-prompt", content }], this.at);
   }
 
   event(name, data) {
+    this.enter();
     const { source_agent, target_agents, ...rest } = this.facts;
     this.thread.addEvent(name, data, this.at, pick(this.facts, "source_agent", "target_agents"));
     this.facts = rest;
@@ -1136,10 +1163,12 @@ class Client {
   // ---------------------------------------------------------------- how a turn ends
 
   on_error(chunk) {
+    this.enter();
     this.thread.addError(chunk.errorText, this.at);
   }
 
   on_abort(chunk) {
+    this.enter();
     this.useUp();
     const reason = KNOWN_REASONS.has(chunk.reason) ? chunk.reason : "user_cancelled";
     this.thread.interrupt(reason, this.facts.interrupted_at ?? this.at);
@@ -1147,6 +1176,7 @@ class Client {
   }
 
   on_finish(chunk) {
+    this.enter();
     const end = this.facts.completed_at || this.facts.interrupted_at || this.at;
     this.finishResponse();
     this.thread.finish(isText(chunk.finishReason) ? chunk.finishReason : null, end);
@@ -1170,18 +1200,21 @@ function metadata(kind, chunk) {
   return said;
 }
 
-/** A file by data is held, any other is named; the identifier is the beginning of a digest. */
+/** A file by data is held, any other is named. */
 function contentOf({ url, mediaType: media_type = "application/octet-stream" }) {
-  const digest = (bytes) => createHash("sha1").update(bytes).digest("hex").slice(0, 6);
   const data = /^data:[^,]*;base64,([^]*)$/.exec(url)?.[1];
-  if (data !== undefined) {
-    const letters = data.replace(/[^A-Za-z0-9+/=]/g, "");
-    const bytes = letters.length % 4 ? Buffer.from(data) : Buffer.from(letters, "base64");
-    return { kind: "binary", data, media_type, identifier: digest(bytes) };
-  }
+  if (data !== undefined) return { kind: "binary", data, media_type, identifier: nameOf({ data }) };
   const family = media_type.split("/")[0];
   const kind = `${["image", "audio", "video"].includes(family) ? family : "document"}-url`;
-  return { kind, url, media_type, identifier: digest(Buffer.from(url)) };
+  return { kind, url, media_type, identifier: nameOf({ url }) };
+}
+
+/** The identifier of a file, as Pydantic AI gives it: the beginning of a digest. */
+function nameOf({ identifier, data, url }) {
+  if (identifier != null) return identifier;
+  const base64 = data !== undefined && data.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(data);
+  const bytes = base64 ? Buffer.from(data, "base64") : Buffer.from(data ?? url);
+  return createHash("sha1").update(bytes).digest("hex").slice(0, 6);
 }
 
 // ====================================================================================================== 5. stdio

@@ -16,7 +16,7 @@ from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions,
 from tpharness.scenario import load_scenario
 from tpharness.targets.remote import Patience
 
-QUICK = Patience(connect=0.3, answer=0.3, silence=0.3, total=5.0, settle=0.1, limit=0.05)
+QUICK = Patience(connect=1.0, answer=0.6, silence=1.0, total=10.0, settle=1.0, limit=0.1)
 SOME = ("cycles/three-steps", "interruptions/mid-text", "interruptions/timeout-by-stall", "basics", "numbers")
 
 
@@ -43,6 +43,17 @@ def test_a_server_that_keeps_the_contract_passes_with_results_in_order() -> None
     assert places == [f"cycles/three-steps@event-{n}" for n in range(len(places))]
     assert contract.holds > 10, "cuts are played live where they can be seen"
     assert contract.threads == {}
+
+
+def test_a_server_that_does_not_go_on_with_a_thread_that_it_declares_to_take_over_fails() -> None:
+    """It answers as if the thread began with the run."""
+    ids = ("interruptions/next-turn-after-interruption", "basics/tool-call-and-answer")
+    _, results, _ = played(ContractServer(declares={**ALL, "seed": True}), ids)
+    by_id = {result.id: result for result in results if "@" not in result.id}
+    failed = by_id["interruptions/next-turn-after-interruption"]
+    assert failed.outcome is Outcome.FAILED
+    assert all(f.code == "repeat-matters" and "handed over" in f.message for f in failed.findings)
+    assert by_id["basics/tool-call-and-answer"].outcome is Outcome.PASSED, "nothing comes before its run"
 
 
 def test_the_same_verdicts_come_without_anything_declared() -> None:

@@ -24,6 +24,9 @@ from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.remote import Limits, Remote
 
+STEADY = replace(QUICK, answer=5.0, silence=5.0, settle=1.0, limit=0.1)
+"""For servers that keep the contract: a slow machine is none of their faults."""
+
 
 def script(name: str) -> Script:
     """Return the script of a built-in scenario."""
@@ -40,7 +43,7 @@ def served(given: Script, contract: ContractServer | None = None, **options: Any
 
     async def run() -> tuple[Outcome, ContractServer]:
         async with contract_server(contract) as (raw, spoken):
-            target = HttpServer(raw.url, patience=QUICK, **options)
+            target = HttpServer(raw.url, patience=STEADY, **options)
             try:
                 return await target.serve(given), spoken
             finally:

@@ -12,10 +12,13 @@ from enum import Enum
 from tpharness.faults.places import PLACES, Response
 from tpharness.faults.plan import Call, Deaf, Fin, Gather, Gzip, Pass, Permute, Pieces, Plan, Reset, Step, Wait
 
-__all__ = ["CANCEL", "FAULTS", "Comeback", "Fault", "Owed"]
+__all__ = ["CANCEL", "FAULTS", "KILL", "Comeback", "Fault", "Owed"]
 
 CANCEL = "cancel"
 """What a plan calls when the user is to press stop."""
+
+KILL = "kill"
+"""What a plan calls when the server is to be ended with SIGKILL."""
 
 _STALL = 0.1  # seconds: shorter than any limit
 _DRIP = 0.002
@@ -50,6 +53,11 @@ class Fault:
     steps: Callable[[int], tuple[Step, ...]] = lambda _: ()
     comeback: Comeback | None = None
     rulings: tuple[str, ...] = ()
+
+    @property
+    def kills(self) -> bool:
+        """Whether the server has to be one that can be ended and started again."""
+        return Call(KILL) in self.steps(1)
 
     @property
     def falls_silent(self) -> bool:
@@ -158,6 +166,14 @@ _ALL = (
     _back("resume", "with the id of the last frame that it has", Comeback.AFTER_THE_LAST),
     _back("resume-twice-told", "with the id of an earlier frame, so that some come twice", Comeback.AFTER_AN_EARLIER),
     _back("resume-from-start", "without an id, so that all come again", Comeback.FROM_THE_START),
+    Fault(
+        name="kill",
+        title="the server is ended with SIGKILL in the middle, and started again",
+        owed=Owed.PREFIX,
+        place="in the middle",
+        steps=lambda offset: (Pass(offset), Call(KILL), Reset()),
+        rulings=("R32",),
+    ),
     Fault(
         name="cancel-race",
         title="the user presses stop while the last bytes are on their way",

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tpharness.clauses import load_clauses
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
+from tpharness.faults import FAULTS
 from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
@@ -116,6 +117,7 @@ def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = Non
 
 
 def _stage(options: RunOptions) -> Stage:
+    named = [one.partition("@fault-")[2] for one in options.ids]
     return Stage(
         server=options.server,
         client=options.client,
@@ -123,6 +125,7 @@ def _stage(options: RunOptions) -> Stage:
         compare=options.compare,
         patience=options.patience,
         faults=options.faults,
+        alone=any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS),
     )
 
 

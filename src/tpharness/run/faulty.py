@@ -11,7 +11,7 @@ and client.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tpharness.checks import Evidence, Variant
@@ -25,6 +25,7 @@ from tpharness.run.play import Players, play
 from tpharness.scenario.model import AgentRun, Compare, Expectation
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
+from tpharness.targets.peers import PeerServer
 from tpharness.targets.relay import Relay
 from tpharness.targets.remote import UnreachableError
 
@@ -119,10 +120,16 @@ async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Ev
     if plan is None:
         raise ValueError(f"{struck.id} has no plan")
     stop = asyncio.Event()
+    crashes: list[asyncio.Task[None]] = []
 
     def called(name: str) -> None:
         if name == CANCEL:
             stop.set()
+        elif isinstance(players.server, PeerServer):
+            crashes.append(asyncio.ensure_future(players.server.crash()))
+
+    async def recovered() -> None:
+        await asyncio.gather(*crashes)
 
     case = replace(case, id=struck.id)
     if fault.owed is Owed.CONTENT:
@@ -131,7 +138,7 @@ async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Ev
         case = replace(case, scenario=replace(case.scenario, expect=Expectation()))
     async with Relay(*_address(players), on_call=called) as relay:
         relay.plan(*[Plan()] * struck.struck, plan)
-        through = _through(players, relay.port, fault=fault, stop=stop)
+        through = _through(players, relay.port, fault=fault, stop=stop, recovered=recovered)
         pieces = await play(case, through, thorough=False, lost=fault.owed is Owed.PREFIX)
         _reached(relay)
     return [_held_against(piece, struck.unharmed) for piece in pieces]
@@ -155,7 +162,7 @@ def _owed(fault: Fault, players: Players, unharmed: Sequence[Evidence]) -> list[
     if fault.owed is Owed.IDENTITY:
         return list(unharmed)
     goes_on = isinstance(players.server, HttpServer) and "continue" in players.server.capabilities.disconnect
-    if fault.owed is Owed.PREFIX and goes_on:
+    if fault.owed is Owed.PREFIX and goes_on and not fault.kills:
         return [replace(piece, client=None) for piece in unharmed]
     return []
 
@@ -185,11 +192,20 @@ def _address(players: Players) -> tuple[str, int]:
     return wire.address
 
 
-def _through(players: Players, port: int, *, fault: Fault | None = None, stop: asyncio.Event | None = None) -> Players:
+def _through(
+    players: Players,
+    port: int,
+    *,
+    fault: Fault | None = None,
+    stop: asyncio.Event | None = None,
+    recovered: Callable[[], Awaitable[None]] | None = None,
+) -> Players:
     if isinstance(players.server, HttpServer):
         comeback = None if fault is None else fault.comeback
         silence = _SILENCE if fault is not None and _ends(fault) == "timeout" else None
-        return replace(players, server=players.server.through(port, comeback=comeback, stop=stop, silence=silence))
+        recovered = recovered if fault is not None and fault.kills else None
+        server = players.server.through(port, comeback=comeback, stop=stop, silence=silence, recovered=recovered)
+        return replace(players, server=server)
     if isinstance(players.client, HttpClient):
         comeback, ends = (None, None) if fault is None else (fault.comeback, _ends(fault))
         return replace(players, client=players.client.through(port, ends=ends, comeback=comeback))
@@ -210,6 +226,8 @@ def _lacks(fault: Fault, players: Players, case: Case) -> str:
         isinstance(players.server, HttpServer) or fault.owed not in (Owed.IDENTITY, Owed.CONTENT) or fault.comeback
     ):
         return "the scenario gives the stream itself"
+    if fault.kills and not (isinstance(players.server, PeerServer) and players.server.capabilities.durable):
+        return "the server is not one that tpharness has started (peer:NAME), or does not declare durable"
     if isinstance(players.server, HttpServer):
         declared = players.server.capabilities
         if fault.comeback is not None and not (declared.resume and "continue" in declared.disconnect):

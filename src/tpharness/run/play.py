@@ -28,6 +28,7 @@ from tpharness.targets.contract import (
     ResumingClient,
     RunScript,
     Script,
+    SeededServer,
     ServerTarget,
     SteppableClient,
     Stream,
@@ -255,6 +256,10 @@ async def _variants(
         single = replace(script, turns=tuple(_in_event_deltas(turn) for turn in script.turns))
         rechunked.append(("event deltas of one character", "server", await players.server.serve(single)))
         repeated.append(("a second run", "server", await players.server.serve(script)))
+        if isinstance(players.server, SeededServer) and players.server.capabilities.seed:
+            seeded = await players.server.serve_seeded(script)
+            if seeded is not None:
+                repeated.append(("the last run on a thread that was handed over", "server", seeded))
     return rechunked, repeated
 
 

@@ -52,6 +52,7 @@ class Stage:
         compare: Compare | None = None,
         patience: remote.Patience | None = None,
         faults: Sequence[str] = (),
+        alone: bool = False,
     ) -> None:
         self.players = Players(
             server=resolve_server(server, patience=patience),
@@ -61,7 +62,8 @@ class Stage:
         self._versions = versions
         self._faults = faults
         self._runner = asyncio.Runner()
-        self._at_once = min((target.at_once for target in self._remotes), default=1)
+        # Whoever is killed is killed for every case that goes on.
+        self._at_once = 1 if alone else min((target.at_once for target in self._remotes), default=1)
         self._gate = asyncio.Semaphore(self._at_once)
         self._outages = 0
         self._outage = ""

@@ -26,6 +26,7 @@ __all__ = [
     "ResumingClient",
     "RunScript",
     "Script",
+    "SeededServer",
     "ServerSession",
     "ServerTarget",
     "SteppableClient",
@@ -150,6 +151,15 @@ class ClientTarget(Protocol):
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """Fetch the server's threads after a loss; return what the client then holds (R32)."""
+        ...
+
+
+@runtime_checkable
+class SeededServer(ServerTarget, Protocol):
+    """A server that can go on with a thread that it has never seen."""
+
+    async def serve_seeded(self, script: Script) -> Outcome | None:
+        """Play the script, its last run on a thread that is handed over; None when nothing comes before that run."""
         ...
 
 

@@ -9,7 +9,7 @@ taken in.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -47,6 +47,7 @@ class Way:
     """How runs are played on a server: where they are started, what it can do, whether interruptions are real.
 
     `comeback` is how the client comes back for a stream that breaks off, `stop` set when the user presses stop.
+    `recovered` returns when a server that was killed is there again.
     """
 
     http: Http
@@ -56,6 +57,7 @@ class Way:
     on_disconnect: str | None
     comeback: Comeback | None = None
     stop: asyncio.Event | None = None
+    recovered: Callable[[], Awaitable[None]] | None = None
 
 
 class _Live(Enum):
@@ -84,7 +86,17 @@ class _Stream:
 class HttpRun:
     """One run of a script on one thread."""
 
-    def __init__(self, way: Way, thread: HttpThread, script: Script, run: RunScript, findings: list[Finding]) -> None:
+    def __init__(
+        self,
+        way: Way,
+        thread: HttpThread,
+        script: Script,
+        run: RunScript,
+        findings: list[Finding],
+        *,
+        seed: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._seed = seed
         self._way = way
         self._http = way.http
         self._can = way.capabilities
@@ -139,6 +151,11 @@ class HttpRun:
     async def _come_back(self) -> None:
         """Go on with a stream that broke off (R31), or wait until the run has ended without its client."""
         stream, comeback = self._stream, self._way.comeback
+        if self._way.recovered is not None:
+            await self._way.recovered()
+            if stream.data and not await self._thread.survived():
+                words = "after SIGKILL and a new start GET /threads/{thread_id} answers 404"
+                raise BrokenContractError(not_kept("durable", words))
         if comeback is None:
             await self._thread.until_still()
             return
@@ -203,6 +220,8 @@ class HttpRun:
             "carriers": self._carriers,
             "marks": self._marks,
         }
+        if self._seed is not None:
+            request["seed"] = {**self._seed, "thread_id": self._thread.id}
         if live is not _Live.TOLD and run.interruption is not None:
             request["hold"] = {"at": run.interruption.at}
         if live is _Live.LIMIT:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from yarl import URL
 
@@ -18,7 +20,8 @@ from tpharness.errors import TargetError
 from tpharness.faults.catalogue import Comeback
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
-from tpharness.targets.contract import Capabilities, Observed, Outcome, Packet, Script
+from tpharness.protocol.versions import Version
+from tpharness.targets.contract import Capabilities, Observed, Outcome, Packet, RunScript, Script
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import capabilities_from, user_json
 from tpharness.targets.http_run import HttpRun, Way
@@ -60,12 +63,14 @@ class HttpServer:
         comeback: Comeback | None = None,
         stop: asyncio.Event | None = None,
         silence: float | None = None,
+        recovered: Callable[[], Awaitable[None]] | None = None,
     ) -> HttpServer:
         """Return the same server with its runs started through a relay on a port of loopback; closed with this one.
 
         What breaks there is what the client sees, not an error. A run is to go on without its client if the server
         can do that. `comeback` is how the client comes back for a stream that breaks off (R31), `stop` is set when the
-        user presses stop, `silence` is how many seconds without a byte the client bears there.
+        user presses stop, `silence` is how many seconds without a byte the client bears there. `recovered` returns when
+        a server that was killed is there again.
         """
         other = copy.copy(self)
         base = str(URL(self._control.base).with_host("127.0.0.1").with_port(port)).rstrip("/")
@@ -76,6 +81,7 @@ class HttpServer:
             on_disconnect=next((w for w in ("continue", "stop") if w in self.capabilities.disconnect), None),
             comeback=comeback,
             stop=stop,
+            recovered=recovered,
         )
         return other
 
@@ -110,11 +116,25 @@ class HttpServer:
 
         TargetError when the server cannot be reached or does not keep to the contract.
         """
+        return await self._on_new_thread(script, None)
+
+    async def serve_seeded(self, script: Script) -> Outcome | None:
+        """Play the script, its last run on a thread that is handed over; None when nothing comes before that run."""
+        runs = [index for index, turn in enumerate(script.turns) if isinstance(turn, RunScript)]
+        if len(runs) < 2:
+            return None
+        before = replace(script, turns=script.turns[: runs[-2] + 1], versions=(Version.V0_0_4,))
+        seed = (await self.serve(before)).threads.get(Version.V0_0_4)
+        if seed is None:
+            return None
+        return await self._on_new_thread(replace(script, turns=script.turns[runs[-2] + 1 :]), seed)
+
+    async def _on_new_thread(self, script: Script, seed: Mapping[str, Any] | None) -> Outcome:
         await self.open()
         findings: list[Finding] = []
         thread = HttpThread(self._http, self._control, self.capabilities, findings)
         try:
-            outcome = await self._played(script, thread, findings)
+            outcome = await self._played(script, thread, findings, seed)
         except UnreachableError:
             raise
         except TargetError:
@@ -124,7 +144,9 @@ class HttpServer:
         await thread.delete()
         return replace(outcome, findings=tuple(findings))
 
-    async def _played(self, script: Script, thread: HttpThread, findings: list[Finding]) -> Outcome:
+    async def _played(
+        self, script: Script, thread: HttpThread, findings: list[Finding], seed: Mapping[str, Any] | None
+    ) -> Outcome:
         way = replace(self._way, capabilities=self.capabilities)
         waiting: list[UserTurn] = []
         packets: list[tuple[Packet, ...]] = []
@@ -133,7 +155,8 @@ class HttpServer:
             if isinstance(turn, UserTurn):
                 waiting.append(turn)
                 continue
-            sent, end = await HttpRun(way, thread, script, turn, findings).played(waiting)
+            sent, end = await HttpRun(way, thread, script, turn, findings, seed=seed).played(waiting)
+            seed = None
             packets.append(sent)
             ends.append(end)
             waiting = []

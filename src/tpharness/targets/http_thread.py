@@ -99,6 +99,10 @@ class HttpThread:
 
         await self._settled(still)
 
+    async def survived(self) -> bool:
+        """Whether there is such a thread at all, in the newest version that the server writes."""
+        return await self._get(self._can.versions[-1]) is not None
+
     async def resume(self, after: str | None) -> bytes:
         """Return the stream of the latest run after the frame of that id, to its end (R31)."""
         return await self._http.resume(self._control, f"{self.path}/stream", after=after)

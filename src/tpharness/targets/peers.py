@@ -4,12 +4,13 @@ In: a name: `serve`, or one that `tpharness.toml` in this folder or one above ha
 `http://…`, with a process behind them.
 
     [peers.mine]
-    command = ["node", "server.mjs", "--port", "{port}"]
+    command = ["node", "server.mjs", "--port", "{port}", "--data", "{folder}"]
     base = "/tp"                   # where the paths of the contract begin, nothing by default
     env = {NODE_ENV = "test"}      # added to the environment
     start_seconds = 20             # how long it may take until it listens
 
-The command runs in the folder of the file, and no shell does.
+`{port}` is a free port, `{folder}` an empty folder that is there for the run, also over a restart. The command runs in
+the folder of the file, and no shell does.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ class Peer:
         )
 
 
-_SERVE = Peer(name="serve", command=(sys.executable, "-m", "tpharness", "serve", "--port", "{port}"))
+_SERVE = Peer(
+    name="serve",
+    command=(sys.executable, "-m", "tpharness", "serve", "--port", "{port}", "--store", "{folder}/threads.db"),
+)
 
 
 def known_peers(folder: Path | None = None) -> dict[str, Peer]:
@@ -83,6 +87,11 @@ class PeerServer(HttpServer):
         """Start the process, once, and read its capabilities."""
         await self._process.start()
         await super().open()
+
+    async def crash(self) -> None:
+        """End the process with SIGKILL, and start it again on what it has stored."""
+        await self._process.kill()
+        await self._process.start()
 
     async def close(self) -> None:
         """Close the connections, and end the process."""

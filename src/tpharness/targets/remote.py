@@ -145,6 +145,12 @@ CAPABILITY_KINDS = {
         "the server declares a version and does not write the thread in it",
         "answer GET /threads/{thread_id}?version=… for each version that is declared; or declare fewer",
     ),
+    "durable": _claim(
+        "durable",
+        "the server declares that what is canonical survives its death, and has lost it",
+        "write what is canonical to the disk before it is told to the client; or do not declare durable",
+        "R32",
+    ),
     "carriers": _claim(
         "carriers",
         "the server declares carriers and sends none",

@@ -1,6 +1,7 @@
 """A server in a process of its own: started on a free port, killed at any moment, started again, always got rid of.
 
-In: a command in which `{port}` stands for the port. Out: an address that answers, or a TargetError that says what the
+In: a command in which `{port}` stands for the port, and `{folder}` for an empty folder that lasts as long as the
+context. Out: an address that answers, or a TargetError that says what the
 process did instead, with the end of its standard error. The process leads a group of its own, which is ended as a
 whole: when it is stopped, and when this interpreter ends.
 """
@@ -12,6 +13,7 @@ import contextlib
 import os
 import signal
 import socket
+import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
 from multiprocessing.util import Finalize
@@ -53,7 +55,9 @@ class ServerProcess:
         ready: float = 20.0,
     ) -> None:
         self.port = port or free_port()
-        self._command = [word.replace("{port}", str(self.port)) for word in command]
+        self._folder = tempfile.TemporaryDirectory(prefix="tpharness-") if "{folder}" in " ".join(command) else None
+        folder = self._folder.name if self._folder is not None else ""
+        self._command = [word.replace("{port}", str(self.port)).replace("{folder}", folder) for word in command]
         self._name = name or " ".join(self._command)
         self._cwd = cwd
         self._env = {**os.environ, **(env or {})}
@@ -106,8 +110,10 @@ class ServerProcess:
         await self._end(signal.SIGKILL)
 
     async def stop(self) -> None:
-        """Ask it to end with SIGTERM, and kill it when it does not."""
+        """Ask it to end with SIGTERM, and kill it when it does not. Its folder goes with it."""
         await self._end(signal.SIGTERM)
+        if self._folder is not None:
+            self._folder.cleanup()
 
     # ------------------------------------------------------------------------------------------------ inside
 
