@@ -884,7 +884,7 @@ class Client {
 
   /** A stream opens. */
   begin(agentId, at) {
-    Object.assign(this, { agentId, received: at, started: false, over: false });
+    Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false });
     this.sse = new SseReader();
     this.facts = {}; // what carriers have told
     this.blocks = new Map();
@@ -993,10 +993,12 @@ class Client {
   on_start_step() {
     this.enter();
     this.finishResponse();
+    this.inStep = true;
   }
 
   on_finish_step() {
     this.finishResponse();
+    this.inStep = false;
   }
 
   on_reset_step() {
@@ -1150,8 +1152,9 @@ class Client {
     this.facts = rest;
   }
 
+  /** A source belongs to the response of its step. It is no part: outside of steps it begins none (R40). */
   on_source_url(chunk) {
-    this.respond();
+    if (this.inStep) this.respond();
     const named = pick(chunk, "sourceId", "url", "title", "mediaType", "filename");
     this.event(SOURCES[chunk.type], renamed(named, THREAD_NAMES));
   }

@@ -1067,9 +1067,11 @@ class Client:
 
     def on_start_step(self, _chunk: Json) -> None:
         self.finish_response()
+        self.step = True
 
     def on_finish_step(self, _chunk: Json) -> None:
         self.finish_response()
+        self.step = False
 
     def on_reset_step(self, _chunk: Json) -> None:
         self.use_up()
@@ -1205,7 +1207,9 @@ class Client:
         self.facts = {k: v for k, v in self.facts.items() if k not in ("source_agent", "target_agents")}
 
     def on_source_url(self, chunk: Json) -> None:
-        self.respond()
+        """A source belongs to the response of its step; it is no part, and outside of steps begins none (R40)."""
+        if self.step:
+            self.respond()
         named = pick(chunk, "sourceId", "url", "title", "mediaType", "filename")
         self.event(SOURCES[chunk["type"]], {THREAD_NAMES.get(k, k): v for k, v in named.items()})
 
