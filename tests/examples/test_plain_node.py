@@ -1,7 +1,7 @@
 """What the example in plain Node stands beyond the suite: requests that are wrong, runtimes that differ, its own end.
 
-That it passes the suite, over both transports and with faults, is in test_plain_examples.py, for both examples. Node is a
-prerequisite: where it is missing or too old these tests fail, so that nobody takes a skip for a pass.
+That it passes the suite, over both transports and with faults, is in test_plain_examples.py, for both examples. Node
+is a prerequisite: where it is missing or too old these tests fail, so that nobody takes a skip for a pass.
 """
 
 from __future__ import annotations
