@@ -48,14 +48,16 @@ def messages(
 
 
 def time_key(at: str) -> str:
-    """Return a string that orders ISO 8601 times, whatever their offsets and fractions."""
+    """Return a string that orders ISO 8601 times, whatever their offsets and fractions; equal times are equal."""
     if at.endswith("Z"):
-        return at[:-1]
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return at
-    return (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None).isoformat()
+        key = at[:-1]
+    else:
+        try:
+            moment = datetime.fromisoformat(at)
+        except ValueError:
+            return at
+        key = (moment if moment.tzinfo is None else moment.astimezone(UTC)).replace(tzinfo=None).isoformat()
+    return key.rstrip("0").rstrip(".") if "." in key else key
 
 
 def _response(entry: Response) -> dict[str, Any]:

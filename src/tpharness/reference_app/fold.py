@@ -184,7 +184,12 @@ class ThreadFold:
         self._started_at = self.at = run["started_at"]
         self.running, self.held, self.hold_at = True, False, entry["hold"]
         self._recorder.begin(run["agent_id"], run["started_at"])
-        self._encoder = Encoder(agent_id=run["agent_id"], carriers=entry["carriers"], message_id=run.get("message_id"))
+        self._encoder = Encoder(
+            agent_id=run["agent_id"],
+            carriers=entry["carriers"],
+            message_id=run.get("message_id"),
+            knows=self._recorder.knows,
+        )
         self.tape = Tape(self._runs, marks=entry["marks"])
         self.tape.write(_encode(self._encoder.start(run["started_at"], self._user)), 0)
 

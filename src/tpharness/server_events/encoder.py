@@ -30,9 +30,20 @@ _WIRE_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 
 
 class Encoder:
-    """Encodes one run: call `start`, then `feed` for each event, then `abort` if the run was stopped."""
+    """Encodes one run: call `start`, then `feed` for each event, then `abort` if the run was stopped.
 
-    def __init__(self, *, agent_id: str, carriers: bool = True, message_id: str | None = None) -> None:
+    `knows` says whether the thread has a call of that id: a result for any other is not told (R36).
+    """
+
+    def __init__(
+        self,
+        *,
+        agent_id: str,
+        carriers: bool = True,
+        message_id: str | None = None,
+        knows: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        self._knows = knows
         self._agent_id = agent_id
         self._carriers = carriers
         self._message_id = message_id
@@ -204,6 +215,8 @@ class Encoder:
     def _tool_result(self, event: Mapping[str, Any]) -> Chunks:
         part = event["part"]
         call_id = part["tool_call_id"]
+        if not self._knows(call_id):
+            return []
         outcome, retry = part.get("outcome") or "success", part.get("part_kind") == "retry-prompt"
         chunks = self._announce()
         if outcome == "interrupted":

@@ -132,6 +132,10 @@ class Recorder:
             return
         action(self, event)
 
+    def knows(self, call_id: str) -> bool:
+        """Whether the thread has a call of that id, complete or still streaming."""
+        return call_id in self._calls or self._writer.call_key(call_id) is not None
+
     def interrupt(self, reason: str, at: str) -> None:
         """Cut the run here; after its end this changes nothing (R26)."""
         if self.state is not RunState.ENDED:
@@ -261,11 +265,11 @@ class Recorder:
     def _tool_result(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
         call_id = part["tool_call_id"]
+        if not self.knows(call_id):
+            self._report(UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
+            return  # R36: as if it had not come, so the response goes on
         self._finish_response()
         self.state = RunState.EXECUTING
-        if self._writer.call_key(call_id) is None:
-            self._report(UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
-            return
         written = return_part(part, self._writer.tool_name(call_id) or "")
         if written is not None:  # R41: the result of a tool that the interruption stopped is no return
             if self._writer.answered(call_id):

@@ -63,7 +63,9 @@ class ReferenceServer:
     def begin(self, run: RunScript) -> bytes:
         """Start a run; return the bytes that open its stream."""
         self._recorder.begin(run.agent_id, run.started_at)
-        self._encoder = Encoder(agent_id=run.agent_id, carriers=self._carriers, message_id=run.message_id)
+        self._encoder = Encoder(
+            agent_id=run.agent_id, carriers=self._carriers, message_id=run.message_id, knows=self._recorder.knows
+        )
         return _encode(self._encoder.start(run.started_at, self._user_parts))
 
     def feed(self, event: Mapping[str, Any]) -> bytes:
