@@ -125,7 +125,8 @@ def _stage(options: RunOptions) -> Stage:
         compare=options.compare,
         patience=options.patience,
         faults=options.faults,
-        alone=any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS),
+        alone=options.server.startswith("peer:")
+        and any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS),
     )
 
 
