@@ -28,6 +28,7 @@ LAYERS = {
     "targets": 7,
     "run": 8,
     "reference_app": 8,
+    "peers": 9,
     "report": 9,
     "catalogue": 9,
     "cli": 10,

@@ -339,7 +339,7 @@ BAD = (
         "another contract",
         declaring({**ALL, "contract": "2.0"}),
         "refused",
-        "speaks version 2.0 of the contract, tpharness speaks 1.0",
+        "speaks version 2.0 of the contract, tpharness speaks 1.1",
     ),
     Bad("only a client", declaring({**ALL, "roles": ["client"]}), "refused", "declares no role server, only client"),
     Bad(

@@ -60,7 +60,7 @@ class Baseline:
             entry = self.entries.get(base)
             if entry is None or result.outcome is not Outcome.FAILED or result.failing != entry.findings:
                 return result
-        if entry is None:
+        if entry is None or result.outcome is Outcome.NOT_APPLICABLE:  # what was not played says nothing
             return result
         if result.outcome is Outcome.FAILED and result.failing == entry.findings:
             return replace(result, outcome=Outcome.EXPECTED, reason=entry.reason)

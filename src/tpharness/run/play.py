@@ -12,7 +12,6 @@ from typing import Any
 
 from tpharness.checks import Delivery, Evidence, Side, Variant
 from tpharness.dialects import DIALECTS
-from tpharness.errors import TargetError
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
@@ -34,9 +33,9 @@ from tpharness.targets.contract import (
     Stream,
 )
 from tpharness.targets.reference import ReferenceClient, ReferenceServer
-from tpharness.targets.remote import KINDS, Remote
+from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 
-__all__ = ["NeedsMarksError", "Players", "mode_of", "play"]
+__all__ = ["Players", "mode_of", "play"]
 
 _READ_SIZES = (1, 7)
 _CARRIED = frozenset(
@@ -108,16 +107,12 @@ async def play(case: Case, players: Players, *, thorough: bool = True, lost: boo
     return [told for piece in pieces for told in _as_told(case, piece, players)]
 
 
-class NeedsMarksError(TargetError):
-    """The case cuts what the client sees at an event, and the server does not say which bytes belong to one."""
-
-
 def _need_events(case: Case, served: Outcome) -> None:
     for (_, run), packets in zip(case.scenario.runs, served.streams, strict=False):
         after = None if run.interrupt is None else run.interrupt.client_after
         at_event = run.wire is None and after is not None and after.unit is CutUnit.EVENT
         if at_event and all(packet.event is None for packet in packets):
-            raise NeedsMarksError("it cuts what the client sees at an event, and the server declares no marks")
+            raise CannotPlayError("it cuts what the client sees at an event, and the server declares no marks")
 
 
 def mode_of(scenario: Scenario, players: Players) -> Compare:

@@ -23,7 +23,7 @@ from tpharness.run.applicable import applicable, needs_carriers
 from tpharness.run.faulty import FaultCase, fault_cases, not_struck, play_fault, why_not
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.plan import Case, cut_case, cut_places
-from tpharness.run.play import NeedsMarksError, Players, mode_of, play
+from tpharness.run.play import Players, mode_of, play
 from tpharness.run.sweep import sweep
 from tpharness.scenario.model import Compare, CutAt, Scenario
 from tpharness.targets import remote
@@ -163,7 +163,7 @@ class Stage:
             return []
 
         first = await self._one(case, unharmed)
-        if not first.outcome.green:
+        if not found:
             return [first]
         results = []
         for one in found:
@@ -193,7 +193,7 @@ class Stage:
                     self._outages = 0
                 finding = error.finding.located(case=case.id)
                 return Result(id=case.id, outcome=Outcome.FAILED, findings=(finding,), clauses=clauses)
-            except NeedsMarksError as error:
+            except remote.CannotPlayError as error:
                 self._outages = 0
                 return Result(id=case.id, outcome=Outcome.NOT_APPLICABLE, reason=str(error), clauses=clauses)
             except TargetError as error:

@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tpharness.facts import finish_reason, tool_args, usage
-from tpharness.journal import Interrupted, JournalWriter
-from tpharness.server_events.returns import return_part
+from tpharness.facts import finish_reason, usage
+from tpharness.journal import Event, Interrupted, JournalWriter
+from tpharness.server_events.parts import call_fields, file_content, part_fields
+from tpharness.server_events.returns import data_events, return_part
 
-__all__ = ["fold_messages"]
-
-_RESPONSE_FIELDS = {
-    "text": ("content", "id"),
-    "thinking": ("content", "signature", "provider_name"),
-    "tool-call": ("tool_name", "tool_call_id"),
-    "builtin-tool-call": ("tool_name", "tool_call_id", "provider_name"),
-    "builtin-tool-return": ("tool_name", "tool_call_id", "content", "provider_name"),
-    "file": ("content", "id"),
-}
+__all__ = ["fold_messages", "write_messages"]
 
 
 def fold_messages(
@@ -37,17 +29,18 @@ def fold_messages(
     earlier = [m for m in messages if m.get("run_id") != run_id]
     if any(m.get("kind") == "response" for m in earlier):
         writer.begin_turn(agent_id, at)
-        _messages(writer, earlier, at)
+        write_messages(writer, earlier, at)
         writer.complete_turn(at)
     writer.begin_turn(agent_id, at)
-    at = _messages(writer, [m for m in messages if m.get("run_id") == run_id], at)
+    at = write_messages(writer, [m for m in messages if m.get("run_id") == run_id], at)
     if cut is None:
         writer.complete_turn(at)
     else:
         writer.interrupt_turn(cut.reason, cut.at)
 
 
-def _messages(writer: JournalWriter, messages: Sequence[Mapping[str, Any]], at: str) -> str:
+def write_messages(writer: JournalWriter, messages: Sequence[Mapping[str, Any]], at: str) -> str:
+    """Write messages into the turn that is open; return the time of the last of them, `at` when there are none."""
     for index, message in enumerate(messages):
         at = str(message.get("timestamp") or at)
         if message.get("kind") == "response":
@@ -67,13 +60,13 @@ def _response(writer: JournalWriter, message: Mapping[str, Any], at: str) -> Non
     finished = message.get("state", "complete") == "complete"
     for part in parts:
         kind = str(part["part_kind"])
-        names = _RESPONSE_FIELDS.get(kind, tuple(k for k in part if k != "part_kind"))
-        fields = {k: part[k] for k in names if part.get(k) is not None}
-        if kind in ("tool-call", "builtin-tool-call"):
-            held = part.get("args")
-            fields["args"] = {} if held in (None, "") else tool_args(held)
+        fields = call_fields(part) if kind == "tool-call" else part_fields(kind, part)
+        if kind == "builtin-tool-call":
+            fields.setdefault("args", {})
         if kind == "thinking":
             fields.setdefault("provider_name", "unknown")
+        if kind == "file":
+            fields["content"] = file_content(fields["content"])
         if finished:
             writer.add_part(kind, fields)
         else:
@@ -94,6 +87,8 @@ def _request(writer: JournalWriter, message: Mapping[str, Any], at: str, *, firs
             call_id = str(part["tool_call_id"])
             if written is not None and writer.call_key(call_id) is not None and not writer.answered(call_id):
                 writer.add_return(call_id, *written, at)
+                for name, data in data_events(part.get("metadata")):
+                    writer.add_event(Event(name=name, data=data, at=at))
         elif kind == "user-prompt" and not first:
             prompts.append({"part_kind": kind, "content": part.get("content")})
     if prompts:

@@ -50,7 +50,7 @@ __all__ = [
     "versions_for",
 ]
 
-CONTRACT = "1.0"
+CONTRACT = "1.1"
 """The version of the contract that is spoken here."""
 
 _MOST = 3

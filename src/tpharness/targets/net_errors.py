@@ -18,7 +18,7 @@ from yarl import URL
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
-from tpharness.targets.remote import Patience, UnreachableError
+from tpharness.targets.remote import CannotPlayError, Patience, UnreachableError
 
 __all__ = ["brief", "explained", "refused", "start", "typed"]
 
@@ -103,6 +103,8 @@ def refused(what: str, response: aiohttp.ClientResponse, body: bytes, hint: str)
             else "redirects are not followed: give the final address",
         )
     said, advice = _problem(body)
+    if status == 501:
+        return CannotPlayError(said or f"{what} answers 501 and does not say what it cannot play")
     if status in (401, 403):
         hint = f"give the token in {TOKEN_VARIABLE}, or as http://TOKEN@HOST"
     elif status >= 500:

@@ -15,6 +15,7 @@ the folder of the file, and no shell does.
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import sys
 import tomllib
@@ -27,12 +28,14 @@ from tpharness.errors import InputError, UsageError
 from tpharness.findings import shorten
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
+from tpharness.targets.node_packages import node_program
 from tpharness.targets.remote import Patience
 from tpharness.targets.server_process import ServerProcess
 
 __all__ = ["FILE", "Peer", "PeerClient", "PeerServer", "known_peers"]
 
 FILE = "tpharness.toml"
+_OURS = Path(__file__).parent.parent / "peers"
 _KEYS = ("command", "base", "env", "start_seconds")
 
 
@@ -46,6 +49,8 @@ class Peer:
     cwd: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     start_seconds: float = 20.0
+    packages: str = ""
+    """The folder of a peer of ours whose npm packages have to be there; `{node}` and `{scripts}` stand for them."""
 
     def process(self) -> ServerProcess:
         """Return the process, not started yet."""
@@ -54,9 +59,18 @@ class Peer:
         )
 
 
-_SERVE = Peer(
-    name="serve",
-    command=(sys.executable, "-m", "tpharness", "serve", "--port", "{port}", "--store", "{folder}/threads.db"),
+_BUILT_IN = (
+    Peer(
+        name="serve",
+        command=(sys.executable, "-m", "tpharness", "serve", "--port", "{port}", "--store", "{folder}/threads.db"),
+    ),
+    Peer(name="pydantic-ai", command=(sys.executable, "-m", "tpharness.peers.pydantic_ai", "--port", "{port}")),
+    *(
+        Peer(
+            name=f"ai-sdk-{role}", command=("{node}", f"{{scripts}}/{role}.mjs", "--port", "{port}"), packages="ai_sdk"
+        )
+        for role in ("server", "client")
+    ),
 )
 
 
@@ -65,7 +79,7 @@ def known_peers(folder: Path | None = None) -> dict[str, Peer]:
 
     InputError for a file that cannot be read, UsageError for one that says what no peer can be.
     """
-    peers = {"serve": _SERVE}
+    peers = {peer.name: peer for peer in _BUILT_IN}
     here = (folder or Path.cwd()).resolve()
     for place in (here, *here.parents):
         file = place / FILE
@@ -75,17 +89,25 @@ def known_peers(folder: Path | None = None) -> dict[str, Peer]:
     return peers
 
 
+async def _start(peer: Peer, process: ServerProcess) -> None:
+    """Start a peer's process, once, with everything that it needs."""
+    if peer.packages and process.pid is None:
+        program = await asyncio.to_thread(node_program, _OURS / peer.packages)
+        process.fill({"node": str(program.node), "scripts": str(program.scripts)})
+    await process.start()
+
+
 class PeerServer(HttpServer):
     """A server over HTTP with its process."""
 
     def __init__(self, spec: str, *, patience: Patience | None = None) -> None:
-        peer = _named(spec)
-        self._process = peer.process()
-        super().__init__(f"http://127.0.0.1:{self._process.port}{peer.base}", patience=patience)
+        self._peer = _named(spec)
+        self._process = self._peer.process()
+        super().__init__(f"http://127.0.0.1:{self._process.port}{self._peer.base}", patience=patience)
 
     async def open(self) -> None:
         """Start the process, once, and read its capabilities."""
-        await self._process.start()
+        await _start(self._peer, self._process)
         await super().open()
 
     async def crash(self) -> None:
@@ -103,13 +125,13 @@ class PeerClient(HttpClient):
     """A client over HTTP with its process."""
 
     def __init__(self, spec: str, *, patience: Patience | None = None) -> None:
-        peer = _named(spec)
-        self._process = peer.process()
-        super().__init__(f"http://127.0.0.1:{self._process.port}{peer.base}", patience=patience)
+        self._peer = _named(spec)
+        self._process = self._peer.process()
+        super().__init__(f"http://127.0.0.1:{self._process.port}{self._peer.base}", patience=patience)
 
     async def open(self) -> None:
         """Start the process, once, read its capabilities and begin to serve streams."""
-        await self._process.start()
+        await _start(self._peer, self._process)
         await super().open()
 
     async def close(self) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "NOT_UTF8",
     "STALLED",
     "BrokenContractError",
+    "CannotPlayError",
     "Limits",
     "Patience",
     "Remote",
@@ -90,6 +91,10 @@ class Limits:
     line: int = 16 << 20
     stream: int = 64 << 20
     body: int = 64 << 20
+
+
+class CannotPlayError(TargetError):
+    """The case asks for what this target cannot make happen: it does not apply. The message says what that is."""
 
 
 class UnreachableError(TargetError):

@@ -74,6 +74,11 @@ class ServerProcess:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
+    def fill(self, words: Mapping[str, str]) -> None:
+        """Put in what is known only now: `{name}` in the command stands for `words["name"]`."""
+        for name, word in words.items():
+            self._command = [each.replace(f"{{{name}}}", word) for each in self._command]
+
     @property
     def pid(self) -> int | None:
         """The process, None when there is none."""

@@ -37,7 +37,7 @@ from tpharness.targets.forms import (
 )
 from tpharness.targets.process import LineProcess
 from tpharness.targets.reference import Reference
-from tpharness.targets.remote import Limits, Patience
+from tpharness.targets.remote import CannotPlayError, Limits, Patience
 
 __all__ = ["StdioClient", "StdioServer"]
 
@@ -230,6 +230,8 @@ class StdioClient(_Stdio):
 
 def _refused(name: str, op: str, error: Any, process: LineProcess) -> NoReturn:
     message = error.get("message") if isinstance(error, dict) else error
+    if isinstance(error, dict) and error.get("cannot_play") is True:
+        raise CannotPlayError(shorten(str(message), 200))
     said = f"; the end of its standard error: {process.last_words}" if process.last_words else ""
     raise TargetError(f"{name} answers {op} with an error: {shorten(str(message), 300)}{said}")
 

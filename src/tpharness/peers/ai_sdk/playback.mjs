@@ -1,0 +1,68 @@
+// Lets the events of a script happen in the AI SDK in their order: gates for the model and its tools, marks in the body.
+
+const QUIET_ROUNDS = 4; // rounds of the event loop in which nothing was written: everything said so far is out
+
+const round = () => new Promise((done) => setImmediate(done));
+
+export class Playback {
+  /** `times` of the events; `write` sends raw bytes, `written` counts what the SDK has sent; `atEnd` cuts the run. */
+  constructor({ times, startedAt, marks, quiet, write, written, atEnd }) {
+    Object.assign(this, { times, marks, quiet, write, written, atEnd });
+    this.now = startedAt;
+    this.done = 0;
+    this.waiters = [];
+    this.stopped = false;
+    this.opened = this.#opened();
+  }
+
+  async #opened() {
+    await this.#settled();
+    if (this.marks) this.write(": tp 0\n\n");
+    this.#advance(-1);
+  }
+
+  /** Wait until it is the turn of an event; for ever when the run is cut before it. */
+  async turn(index) {
+    await this.opened;
+    while (this.done < index || (this.done === this.times.length && this.atEnd)) {
+      await new Promise((wake) => this.waiters.push(wake));
+    }
+    if (index < this.times.length) this.now = this.times[index];
+  }
+
+  /** An event has been taken: when its bytes are out, it is the next one's turn. */
+  async happened(index) {
+    await this.#settled();
+    this.#advance(index);
+  }
+
+  /** The stream has ended by itself: nothing more will happen. */
+  over() {
+    this.atEnd = undefined;
+    this.#advance(this.times.length - 1);
+  }
+
+  stop() {
+    this.stopped = true;
+  }
+
+  #advance(index) {
+    if (this.stopped) return;
+    while (this.done <= index || (this.done < this.times.length && this.quiet.has(this.done))) {
+      this.done += 1;
+      if (this.marks) this.write(`: tp ${this.done}\n\n`);
+    }
+    const waiters = this.waiters;
+    this.waiters = [];
+    waiters.forEach((wake) => wake());
+    if (this.done === this.times.length) this.atEnd?.();
+  }
+
+  async #settled() {
+    for (let quiet = 0, seen = this.written(); quiet < QUIET_ROUNDS; ) {
+      await round();
+      quiet = this.written() === seen ? quiet + 1 : 0;
+      seen = this.written();
+    }
+  }
+}

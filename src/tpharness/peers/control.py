@@ -1,0 +1,356 @@
+"""The control contract in front of a framework of Python: routes, threads, and runs that are cut for real.
+
+In: a `Framework`. Out: an ASGI application. The application is what somebody would write around the framework: it keeps
+the history that the framework leaves behind after each run, and renders it as a thread. How the run ended is known
+here, since no history tells it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import orjson
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from tpharness.dialects import DIALECTS, ThreadHeader
+from tpharness.errors import TargetError
+from tpharness.journal import Event, Interrupted, JournalWriter
+from tpharness.peers.playback import Outlet, Playback
+from tpharness.peers.story import Story
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+from tpharness.reference_app import refusal
+from tpharness.reference_app.refusal import Refusal, problem
+from tpharness.reference_app.requests import RunRequest, checked, run_request, thread_id_of, value_of
+from tpharness.reference_app.settings import Settings
+from tpharness.targets import forms
+from tpharness.targets.contract import Capabilities
+from tpharness.targets.marks import event_times
+from tpharness.targets.remote import CannotPlayError
+from tpharness.vsp.encode import encode_json
+
+__all__ = ["Conversation", "Framework", "Live", "application", "main"]
+
+_LOG = logging.getLogger("tpharness.peers")
+_HEADERS = {"x-vercel-ai-ui-message-stream": "v1", "cache-control": "no-cache"}
+
+
+class Conversation(Protocol):
+    """One thread in the framework's own hands."""
+
+    async def run(self, live: Live) -> None:
+        """Let the framework run; write what it sends to `live.outlet`. Cancelled when the connection goes away.
+
+        Returns when the framework's stream has ended; an error of the model ends it too.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Stop the run in the framework's own way, so that its stream tells the client."""
+        ...
+
+    def record(self, writer: JournalWriter, live: Live) -> str | None:
+        """Write the run that has just ended into the journal, from the framework's own history.
+
+        Return why the model itself did not finish it regularly, if it did not (R27).
+        """
+        ...
+
+
+class Framework(Protocol):
+    """What stands behind the contract."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it declares."""
+        ...
+
+    @property
+    def part_kinds(self) -> frozenset[str]:
+        """The kinds of parts that its model can answer with."""
+        ...
+
+    def converse(self, thread_id: str) -> Conversation:
+        """Begin a conversation."""
+        ...
+
+    def refuse(self, story: Story, request: RunRequest) -> None:
+        """Raise CannotPlayError for a run that the framework cannot make happen; most is refused by the story."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Live:
+    """A run that goes on: its request, its story, its order, and the way out."""
+
+    request: RunRequest
+    story: Story
+    outlet: Outlet
+    playback: Playback
+    waiting: bool = False
+    """Whether everything that the framework has said so far has been sent."""
+    failure: str | None = None
+    """The text of the error by which the framework's run ended."""
+    prompts: tuple[Mapping[str, Any], ...] = ()
+    """The parts of the user turns that this run answers."""
+
+
+@dataclass(slots=True)
+class _Thread:
+    """One thread: the framework's conversation, what is known beside it, and the run that goes on."""
+
+    conversation: Conversation
+    header: ThreadHeader
+    writer: JournalWriter = field(default_factory=JournalWriter)
+    task: asyncio.Task[None] | None = None
+    live: Live | None = None
+    cut: Interrupted | None = None
+
+
+class _Application:
+    def __init__(self, framework: Framework) -> None:
+        self._framework = framework
+        self._threads: dict[str, _Thread] = {}
+        self._settings = Settings()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # ------------------------------------------------------------------------------------------------ requests
+
+    async def capabilities(self, request: Request) -> Response:
+        del request
+        return _json(forms.capabilities_json(self._framework.capabilities, ("server",)))
+
+    async def start_run(self, request: Request) -> Response:
+        thread_id = thread_id_of(request)
+        asked = run_request(await value_of(request, self._settings), thread_id, self._settings)
+        known = self._threads.get(thread_id)
+        if known is not None and known.live is not None:
+            raise Refusal(409, "a run of this thread goes on", hint="wait for its end, or cancel it")
+        if asked.seed is not None:
+            return problem(501, "a thread that is handed over")
+        try:
+            story = Story.read(asked.script.events, part_kinds=self._framework.part_kinds)
+            self._framework.refuse(story, asked)
+            cut_by = _cut_by(asked, story)
+        except CannotPlayError as error:
+            return problem(501, str(error))
+        if known is None and not asked.user:
+            return problem(501, "a conversation that begins without a word of the user")
+        thread = known or self._begun(thread_id, asked)
+        for turn in asked.user:
+            thread.writer.add_user_turn(forms.user_from(turn))
+        outlet = Outlet()
+        waiting = _Waiting()
+        playback = Playback(
+            event_times(asked.script),
+            outlet,
+            started_at=asked.script.started_at,
+            marks=asked.marks,
+            waiting=waiting,
+            quiet=story.quiet,
+            at_end=None if cut_by is None else lambda: self._at_end(thread, cut_by),
+        )
+        prompts = tuple(part for turn in asked.user for part in turn["parts"])
+        live = Live(request=asked, story=story, outlet=outlet, playback=playback, prompts=prompts)
+        waiting.live = live
+        thread.live, thread.cut = live, None
+        thread.task = asyncio.create_task(self._live(thread, live))
+        self._tasks.add(thread.task)
+        thread.task.add_done_callback(self._tasks.discard)
+        return StreamingResponse(self._body(thread, live), headers=_HEADERS, media_type="text/event-stream")
+
+    async def add_user_turn(self, request: Request) -> Response:
+        turn = checked("userTurn", await value_of(request, self._settings))
+        self._found(request).writer.add_user_turn(forms.user_from(turn))
+        return Response(status_code=204)
+
+    async def cancel(self, request: Request) -> Response:
+        asked = checked("cancelRequest", await value_of(request, self._settings))
+        thread = self._found(request)
+        live, task = thread.live, thread.task
+        if live is None or task is None:
+            return _json({"cancelled": False})
+        if thread.cut is None:
+            thread.cut = Interrupted(reason=asked["reason"], at=live.request.hold_at or live.playback.now)
+            thread.conversation.cancel()
+        await asyncio.wait([task])
+        return _json({"cancelled": True})
+
+    async def thread(self, request: Request) -> Response:
+        if request.method == "DELETE":
+            gone = self._threads.pop(thread_id_of(request), None)
+            if gone is not None and gone.task is not None:
+                gone.task.cancel()
+            return Response(status_code=204)
+        asked = request.query_params.get("version", Version.V0_0_4.value)
+        if asked not in [version.value for version in Version]:
+            raise Refusal(400, f"there is no version {asked[:40]}")
+        found = self._found(request)
+        renderer = DIALECTS[Version(asked)].renderer(found.header, Readings())
+        return _json(renderer.render(found.writer.journal()))
+
+    async def stop(self) -> None:
+        """End every run that goes on."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # ------------------------------------------------------------------------------------------------ runs
+
+    def _found(self, request: Request) -> _Thread:
+        thread = self._threads.get(thread_id_of(request))
+        if thread is None:
+            raise Refusal(404, "there is no such thread", hint="a run creates its thread")
+        return thread
+
+    def _begun(self, thread_id: str, asked: RunRequest) -> _Thread:
+        header = ThreadHeader(thread_id=thread_id, created_at=asked.created_at, agents=asked.agents)
+        thread = _Thread(self._framework.converse(thread_id), header)
+        self._threads[thread_id] = thread
+        return thread
+
+    async def _live(self, thread: _Thread, live: Live) -> None:
+        """Run to the end, whoever reads; then record it and let the body end."""
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                await thread.conversation.run(live)
+            self._record(thread, live)
+        except Exception:
+            _LOG.exception("a run failed")
+            raise
+        finally:
+            live.playback.stop()
+            thread.live = None
+            live.outlet.close()
+
+    def _record(self, thread: _Thread, live: Live) -> None:
+        cut, story = thread.cut, live.story
+        at = live.playback.now
+        if cut is None and live.failure is not None:
+            cut = Interrupted(reason="error", at=at)
+        reason = thread.conversation.record(thread.writer, live)
+        if cut is None and reason is not None:
+            cut = Interrupted(reason=reason, at=at)
+        if live.failure is not None:
+            where = at if story.failed_at is None else live.playback.times[story.failed_at]
+            thread.writer.add_event(Event(name="data-tp-error", data={"error": live.failure}, at=where))
+        if cut is None:
+            thread.writer.complete_turn(at)
+        else:
+            thread.writer.interrupt_turn(cut.reason, cut.at)
+
+    def _at_end(self, thread: _Thread, how: _CutBy) -> None:
+        """Every event has happened: end the run as the script says, unless somebody else is to end it."""
+        live = thread.live
+        if live is None or thread.task is None or thread.cut is not None or how.held:
+            return
+        thread.cut = how.cut
+        if how.told:
+            thread.conversation.cancel()
+        else:
+            thread.task.cancel()
+
+    async def _body(self, thread: _Thread, live: Live) -> AsyncIterator[bytes]:
+        """Yield the body. A client that goes away interrupts the run with network_failure (R27)."""
+        try:
+            while (data := await live.outlet.read()) is not None:
+                yield data
+        except asyncio.CancelledError:
+            if thread.live is live and thread.task is not None and thread.cut is None:
+                at = live.request.hold_at or live.playback.now
+                thread.cut = Interrupted(reason="network_failure", at=at)
+                thread.task.cancel()
+            raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CutBy:
+    """How a run is cut after its last event: by somebody else, told to the client, or not told."""
+
+    cut: Interrupted | None = None
+    told: bool = False
+    held: bool = False
+
+
+def _cut_by(asked: RunRequest, story: Story) -> _CutBy | None:
+    """Return how the run is cut, None for one that ends by itself. CannotPlayError for what cannot be."""
+    if story.result_at is not None or story.failed_at is not None:
+        return None  # it has ended before anything could cut it (R26)
+    if asked.hold_at is not None:
+        return _CutBy(held=True)
+    cut = asked.script.interruption
+    if cut is None:
+        raise CannotPlayError("a model that falls silent for good")
+    if cut.reason in ("error", "safety_halt"):
+        raise CannotPlayError(f"an interruption for {cut.reason} from outside")
+    return _CutBy(cut=cut, told=asked.script.abort)
+
+
+class _Waiting:
+    """Whether the framework has said everything so far; false until the run is there."""
+
+    live: Live | None = None
+
+    def __call__(self) -> bool:
+        return self.live is not None and self.live.waiting
+
+
+def application(framework: Framework) -> Starlette:
+    """Return the application."""
+    app = _Application(framework)
+    thread = "/threads/{thread_id}"
+
+    @contextlib.asynccontextmanager
+    async def alive(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await app.stop()
+
+    return Starlette(
+        routes=[
+            Route("/capabilities", app.capabilities, methods=["GET"]),
+            Route(f"{thread}/runs", app.start_run, methods=["POST"]),
+            Route(f"{thread}/user-turns", app.add_user_turn, methods=["POST"]),
+            Route(f"{thread}/cancel", app.cancel, methods=["POST"]),
+            Route(thread, app.thread, methods=["GET", "DELETE"]),
+        ],
+        exception_handlers={
+            Refusal: refusal.on_refusal,
+            HTTPException: refusal.on_http_exception,
+            Exception: refusal.on_failure,
+        },
+        lifespan=alive,
+    )
+
+
+def main(make: Callable[[], Framework], arguments: Sequence[str] | None = None) -> None:
+    """Serve a framework on a port of loopback: the program of a peer."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    port = parser.parse_args(arguments).port
+    try:
+        framework = make()
+    except TargetError as error:
+        raise SystemExit(f"{error}\n{error.hint}" if error.hint else str(error)) from error
+    config = uvicorn.Config(
+        application(framework), host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1
+    )
+    uvicorn.Server(config).run()
+
+
+def _json(value: Any) -> Response:
+    try:
+        data = orjson.dumps(value)
+    except TypeError:  # lone surrogates, and integers of more than 64 bits
+        data = encode_json(value)
+    return Response(data, media_type="application/json")

@@ -1,0 +1,261 @@
+"""Pydantic AI as the application around it sees it: agents, their adapter, and the history that they leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from importlib.metadata import version as package_version
+from typing import Any, Literal, get_args
+
+from pydantic_ai import (
+    Agent,
+    CancellationToken,
+    ModelMessagesTypeAdapter,
+    ModelRetry,
+    RunCancelled,
+    RunContext,
+    Tool,
+    ToolReturn,
+    UserContent,
+    capture_run_messages,
+)
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import FinishReason, ModelMessage
+from pydantic_ai.ui.vercel_ai import VercelAIAdapter
+from pydantic_ai.ui.vercel_ai.request_types import FileUIPart, SubmitMessage, TextUIPart, UIMessage
+
+from tpharness.facts import end_reason
+from tpharness.journal import JournalWriter
+from tpharness.peers.control import Live
+from tpharness.peers.pydantic_ai import clock
+from tpharness.peers.pydantic_ai.model import PART_KINDS, PlayedModel
+from tpharness.peers.story import Answer, Story, ToolRun
+from tpharness.reference_app.requests import RunRequest
+from tpharness.server_events.messages import write_messages
+from tpharness.targets.contract import Capabilities
+from tpharness.targets.remote import CannotPlayError
+
+__all__ = ["PydanticAi"]
+
+_SDK: Literal[6] = 6
+_FINISH_REASONS = get_args(FinishReason)
+_RETRIES = 1000  # a script may go wrong as often as it likes
+
+
+class PydanticAi:
+    """The framework: what it can do, and its conversations."""
+
+    def __init__(self) -> None:
+        clock.install()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything but what its stream has no room for: carriers, ids to resume by."""
+        return Capabilities(
+            name="Pydantic AI",
+            implementation_version=package_version("pydantic-ai-slim"),
+            carriers=False,
+            marks=True,
+            cancel=True,
+            disconnect=("stop",),
+        )
+
+    @property
+    def part_kinds(self) -> frozenset[str]:
+        """What a model can answer with."""
+        return PART_KINDS
+
+    def converse(self, thread_id: str) -> _Conversation:
+        """Begin a conversation."""
+        return _Conversation(thread_id)
+
+    def refuse(self, story: Story, request: RunRequest) -> None:
+        """Refuse what the adapter or the agent has no words for."""
+        for answer in story.answers:
+            reason = answer.end.get("finish_reason")
+            if reason is not None and reason not in _FINISH_REASONS:
+                raise CannotPlayError(f"a model that ends with the finish reason {reason}")
+            for part in answer.parts().values():
+                _refuse_part(part)
+            for run in answer.tools.values():
+                _refuse_return(run)
+        reason = story.result.get("finish_reason")
+        if reason not in (None, "error", *_FINISH_REASONS):
+            raise CannotPlayError(f"a run that ends with the finish reason {reason}")
+        for turn in request.user:
+            for part in turn["parts"]:
+                _prompt(part)
+
+
+class _Conversation:
+    """One conversation: the history that the agent has left behind so far."""
+
+    def __init__(self, thread_id: str) -> None:
+        self._id = thread_id
+        self._history: list[ModelMessage] = []
+        self._messages: list[ModelMessage] = []
+        self._token = CancellationToken()
+
+    def cancel(self) -> None:
+        """Cancel through the token that the run was given."""
+        self._token.cancel()
+
+    async def run(self, live: Live) -> None:
+        """Run the agent through its adapter, and send what that encodes."""
+        self._token = CancellationToken()
+        self._messages = []
+        clock.CLOCK.set(lambda: live.playback.now)
+        model = PlayedModel(live)
+        agent = Agent(model, tools=_tools(model), retries=_RETRIES)
+
+        @agent.output_validator
+        async def last(output: str) -> str:
+            if model.asked >= len(live.story.answers):  # else the library has found an output without asking
+                at = live.story.result_at
+                await live.playback.turn(live.story.count if at is None else at)
+            return output
+
+        adapter = VercelAIAdapter(
+            agent=agent,
+            run_input=self._input(live),
+            sdk_version=_SDK,
+            manage_message_history="server",
+            server_message_id=live.request.script.message_id,
+        )
+        with capture_run_messages() as captured:
+            native = adapter.run_stream_native(message_history=self._history, cancellation_token=self._token)
+            events = adapter.transform_stream(_watched(native, live))
+            try:
+                async for text in adapter.encode_stream(events):
+                    live.outlet.write(text.encode())
+            finally:
+                self._messages = list(captured)
+        live.playback.over()
+
+    def record(self, writer: JournalWriter, live: Live) -> str | None:
+        """Write the messages that the last run has added (`fromAgentRun`), and keep them for the next one."""
+        script = live.request.script
+        new = self._messages[len(self._history) :]
+        self._history = self._messages or self._history
+        writer.begin_turn(script.agent_id, script.started_at)
+        messages = ModelMessagesTypeAdapter.dump_python(new, mode="json")
+        write_messages(writer, messages, script.started_at)
+        return end_reason(messages[-1].get("finish_reason"), error_seen=False) if messages else None
+
+    def _input(self, live: Live) -> SubmitMessage:
+        parts = [_prompt(part) for part in live.prompts]
+        messages = [UIMessage(id=f"user-{len(self._history)}", role="user", parts=[p for ps in parts for p in ps])]
+        return SubmitMessage(id=self._id, trigger="submit-message", messages=messages if parts else [])
+
+
+async def _watched(native: AsyncIterator[Any], live: Live) -> AsyncIterator[Any]:
+    """Pass the agent's events on; while the next one is waited for, everything before it has been sent."""
+    iterator = aiter(native)
+    try:
+        while True:
+            live.waiting = True
+            try:
+                event = await anext(iterator)
+            except StopAsyncIteration:
+                return
+            except (RunCancelled, asyncio.CancelledError):
+                raise
+            except Exception as error:
+                live.failure = str(error)
+                raise
+            finally:
+                live.waiting = False
+            yield event
+    finally:
+        await iterator.aclose()  # type: ignore[attr-defined]  # an async generator of the library
+
+
+def _tools(model: PlayedModel) -> list[Tool[Any]]:
+    """Return the tools that the story calls; each waits for its turn and does what the script says."""
+    names = {
+        str(part["tool_name"])
+        for answer in model.live.story.answers
+        for part in answer.parts().values()
+        if part["part_kind"] == "tool-call"
+    }
+
+    async def tool(ctx: RunContext[Any], **_: Any) -> Any:
+        answer: Answer = model.current
+        story, playback = model.live.story, model.live.playback
+        run = answer.tools.get(str(ctx.tool_call_id), ToolRun())
+        if run.started_at is not None:
+            await playback.turn(run.started_at)
+            await playback.happened(run.started_at)
+        if run.returned_at is None:
+            await playback.turn(story.count if story.failed_at is None else story.failed_at)
+            raise RuntimeError(story.failure)
+        await playback.turn(run.returned_at)
+        playback.happens(run.returned_at)
+        return _returned(run.part)
+
+    schema = {"type": "object", "additionalProperties": True}
+    return [Tool.from_schema(tool, name, "a tool of the script", schema, takes_ctx=True) for name in sorted(names)]
+
+
+def _returned(part: Mapping[str, Any]) -> Any:
+    content = part.get("content")
+    outcome = part.get("outcome") or "success"
+    if outcome == "failed":
+        raise ToolFailed(str(content))
+    if outcome == "retried" or part["part_kind"] == "retry-prompt":
+        raise ModelRetry(str(content))
+    if part.get("metadata") is not None:
+        return ToolReturn(return_value=content, metadata=part["metadata"])
+    return content
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+
+
+def _refuse_part(part: Mapping[str, Any]) -> None:
+    if part["part_kind"] != "tool-call":
+        return
+    args = part.get("args")
+    try:
+        value = json.loads(args) if isinstance(args, str) and args else args or {}
+    except ValueError:
+        return  # cut in the middle, or no JSON: the library's own business
+    if not isinstance(value, dict):
+        raise CannotPlayError("arguments of a call that are no object")
+
+
+def _refuse_return(run: ToolRun) -> None:
+    part = run.part
+    if run.returned_at is None:
+        return
+    outcome = part.get("outcome") or "success"
+    if outcome in ("denied", "interrupted"):
+        raise CannotPlayError(f"a tool that returns with outcome {outcome} by itself")
+    if part.get("content_ref") is not None or part.get("status") is not None:
+        raise CannotPlayError("a return whose content lies elsewhere (content_ref)")
+    if outcome != "success" and not isinstance(part.get("content"), str):
+        raise CannotPlayError("a failure that is no text")
+
+
+def _prompt(part: Mapping[str, Any]) -> list[TextUIPart | FileUIPart]:
+    """Return a part of a user turn as the client's message has it."""
+    if part["part_kind"] == "system-prompt":
+        return []
+    if part["part_kind"] != "user-prompt":
+        raise CannotPlayError(f"a user turn with a part of kind {part['part_kind']}")
+    content = part.get("content")
+    items: list[UserContent | Any] = content if isinstance(content, list) else [content]
+    return [_item(item) for item in items]
+
+
+def _item(item: Any) -> TextUIPart | FileUIPart:
+    if isinstance(item, str):
+        return TextUIPart(text=item)
+    if isinstance(item, Mapping):
+        media = str(item.get("media_type") or "application/octet-stream")
+        if item.get("kind") == "binary":
+            return FileUIPart(media_type=media, url=f"data:{media};base64,{item.get('data')}")
+        if item.get("url"):
+            return FileUIPart(media_type=media, url=str(item["url"]))
+    raise CannotPlayError("a user prompt that a UI message cannot have")
