@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tpharness.journal import Journal
+from tpharness.journal import Interrupted, Journal
 from tpharness.journal import UserTurn as JournalUserTurn
 from tpharness.resources import scenarios_dir
 from tpharness.scenario import AgentRun, Scenario, load_scenario, load_text
-from tpharness.server_events import Recorder
+from tpharness.server_events import Recorder, RunState
 
 CALL = '{"city": "Paris"}'
 OTHER_CALL = '{"city": "Oslo"}'
@@ -30,6 +30,24 @@ def fold(scenario: Scenario, turns: int | None = None) -> Journal:
             recorder.add_user_turn(JournalUserTurn(at=turn.submitted_at, parts=tuple(turn.parts)))
     assert not recorder.findings
     return recorder.journal(partial=True)
+
+
+def cuts(scenario: Scenario) -> Iterator[Journal]:
+    """Fold a scenario; yield its journal as it would be if the user cancelled after each event, and at its end."""
+    recorder = Recorder()
+    for turn in scenario.turns:
+        if not isinstance(turn, AgentRun):
+            recorder.add_user_turn(JournalUserTurn(at=turn.submitted_at, parts=tuple(turn.parts)))
+            continue
+        if turn.events is None or recorder.state is not RunState.ENDED:
+            break
+        recorder.begin(turn.agent_id, turn.started_at)
+        for event in turn.happened:
+            recorder.feed(event)
+            yield recorder.journal(Interrupted(reason="user_cancelled", at=turn.started_at), partial=True)
+        if turn.interrupt is not None:
+            recorder.interrupt(turn.interrupt.reason, turn.interrupt.at)
+    yield recorder.journal(partial=True)
 
 
 def history(name: str, turns: int | None = None) -> Journal:

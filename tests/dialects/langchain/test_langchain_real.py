@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from langchain_core.messages import (
 from tests.dialects.langchain.folding import history
 
 from tpharness.dialects.langchain import LANGCHAIN
+from tpharness.dialects.langchain import real as real_module
 from tpharness.dialects.langchain.real import from_messages, to_messages
 from tpharness.errors import InputError, UsageError
 from tpharness.resources import scenarios_dir
@@ -78,6 +81,17 @@ def test_messages_that_the_design_does_not_write_are_refused() -> None:
     for message in (SystemMessage("Be brief."), HumanMessage([{"type": "text", "text": "a"}])):
         with pytest.raises(InputError, match="message 0"):
             from_messages([message])
+
+
+def test_the_core_does_without_the_library() -> None:
+    """Only `real` imports it."""
+    package = Path(real_module.__file__).parent
+    users = [
+        path.name
+        for path in package.glob("*.py")
+        if re.search(r"^\s*(from|import) langchain", path.read_text(), re.MULTILINE)
+    ]
+    assert users == ["real.py"]
 
 
 def test_a_missing_library_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,9 @@
 The design's prose and its code disagree in places, and its code does not cover all that a stream can do. `DOCUMENTED`
 is the design as its code examples read, `REPAIRED` the least change that makes each interrupted history one that model
 APIs take. `GAPS` says for each gap what is open, which field settles it, and why the default is what it is.
+
+The repair is of interruptions alone: calls that a complete run leaves open (R30, R46), results that come after the
+model has gone on, and two agents that follow each other are in the history as they were.
 """
 
 from __future__ import annotations

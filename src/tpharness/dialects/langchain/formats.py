@@ -159,7 +159,7 @@ def _object(text: str | None) -> dict[str, Any]:
     """Return the arguments of an invalid call: nothing, unless they are an object after all."""
     try:
         value = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -168,7 +168,7 @@ def _anthropic_id(call_id: str) -> str:
     """Return an id that Anthropic takes; one with other characters is replaced by its hash."""
     if not call_id or _ANTHROPIC_ID.match(call_id):
         return call_id
-    return f"toolu_{hashlib.sha256(call_id.encode()).hexdigest()[:24]}"
+    return f"toolu_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def _gemini(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -204,7 +204,7 @@ def _gemini_answers(calls: Sequence[Mapping[str, Any]], results: Sequence[Mappin
 def _gemini_response(content: str) -> dict[str, Any]:
     try:
         value = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = content
     return value if isinstance(value, dict) else {"output": value}
 

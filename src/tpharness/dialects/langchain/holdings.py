@@ -83,7 +83,7 @@ def _says(text: str, args: Any) -> bool:
         return text == args
     try:
         return bool(json.loads(text or "{}") == args)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

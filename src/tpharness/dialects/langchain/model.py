@@ -96,10 +96,13 @@ def _wrong(message: Any) -> str:
     if message["type"] == "ai":
         for name in _CALL_LISTS:
             calls = data.get(name)
-            if calls is not None and not (isinstance(calls, list) and all(map(_is_call, calls))):
+            if calls is not None and not (isinstance(calls, list) and all(_is_call(call, name) for call in calls)):
                 return f"has {name} that are no list of calls, each with name, args and id"
     return ""
 
 
-def _is_call(call: Any) -> bool:
-    return isinstance(call, Mapping) and {"name", "args", "id"} <= call.keys()
+def _is_call(call: Any, where: str) -> bool:
+    if not isinstance(call, Mapping) or not {"name", "args", "id"} <= call.keys():
+        return False
+    args = isinstance(call["args"], Mapping if where == "tool_calls" else str | None)
+    return args and all(isinstance(call[key], str | None) for key in ("name", "id"))
