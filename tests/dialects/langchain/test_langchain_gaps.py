@@ -188,6 +188,32 @@ def test_gap_8_half_arguments_of_white_space() -> None:
     assert not document["tool_call_buffers"]
 
 
+START = "{event_kind: part_start, index: %d, part: {part_kind: tool-call, tool_name: f, tool_call_id: %s, args: '{}'}}"
+END = "{event_kind: part_end, index: 0, part: {part_kind: tool-call, tool_name: f, tool_call_id: c1, args: '{}'}}"
+
+
+def test_a_call_has_come_when_its_own_end_was_seen() -> None:
+    """The ToolEvent does not wait for the end of the response, so this is scenario 2 and not 1."""
+    begun = run(START % (0, "c1"), interrupt="end", head="server")
+    assert state(begun) == [WEATHER, ai("Interrupted Tool Call: {}")]
+    ended = run(START % (0, "c1"), END, interrupt="end", head="server")
+    assert state(ended) == [WEATHER, ai(f"\nTool Call: {{}}{MARKER}")]
+
+
+def test_a_call_has_come_when_the_next_one_begins() -> None:
+    """Some streams say no ends of calls; a model that writes the next call has written the one before."""
+    journal = run(START % (0, "c1"), START % (1, "c2"), interrupt="end", head="server")
+    assert state(journal) == [WEATHER, ai("\nTool Call: {}", "c1"), ai("Interrupted Tool Call: {}")]
+
+
+def test_calls_that_a_complete_run_left_open_are_not_repaired_by_a_later_interruption() -> None:
+    """They wait for somebody (R30): the repair is of the run that was cut."""
+    waiting = run("{response: [" + C1 + "}]}")
+    both = Journal(ended=waiting.ended.extended(history("l-04-in-a-text").ended[1]))
+    expected = [WEATHER, ai(f"\nTool Call: {CALL}", "c1"), ai("Hello")]
+    assert short(REPAIRED.store(both)) == expected
+
+
 def test_text_after_a_call_of_the_same_response() -> None:
     """As documented it comes between call and result; repaired it joins the text before the call."""
     journal = run("{response: [{text: Check.}, " + C1 + "}, {text: ' Wait.'}]}", "{returns: {c1: sunny}}")
@@ -195,6 +221,13 @@ def test_text_after_a_call_of_the_same_response() -> None:
     assert state(journal) == [WEATHER, ai(f"Check.\nTool Call: {CALL}", "c1"), ai(" Wait."), result]
     same = replace(DOCUMENTED, late_text=LateTextRule.SAME_MESSAGE)
     assert state(journal, same) == [WEATHER, ai(f"Check. Wait.\nTool Call: {CALL}", "c1"), result]
+
+
+def test_texts_after_calls_join_in_their_order() -> None:
+    """And all of them before the first call, where a reader looks for the reply."""
+    parts = "{text: a}, " + C1 + "}, {text: b}, " + C2 + "}, {text: c}"
+    document = REPAIRED.store(run("{response: [" + parts + "]}"))
+    assert short(document) == [WEATHER, ai(f"abc\nTool Call: {CALL}\nTool Call: {OTHER_CALL}", "c1", "c2")]
 
 
 def test_arguments_that_are_no_object_are_an_invalid_call() -> None:

@@ -155,8 +155,8 @@ def _streamed_text(part: Part) -> str:
 def _returned(entry: Return) -> ToolNodeDone:
     fields = entry.fields
     content = fields["content_ref"] if "content_ref" in fields else fields.get("content")
-    succeeded = entry.kind != "retry-prompt" and fields.get("status") == "success"
-    return ToolNodeDone(entry.call_id, json_text(content), "success" if succeeded else "error")
+    # A retry prompt has no status: it is no success (R22).
+    return ToolNodeDone(entry.call_id, json_text(content), "success" if fields.get("status") == "success" else "error")
 
 
 def _prompt_text(parts: Sequence[Mapping[str, Any]]) -> str:

@@ -145,8 +145,6 @@ class Reducer:
             scenario()
         if rule is not OpenCallRule.UNANSWERED:
             self._drop_calls_of_last(rule)
-        self._message = None
-        self._open = {}
 
     def _half_text(self) -> None:
         """Scenario 3."""
