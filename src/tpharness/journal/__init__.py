@@ -22,6 +22,7 @@ from tpharness.journal.records import (
     Response,
     Return,
     Segment,
+    Streamed,
     UserTurn,
 )
 from tpharness.journal.writer import JournalWriter, OpenPart
@@ -41,5 +42,6 @@ __all__ = [
     "Response",
     "Return",
     "Segment",
+    "Streamed",
     "UserTurn",
 ]

@@ -24,16 +24,33 @@ __all__ = [
     "Response",
     "Return",
     "Segment",
+    "Streamed",
     "UserTurn",
 ]
 
 
+class Streamed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How a call's arguments came, which their parsed value does not say: histories that keep text need it.
+
+    `text` is the deltas joined, not parsed; `ended` whether the call's own end was seen and nothing of it after that,
+    which may be before its response ends (R10); `interleaved` whether a delta of it came after another call began.
+    """
+
+    text: str
+    ended: bool = False
+    interleaved: bool = False
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them."""
+    """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them.
+
+    `streamed` is None for what is no call, and for a call that came whole.
+    """
 
     kind: str
     fields: Mapping[str, Any]
     complete: bool = True
+    streamed: Streamed | None = None
 
     @property
     def call_id(self) -> str | None:

@@ -22,6 +22,7 @@ from tpharness.journal.records import (
     Response,
     Return,
     Segment,
+    Streamed,
     UserTurn,
 )
 
@@ -40,13 +41,21 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     complete: bool = False
     call_key: int | None = None
     more: Callable[[str], None] = lambda _: None
+    ended: bool = False
+    interleaved: bool = False
 
     def partial(self) -> Part:
         """Return the part with the text so far, not complete."""
         fields = dict(self.fields)
-        if self.text_field is not None:
+        if self.text_field is not None and (self.pieces or self.text_field not in fields):
             fields[self.text_field] = join_text(self.pieces)
-        return Part(kind=self.kind, fields=fields, complete=False)
+        return Part(kind=self.kind, fields=fields, complete=False, streamed=self.streamed())
+
+    def streamed(self) -> Streamed | None:
+        """Return how the arguments of a call came, None for any other part and for a call that came whole."""
+        if self.kind != "tool-call" or self.text_field is None:
+            return None
+        return Streamed(text=join_text(self.pieces), ended=self.ended, interleaved=self.interleaved)
 
 
 class _OpenResponse(msgspec.Struct, eq=False, gc=False):
@@ -149,7 +158,7 @@ class JournalWriter:
         """Remember this place as the interruption, unless the turn is completed after all (R27)."""
         self._need_turn()
         if self._held is None:
-            self._held = replace(self._turn(), end=Interrupted(reason=reason, at=at))
+            self._held = replace(self._turn(partial=True), end=Interrupted(reason=reason, at=at))
             self.version += 1
 
     @property
@@ -383,7 +392,7 @@ class JournalWriter:
         parts = []
         for part in response.parts:
             if part.complete:
-                parts.append(Part(kind=part.kind, fields=part.fields))
+                parts.append(Part(kind=part.kind, fields=part.fields, streamed=part.streamed()))
             elif partial:
                 parts.append(part.partial())
         frozen = Response(

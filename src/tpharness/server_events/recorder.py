@@ -115,6 +115,7 @@ class Recorder:
         self.state = RunState.BETWEEN
         self._parts: dict[int, OpenPart] = {}
         self._calls: dict[str, OpenPart] = {}
+        self._newest_call: OpenPart | None = None
         self._request_facts: dict[str, Any] = {}
         self._last_finish: str | None = None
 
@@ -178,6 +179,8 @@ class Recorder:
         first = fields.pop(text_field, None)
         handle = self._writer.open_part(kind, fields, text_field)
         self._parts[index] = handle
+        if kind == "tool-call":
+            self._newest_call = handle
         if isinstance(first, str):
             handle.pieces.append(first)
         elif first is not None:
@@ -209,6 +212,8 @@ class Recorder:
                 handle.fields["provider_name"] = delta["provider_name"]
 
     def _call_delta(self, handle: OpenPart, delta: Mapping[str, Any]) -> None:
+        handle.ended = False
+        handle.interleaved = handle.interleaved or handle is not self._newest_call
         piece = delta.get("args_delta")
         if isinstance(piece, str):
             handle.pieces.append(piece)
@@ -226,6 +231,7 @@ class Recorder:
             self._report(UNKNOWN_PART, f"a {handle.kind} part {event['index']} ends as another kind", got=event)
             return
         if handle.complete or handle.kind == "tool-call":
+            handle.ended = True
             return  # R10: a call is complete at the end of its response, its deltas may go on after this
         final = event["part"].get("content")
         held = "".join(handle.pieces)

@@ -1,0 +1,108 @@
+"""Messages in LangChain's own serialised form, as plain JSON values.
+
+A message is what `langchain_core.messages.messages_to_dict` makes of it: `{"type": "human" | "ai" | "tool",
+"data": {…}}` with every field that the class has. The state of the design (its conversation state and its two buffers)
+is the document `{"messages": [message, …], "response_buffer": text, "tool_call_buffers": [text, …]}`; the buffers are
+empty unless a run is going on, or GAP-5 is chosen to convert a half call later. A bare list of messages is read as a
+state too.
+
+Contents are text: the design writes nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from tpharness.errors import InputError
+
+__all__ = ["Message", "ai", "ai_calls", "human", "messages_of", "read_state", "tool"]
+
+Message: TypeAlias = dict[str, Any]
+
+_KINDS = ("human", "ai", "tool")
+_CALL_LISTS = ("tool_calls", "invalid_tool_calls")
+
+
+def human(text: str) -> Message:
+    """Return a HumanMessage."""
+    return {"type": "human", "data": _data("human", text)}
+
+
+def ai(text: str) -> Message:
+    """Return an AIMessage without calls, as the design makes it: `new AIMessage({ content })`."""
+    data = {**_data("ai", text), "tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None}
+    return {"type": "ai", "data": data}
+
+
+def tool(text: str, call_id: str, status: Literal["success", "error"]) -> Message:
+    """Return a ToolMessage; the design gives it no name."""
+    return {
+        "type": "tool",
+        "data": {**_data("tool", text), "tool_call_id": call_id, "artifact": None, "status": status},
+    }
+
+
+def _data(kind: str, text: str) -> dict[str, Any]:
+    return {
+        "content": text,
+        "additional_kwargs": {},
+        "response_metadata": {},
+        "type": kind,
+        "name": None,
+        "id": None,
+    }
+
+
+def ai_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the calls of an AIMessage, those with arguments that are no object last."""
+    return [call for name in _CALL_LISTS for call in message["data"].get(name) or ()]
+
+
+def messages_of(document: Any) -> list[Message]:
+    """Return the messages of a state; see `read_state` for what is refused."""
+    return read_state(document)[0]
+
+
+def read_state(document: Any) -> tuple[list[Message], list[str]]:
+    """Return the messages and the tool call buffers of a state, or of a bare list of messages.
+
+    Raises `InputError`, which names the place, for what this design cannot have written.
+    """
+    buffers: Any = []
+    messages = document
+    if isinstance(document, Mapping):
+        messages, buffers = document.get("messages"), document.get("tool_call_buffers", [])
+    if not isinstance(messages, list):
+        raise InputError("langchain state: a list of messages is needed, or an object with one under `messages`")
+    if not isinstance(buffers, list) or not all(isinstance(text, str) for text in buffers):
+        raise InputError("langchain state: /tool_call_buffers is no list of texts")
+    for index, message in enumerate(messages):
+        wrong = _wrong(message)
+        if wrong:
+            raise InputError(f"langchain state: message {index} {wrong}", hint="write it with messages_to_dict")
+    return messages, buffers
+
+
+def _wrong(message: Any) -> str:
+    """Return what is wrong with a message, nothing when the projections can rely on it."""
+    if not isinstance(message, Mapping) or message.get("type") not in _KINDS:
+        return f"is no object with a type of {', '.join(_KINDS)}"
+    data = message.get("data")
+    if not isinstance(data, Mapping) or not isinstance(data.get("content"), str):
+        return "has no data with a content that is text"
+    if message["type"] == "tool":
+        return "" if isinstance(data.get("tool_call_id"), str) else "has no tool_call_id"
+    if message["type"] == "ai":
+        for name in _CALL_LISTS:
+            calls = data.get(name)
+            if calls is not None and not (isinstance(calls, list) and all(_is_call(call, name) for call in calls)):
+                return f"has {name} that are no list of calls, each with name, args and id"
+    return ""
+
+
+def _is_call(call: Any, where: str) -> bool:
+    if not isinstance(call, Mapping) or not {"name", "args", "id"} <= call.keys():
+        return False
+    args = isinstance(call["args"], Mapping if where == "tool_calls" else str | None)
+    return args and all(isinstance(call[key], str | None) for key in ("name", "id"))
