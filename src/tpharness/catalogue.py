@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from tpharness import acceptance, scenario
+from tpharness.acceptance import sdk
 from tpharness.checks import CHECKS
 from tpharness.findings import Kind
 from tpharness.protocol import history, parse, rules
@@ -30,6 +31,7 @@ def all_kinds() -> Mapping[str, Kind]:
         rules.KINDS,
         history.KINDS,
         acceptance.KINDS,
+        sdk.KINDS,
         scenario.KINDS,
         baseline.KINDS,
         judge.KINDS,

@@ -2,6 +2,7 @@
 
 from tpharness.acceptance.append_only import check_append_only
 from tpharness.acceptance.check import KINDS, RULES, check_payload
+from tpharness.acceptance.payloads import payload_of
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.acceptance.rule import Confidence, Options, Rule
 
@@ -15,4 +16,5 @@ __all__ = [
     "Rule",
     "check_append_only",
     "check_payload",
+    "payload_of",
 ]
