@@ -105,7 +105,7 @@ def _block(item: str | Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "document", "source": {"type": "base64", "media_type": media_type, "data": data}}
     if kind == "binary" and media_type == "text/plain":
         try:
-            text = base64.b64decode(data).decode()
+            text = base64.b64decode(data, validate=True).decode()
         except (binascii.Error, ValueError):
             raise unsendable(item, "anthropic") from None
         return {"type": "document", "source": {"type": "text", "media_type": media_type, "data": text}}
