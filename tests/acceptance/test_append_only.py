@@ -47,6 +47,8 @@ REWRITTEN: list[tuple[str, Any, Any, str]] = [
     ("the system prompt changes", {"system": "a", "messages": []}, {"system": "b", "messages": []}, "/system"),
     ("the tools go", {"tools": [1], "messages": []}, {"messages": []}, "/tools"),
     ("another kind of payload", [user()], {"messages": [user()]}, ""),
+    ("another API's payload", {"messages": [user()]}, {"contents": [user()]}, ""),
+    ("a text becomes a block", [user("Hi")], [user([text("Hi")])], "/0/content"),
     (
         "in an object",
         {"contents": [content("user", {"text": "a"}), content("model", {"text": "b"})]},

@@ -78,6 +78,8 @@ def test_what_is_no_message_is_malformed_and_the_others_are_still_judged(provide
 
 BLOCKS: list[tuple[str, Any, str]] = [
     ("openai-chat", {"role": "user"}, "/0/content"),
+    ("openai-chat", {"role": "user", "content": 5}, "/0/content"),
+    ("openai-chat", {"role": "user", "content": []}, "/0/content"),
     ("openai-chat", {"role": "tool", "tool_call_id": "c1", "content": None}, "/0/content"),
     ("openai-chat", {"role": "user", "content": ["Hi"]}, "/0/content/0"),
     ("openai-chat", {"role": "assistant", "content": "x", "tool_calls": {"id": "c1"}}, "/0/tool_calls"),
@@ -86,6 +88,7 @@ BLOCKS: list[tuple[str, Any, str]] = [
     ("openai-responses", {"type": "function_call_output", "output": "x"}, "/0/call_id"),
     ("openai-responses", {"type": "function_call_output", "call_id": "c1"}, "/0/output"),
     ("openai-responses", {"type": "message", "role": "user", "content": 1}, "/0/content"),
+    ("openai-responses", {"role": "user", "content": ["Hi"]}, "/0/content/0"),
     ("openai-responses", {"content": "Hi"}, "/0"),
     ("anthropic", {"role": "user"}, "/0/content"),
     ("anthropic", {"role": "user", "content": [{"text": "Hi"}]}, "/0/content/0"),

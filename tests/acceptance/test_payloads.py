@@ -6,48 +6,10 @@ import base64
 from typing import Any, cast
 
 import pytest
+from tests.acceptance.messages import IMAGE, PIXEL, back, called, of, prompt, request, response, text, thinking
 
 from tpharness.acceptance import PROVIDERS, Provider, payload_of
 from tpharness.errors import UsageError
-
-PIXEL = base64.b64encode(b"pixel").decode()
-
-
-def request(*parts: dict[str, Any]) -> dict[str, Any]:
-    """Return a request."""
-    return {"kind": "request", "parts": list(parts)}
-
-
-def response(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return a response."""
-    return {"kind": "response", "parts": list(parts), **more}
-
-
-def prompt(content: Any) -> dict[str, Any]:
-    """Return a user prompt."""
-    return {"part_kind": "user-prompt", "content": content}
-
-
-def text(content: str) -> dict[str, Any]:
-    """Return a text."""
-    return {"part_kind": "text", "content": content}
-
-
-def thinking(provider: str, **more: Any) -> dict[str, Any]:
-    """Return a thinking part."""
-    return {"part_kind": "thinking", "content": "hm", "provider_name": provider, **more}
-
-
-def called(call: str, args: Any) -> dict[str, Any]:
-    """Return a call."""
-    return {"part_kind": "tool-call", "tool_name": "weather", "tool_call_id": call, "args": args}
-
-
-def back(call: str, content: Any, **more: Any) -> dict[str, Any]:
-    """Return a return."""
-    part = {"part_kind": "tool-return", "tool_name": "weather", "tool_call_id": call, "status": "success"}
-    return {**part, "content": content, **more}
-
 
 CONVERSATION = [
     request({"part_kind": "system-prompt", "content": "Be kind."}),
@@ -153,15 +115,6 @@ def test_a_conversation_with_calls(provider: Provider) -> None:
     assert payload_of(provider, CONVERSATION, next_user="Thanks") == EXPECTED[provider]
 
 
-def of(provider: Provider, *messages: dict[str, Any]) -> list[Any]:
-    """Return the messages, items or contents."""
-    payload = payload_of(provider, messages)
-    return cast("list[Any]", payload if isinstance(payload, list) else payload.get("messages", payload.get("contents")))
-
-
-OWN = {"openai-responses": "openai", "anthropic": "anthropic", "gemini": "google"}
-
-
 def test_signed_thinking_goes_back_to_who_signed_it() -> None:
     """A reasoning item, a thinking block; with Gemini the signature belongs to the next part."""
     ask = request(prompt("Hi"))
@@ -260,7 +213,6 @@ def test_a_retry_is_an_error_where_it_answers_a_call_and_a_message_elsewhere() -
 
 
 IMAGE_URL = {"kind": "image-url", "url": "https://x/y.png", "identifier": "i1", "media_type": "image/png"}
-IMAGE = {"kind": "binary", "data": PIXEL, "media_type": "image/png", "identifier": "i2"}
 PDF = {"kind": "binary", "data": PIXEL, "media_type": "application/pdf", "identifier": "i3"}
 
 FILES: dict[Provider, list[dict[str, Any]]] = {

@@ -91,3 +91,20 @@ def test_a_reference_may_stand_for_the_reasoning_of_a_call() -> None:
     """R3: what a reference names is stored, and cannot be told from here."""
     items = [user(), {"type": "item_reference", "id": "rs_1"}, call(id="fc_1"), output()]
     assert check_payload("openai-responses", items, options=Options(reasoning=True)) == []
+
+
+def test_a_reference_may_leave_its_type_out() -> None:
+    """R4: an item that is nothing but an id is a reference."""
+    found = check_payload("openai-responses", [user(), {"id": "msg_1"}], options=Options(store=False))
+    assert [(f.message[:3], f.place.pointer) for f in found] == [("R4:", "/1")]
+    assert check_payload("openai-responses", [user(), {"id": "msg_1"}]) == []
+
+
+def test_a_call_that_stands_nowhere_right_says_where_it_should() -> None:
+    """C2, G2: what stands there, and what should."""
+    (orphan,) = check_payload("openai-chat", [user(), {"role": "tool", "tool_call_id": "c1", "content": "x"}])
+    assert (orphan.got, orphan.expected) == ("c1", None)
+    called = content("model", {"function_call": {"name": "f"}, "thought_signature": "c2ln"})
+    answered = content("user", {"function_response": {"name": "f", "response": {}}})
+    (first,) = check_payload("gemini", [called, answered])
+    assert (first.got, first.expected) == ("nothing before it", "user")

@@ -6,6 +6,7 @@ content. As in Pydantic AI, arguments that are no JSON object are sent as `{"INV
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ __all__ = [
     "arguments",
     "compact",
     "data_uri",
+    "decoded",
     "extension",
     "kind_of",
     "merged",
@@ -155,6 +157,14 @@ def signed_by(part: Mapping[str, Any], provider: Provider) -> str:
 def data_uri(item: Mapping[str, Any]) -> str:
     """Return the data of a binary item as a data URI."""
     return f"data:{string(item, 'media_type') or ''};base64,{string(item, 'data') or ''}"
+
+
+def decoded(item: Mapping[str, Any]) -> str | None:
+    """Return the data of a binary item as the text that it is, None when it is none."""
+    try:
+        return base64.b64decode(string(item, "data") or "", validate=True).decode()
+    except ValueError:  # also what binascii and the codec raise
+        return None
 
 
 def extension(media_type: str) -> str:

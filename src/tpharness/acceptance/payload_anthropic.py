@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.acceptance.parts import (
     Returned,
     arguments,
+    decoded,
     kind_of,
     parts_of,
     pieces,
@@ -104,9 +103,8 @@ def _block(item: str | Mapping[str, Any]) -> dict[str, Any]:
     if kind == "binary" and media_type == "application/pdf":
         return {"type": "document", "source": {"type": "base64", "media_type": media_type, "data": data}}
     if kind == "binary" and media_type == "text/plain":
-        try:
-            text = base64.b64decode(data, validate=True).decode()
-        except (binascii.Error, ValueError):
-            raise unsendable(item, "anthropic") from None
+        text = decoded(item)
+        if text is None:
+            raise unsendable(item, "anthropic")
         return {"type": "document", "source": {"type": "text", "media_type": media_type, "data": text}}
     raise unsendable(item, "anthropic")

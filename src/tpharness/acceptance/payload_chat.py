@@ -11,6 +11,7 @@ from tpharness.acceptance.parts import (
     arguments,
     compact,
     data_uri,
+    decoded,
     extension,
     kind_of,
     parts_of,
@@ -24,6 +25,7 @@ from tpharness.acceptance.shape import string, value_of
 __all__ = ["chat_payload"]
 
 _AUDIO = ("wav", "mp3")
+_TEXTS = ("application/json", "application/xml", "application/yaml")
 _FIELDS = ("reasoning", "reasoning_content")
 
 
@@ -122,4 +124,14 @@ def _file(item: Mapping[str, Any]) -> dict[str, Any]:
         if ending not in _AUDIO:
             raise unsendable(item, "openai-chat")
         return {"type": "input_audio", "input_audio": {"data": item["data"], "format": ending}}
+    if media_type.startswith("text/") or media_type in _TEXTS:
+        return {"type": "text", "text": _inlined(item, media_type)}
     return {"type": "file", "file": {"file_data": data_uri(item), "filename": f"filename.{ending}"}}
+
+
+def _inlined(item: Mapping[str, Any], media_type: str) -> str:
+    """Return a file of text between lines that say what it is: the API takes no such file."""
+    text, name = decoded(item), string(item, "identifier") or ""
+    if text is None:
+        raise unsendable(item, "openai-chat")
+    return f'-----BEGIN FILE id="{name}" type="{media_type}"-----\n{text}\n-----END FILE id="{name}"-----'
