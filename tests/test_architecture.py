@@ -19,6 +19,7 @@ LAYERS = {
     "clauses": 1,
     "journal": 1,
     "protocol": 2,
+    "acceptance": 3,
     "vsp": 3,
     "server_events": 4,
     "dialects": 4,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from tpharness import scenario
+from tpharness import acceptance, scenario
+from tpharness.acceptance import sdk
 from tpharness.checks import CHECKS
 from tpharness.findings import Kind
 from tpharness.protocol import history, parse, rules
@@ -29,6 +30,8 @@ def all_kinds() -> Mapping[str, Kind]:
         parse.KINDS,
         rules.KINDS,
         history.KINDS,
+        acceptance.KINDS,
+        sdk.KINDS,
         scenario.KINDS,
         baseline.KINDS,
         judge.KINDS,

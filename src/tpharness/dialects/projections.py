@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
+from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.journal import Journal
 
 __all__ = ["PROVIDERS", "HeldCall", "HeldResult", "HistoryDialect", "Holdings", "Provider"]
-
-Provider = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
-"""A model API by the shape of its input."""
-
-PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

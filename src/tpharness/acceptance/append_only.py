@@ -1,0 +1,139 @@
+"""Append-only: what a model was sent before is the beginning of what it is sent later (rule A10).
+
+In: two payloads, or two lists of messages. Out: a finding at the first place where they part. Appending a result for an
+aborted call keeps to it; rewriting a message to say that it was interrupted does not. The last message of the user may
+get more blocks at its end: to the API that is the same as one more message of the user (A7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.protocol.jcs import escape
+
+__all__ = ["KINDS", "Difference", "check_append_only", "first_difference"]
+
+REWRITTEN = Kind(
+    code="model-view-rewritten",
+    level=Level.MUST,
+    title="what the model was sent before is not the beginning of what it is sent now",
+    remedy="append to what was sent, never change, move or drop it: caches and thinking are bound to it",
+    rulings=("R20", "R23"),
+)
+KINDS = (REWRITTEN,)
+
+_LISTS = ("messages", "contents", "input")
+_NOTHING = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Where two lists part: the index of the item, the JSON pointer inside it, what stands there in each.
+
+    `expected` is what stood there before; a place that one of them does not have reads as "nothing".
+    """
+
+    index: int
+    inside: str
+    got: Any
+    expected: Any
+
+
+def check_append_only(before: Any, after: Any) -> list[Finding]:
+    """Return at most one finding: the first place where `after` does not continue `before`, as a pointer into `after`.
+
+    Each is a list, or an object with the list under `messages`, `contents` or `input` whose other fields are the same.
+    """
+    found = _around(before, after)
+    if found is None:
+        name, earlier = _list_of(before)
+        _, later = _list_of(after)
+        difference = first_difference(earlier, later)
+        if difference is None:
+            return []
+        pointer = f"{name}/{difference.index}{difference.inside}"
+        what = "is missing" if difference.index >= len(later) else "is not as it was sent before"
+        message = f"{difference.index + 1}. of {len(earlier)} entries {what}"
+        return [REWRITTEN.at(Place(pointer=pointer), message, got=difference.got, expected=difference.expected)]
+    pointer, got, expected = found
+    return [REWRITTEN.at(Place(pointer=pointer), got=_told(got), expected=_told(expected))]
+
+
+def first_difference(before: list[Any], after: list[Any]) -> Difference | None:
+    """Return where `after` first does not continue `before`, None when it does."""
+    for index, item in enumerate(before):
+        if index >= len(after):
+            return Difference(index=index, inside="", got="nothing", expected=item)
+        found = _differing(item, after[index])
+        if found is not None and not (index == len(before) - 1 and _continued(item, after[index])):
+            inside, expected, got = found
+            return Difference(index=index, inside=inside, got=_told(got), expected=_told(expected))
+    return None
+
+
+def _continued(before: Any, after: Any) -> bool:
+    """Whether a message of the user, the last one that was sent, has only more blocks behind those it had."""
+    if not (isinstance(before, Mapping) and isinstance(after, Mapping) and before.get("role") == "user"):
+        return False
+    for name in ("content", "parts"):
+        one, other = before.get(name), after.get(name)
+        if isinstance(one, list) and isinstance(other, list):
+            return _differing(before, {**after, name: other[: len(one)]}) is None
+    return False
+
+
+def _list_of(payload: Any) -> tuple[str, list[Any]]:
+    if isinstance(payload, Mapping):
+        for name in _LISTS:
+            if isinstance(payload.get(name), list):
+                return f"/{name}", payload[name]
+    return "", payload if isinstance(payload, list) else []
+
+
+def _around(before: Any, after: Any) -> tuple[str, Any, Any] | None:
+    """Compare what stands around the lists: pointer, what stands there, what stood there; None where it is the same."""
+    names = _list_of(before)[0], _list_of(after)[0]
+    if names[0] != names[1] or type(before) is not type(after):
+        return "", after, before
+    if isinstance(before, list):
+        return None
+    rest = [
+        {k: v for k, v in p.items() if f"/{k}" != names[0]} if isinstance(p, Mapping) else p for p in (before, after)
+    ]
+    found = _differing(*rest)
+    return None if found is None else (found[0], found[2], found[1])
+
+
+def _told(value: Any) -> Any:
+    return "nothing" if value is _NOTHING or value is None else value
+
+
+def _differing(one: Any, other: Any) -> tuple[str, Any, Any] | None:
+    """Return the first place, in the order of the first value, where two JSON values differ; None when they do not.
+
+    True is not 1, and 1 is 1.0. Walks without recursion, however deep the values are.
+    """
+    waiting = [("", one, other)]
+    while waiting:
+        pointer, left, right = waiting.pop()
+        if isinstance(left, Mapping) and isinstance(right, Mapping):
+            waiting += reversed(list(_fields(pointer, left, right)))
+        elif isinstance(left, list) and isinstance(right, list):
+            waiting += reversed(list(_items(pointer, left, right)))
+        elif isinstance(left, bool) is not isinstance(right, bool) or (left is not right and left != right):
+            return pointer, left, right
+    return None
+
+
+def _fields(pointer: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    for key in (*left, *(key for key in right if key not in left)):
+        yield f"{pointer}/{escape(str(key))}", left.get(key, _NOTHING), right.get(key, _NOTHING)
+
+
+def _items(pointer: str, left: list[Any], right: list[Any]) -> Iterator[tuple[str, Any, Any]]:
+    for index in range(max(len(left), len(right))):
+        one, other = (items[index] if index < len(items) else _NOTHING for items in (left, right))
+        yield f"{pointer}/{index}", one, other

@@ -1,0 +1,51 @@
+"""Would a model API take this payload: every rule over a payload in the API's own shape.
+
+In: which API, its input as JSON values of any shape, options. Out: findings; nothing raises for what the payload holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tpharness.acceptance import append_only, rules_anthropic, rules_chat, rules_gemini, rules_responses
+from tpharness.acceptance.provider import PROVIDERS, Provider
+from tpharness.acceptance.rule import MALFORMED, Options, Rule
+from tpharness.acceptance.shape import Entry
+from tpharness.errors import UsageError
+from tpharness.findings import Finding, Kind, Level
+
+__all__ = ["KINDS", "RULES", "check_payload"]
+
+_OPEN: Mapping[Provider, Callable[[Any], tuple[list[Entry], list[Finding]]]] = {
+    "openai-chat": rules_chat.open_payload,
+    "openai-responses": rules_responses.open_payload,
+    "anthropic": rules_anthropic.open_payload,
+    "gemini": rules_gemini.open_payload,
+}
+
+RULES: tuple[Rule, ...] = (
+    *rules_chat.RULES,
+    *rules_responses.RULES,
+    *rules_anthropic.RULES,
+    *rules_gemini.RULES,
+)
+"""Every rule, in the order of its API and number."""
+
+KINDS: tuple[Kind, ...] = (MALFORMED, *append_only.KINDS, *(rule.kind for rule in RULES))
+
+
+def check_payload(provider: Provider, payload: Any, *, options: Options | None = None) -> list[Finding]:
+    """Return what the API would refuse (MUST) or might (SHOULD), with JSON pointers into the payload.
+
+    The payload is the list of messages (`openai-chat`), input items (`openai-responses`), messages or an object with
+    `messages` and `system` (`anthropic`), contents or an object with `contents` (`gemini`). UsageError for another API.
+    """
+    if provider not in _OPEN:
+        raise UsageError(f"no model API is called {provider!r}", hint=f"one of {', '.join(PROVIDERS)}")
+    chosen = options or Options()
+    entries, found = _OPEN[provider](payload)
+    for rule in RULES:
+        if rule.provider == provider and (rule.kind.level is not Level.MAY or chosen.observations):
+            found.extend(rule.findings(entries, chosen))
+    return found

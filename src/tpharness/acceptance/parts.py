@@ -1,0 +1,213 @@
+"""What the parts of Pydantic-AI-shaped messages mean to a model, before any API's own form.
+
+In: parts as `tpharness.protocol.history.model_history` gives them. Out: arguments, what a tool returned, pieces of
+content. As in Pydantic AI, arguments that are no JSON object are sent as `{"INVALID_JSON": …}`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from tpharness.acceptance.provider import Provider
+from tpharness.acceptance.shape import listed, string, value_of
+from tpharness.errors import UsageError
+
+__all__ = [
+    "ISSUERS",
+    "Returned",
+    "arguments",
+    "compact",
+    "data_uri",
+    "decoded",
+    "extension",
+    "kind_of",
+    "merged",
+    "parts_of",
+    "pieces",
+    "retry_text",
+    "returned",
+    "signed_by",
+    "unsendable",
+]
+
+ISSUERS: Mapping[Provider, tuple[str, ...]] = {
+    "openai-chat": ("openai",),
+    "openai-responses": ("openai",),
+    "anthropic": ("anthropic",),
+    "gemini": ("google", "google-gla", "google-vertex"),
+}
+"""The names of providers whose signatures an API accepts: its own."""
+
+_FILES = ("image-url", "audio-url", "video-url", "document-url", "binary")
+_FAILED = ("error", "validation_error", "failed", "retried")
+_RETRIED = ("validation_error", "retried")
+_EXTENSIONS = {"text/plain": "txt", "text/markdown": "md", "audio/mpeg": "mp3", "audio/x-wav": "wav"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """What came back for a call: its id and name, the data without files, the files, whether the call failed.
+
+    `items` is what was returned piece by piece, texts and files in order; `several` whether it was a list.
+    """
+
+    call_id: str
+    name: str
+    data: Any
+    items: tuple[str | Mapping[str, Any], ...]
+    files: tuple[Mapping[str, Any], ...]
+    failed: bool
+    retried: bool
+    several: bool
+
+    def text(self) -> str:
+        """Return the data as one text: texts as they are, None as nothing, all else as JSON."""
+        return "" if self.data is None else _text(self.data)
+
+    def error(self) -> Any:
+        """Return what an error object holds: the text, or for a retry the data as it is."""
+        return self.data if self.retried and self.data is not None else self.text()
+
+
+def kind_of(part: Any) -> str | None:
+    """Return the kind of a part, None where there is none."""
+    return string(part, "part_kind")
+
+
+def parts_of(message: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the parts of a message; what is no part is passed over."""
+    for part in listed(value_of(message, "parts")):
+        if isinstance(part, Mapping):
+            yield part
+
+
+def arguments(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call as an object."""
+    args = part.get("args")
+    if not args:
+        return {}
+    if isinstance(args, Mapping):
+        return dict(args)
+    text = args if isinstance(args, str) else compact(args)
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    return parsed if isinstance(parsed, dict) else {"INVALID_JSON": text}
+
+
+def compact(value: Any) -> str:
+    """Return a value as JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def returned(part: Mapping[str, Any]) -> Returned | None:
+    """Return what a tool return, or a retry prompt that answers a call, tells; None for any other part."""
+    kind, call_id = kind_of(part), string(part, "tool_call_id")
+    if call_id is None or kind not in ("tool-return", "retry-prompt"):
+        return None
+    content = part.get("content")
+    several = isinstance(content, list)
+    items = content if isinstance(content, list) else [content]
+    files = tuple(item for item in items if _is_file(item))
+    data = [item for item in items if not _is_file(item)]
+    status = string(part, "outcome", "status")
+    retried = kind == "retry-prompt" or status in _RETRIED
+    whole = several and retried and not files
+    return Returned(
+        call_id=call_id,
+        name=string(part, "tool_name") or "",
+        data=None if not data else data[0] if len(data) == 1 and (files or not several) else data,
+        items=(_text(data),) if whole else tuple(item if _is_file(item) else _text(item) for item in items),
+        files=files,
+        failed=retried or status in _FAILED,
+        retried=retried,
+        several=several,
+    )
+
+
+def retry_text(part: Mapping[str, Any]) -> str:
+    """Return what a retry prompt that answers no call tells the model."""
+    content = part.get("content")
+    if isinstance(content, str):
+        return f"Validation feedback:\n{content}\n\nFix the errors and try again."
+    return (
+        f"{len(listed(content))} validation errors:\n```json\n{compact(content)}\n```\n\nFix the errors and try again."
+    )
+
+
+def pieces(content: Any) -> Iterator[str | Mapping[str, Any]]:
+    """Yield the texts and files of a user's content; kinds that nobody knows are passed over."""
+    for item in [content] if isinstance(content, str) else listed(content):
+        if isinstance(item, str) or _is_file(item):
+            yield item
+
+
+def signed_by(part: Mapping[str, Any], provider: Provider) -> str:
+    """Return the signature of a part if this API made it, else nothing: it would refuse another's."""
+    if string(part, "provider_name") not in ISSUERS[provider]:
+        return ""
+    return string(part, "signature") or ""
+
+
+def data_uri(item: Mapping[str, Any]) -> str:
+    """Return the data of a binary item as a data URI."""
+    return f"data:{string(item, 'media_type') or ''};base64,{string(item, 'data') or ''}"
+
+
+def decoded(item: Mapping[str, Any]) -> str | None:
+    """Return the data of a binary item as the text that it is, None when it is none."""
+    try:
+        return base64.b64decode(string(item, "data") or "", validate=True).decode()
+    except ValueError:  # also what binascii and the codec raise
+        return None
+
+
+def extension(media_type: str) -> str:
+    """Return the ending of a file of this type."""
+    return _EXTENSIONS.get(media_type, media_type.rpartition("/")[2])
+
+
+def unsendable(item: Mapping[str, Any], provider: Provider) -> UsageError:
+    """Make the error for content that an API takes in no form, or only after it was downloaded."""
+    what = " ".join(word for word in (string(item, "kind"), string(item, "media_type")) if word)
+    return UsageError(
+        f"{provider} takes no {what} here", hint="leave the item out, or send its content in another form"
+    )
+
+
+def _is_file(item: Any) -> TypeGuard[Mapping[str, Any]]:
+    if string(item, "kind") not in _FILES:
+        return False
+    return string(item, "url") is not None or None not in (string(item, "data"), string(item, "media_type"))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else compact(value)
+
+
+def merged(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """Join requests that stand in a row, results first, and responses in a row that no API made."""
+    out: list[dict[str, Any]] = []
+    for message in messages:
+        if not isinstance(message, Mapping):
+            continue
+        parts = list(parts_of(message))
+        last = out[-1] if out else None
+        if last is not None and last.get("kind") == message.get("kind") and _joins(last, message):
+            joined = [*last["parts"], *parts]
+            if message.get("kind") == "request":
+                joined.sort(key=lambda part: returned(part) is None)
+            out[-1] = {**last, "parts": joined}
+        else:
+            out.append({**message, "parts": parts})
+    return out
+
+
+def _joins(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    names = ("provider_response_id", "provider_name", "model_name")
+    return other.get("kind") == "request" or all(m.get(name) is None for m in (one, other) for name in names)

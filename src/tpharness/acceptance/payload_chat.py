@@ -1,0 +1,137 @@
+"""Messages in the shape of OpenAI's Chat Completions API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tpharness.acceptance.parts import (
+    ISSUERS,
+    Returned,
+    arguments,
+    compact,
+    data_uri,
+    decoded,
+    extension,
+    kind_of,
+    parts_of,
+    pieces,
+    retry_text,
+    returned,
+    unsendable,
+)
+from tpharness.acceptance.shape import string, value_of
+
+__all__ = ["chat_payload"]
+
+_AUDIO = ("wav", "mp3")
+_TEXTS = ("application/json", "application/xml", "application/yaml")
+_FIELDS = ("reasoning", "reasoning_content")
+
+
+def chat_payload(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the list of messages."""
+    out: list[dict[str, Any]] = []
+    for message in messages:
+        if message.get("kind") == "response":
+            out += _assistant(message)
+        else:
+            out += _request(message)
+    return out
+
+
+def _assistant(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield one message, or none where there is nothing to say (C3).
+
+    Thinking goes back in the field it came in, whose name its id is where a server of this API sent one, else as text.
+    """
+    texts: list[str] = []
+    thinking: dict[str, str] = {}
+    calls: list[dict[str, Any]] = []
+    for part in parts_of(message):
+        content = string(part, "content") or ""
+        match kind_of(part):
+            case "text":
+                texts.append(content)
+            case "thinking" if (name := _field(part)) is not None:
+                thinking[name] = "\n\n".join([thinking[name], content] if name in thinking else [content])
+            case "thinking":
+                texts.append(f"<think>\n{content}\n</think>")
+            case "tool-call":
+                function = {"name": string(part, "tool_name"), "arguments": compact(arguments(part))}
+                calls.append({"id": string(part, "tool_call_id"), "type": "function", "function": function})
+    if texts or calls:
+        made = {"tool_calls": calls} if calls else {}
+        yield {"role": "assistant", **thinking, "content": "\n\n".join(texts) if texts else None, **made}
+
+
+def _field(part: Mapping[str, Any]) -> str | None:
+    name = string(part, "thinking_id", "id")
+    return name if name in _FIELDS and string(part, "provider_name") in ISSUERS["openai-chat"] else None
+
+
+def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    files: list[dict[str, Any]] = []
+    for part in parts_of(message):
+        result = returned(part)
+        if result is not None:
+            yield {"role": "tool", "tool_call_id": result.call_id, "content": _result(result)}
+            files += [_file(item) for item in result.files]
+            continue
+        match kind_of(part):
+            case "system-prompt":
+                yield {"role": "system", "content": string(part, "content") or ""}
+            case "user-prompt":
+                content = part.get("content")
+                whole = isinstance(content, str)
+                yield {"role": "user", "content": content if whole else [_piece(item) for item in pieces(content)]}
+            case "retry-prompt":
+                yield {"role": "user", "content": retry_text(part)}
+    if files:  # tool messages take only text
+        yield {"role": "user", "content": files}
+
+
+def _result(result: Returned) -> str:
+    """Return the text of a tool message; it names the files that follow in a message of the user."""
+    named = [f"See file {string(item, 'identifier') or ''}." for item in result.files]
+    if result.failed:
+        error = {"error": result.error()}
+        return compact([error, *named] if named else error)
+    if not named:
+        return result.text()
+    told = [item if isinstance(item, str) else f"See file {string(item, 'identifier') or ''}." for item in result.items]
+    return compact(told) if result.several else told[0]
+
+
+def _piece(item: str | Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "text", "text": item} if isinstance(item, str) else _file(item)
+
+
+def _file(item: Mapping[str, Any]) -> dict[str, Any]:
+    kind, media_type = string(item, "kind"), string(item, "media_type") or ""
+    ending = extension(media_type)
+    detail = value_of(value_of(item, "vendor_metadata"), "detail")
+    shown = {"detail": detail} if detail is not None else {}
+    if kind == "image-url":
+        return {"type": "image_url", "image_url": {"url": item["url"], **shown}}
+    if kind == "document-url":
+        return {"type": "file", "file": {"file_data": item["url"], "filename": f"filename.{ending or 'pdf'}"}}
+    if kind != "binary" or media_type.startswith("video/"):
+        raise unsendable(item, "openai-chat")
+    if media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": data_uri(item), **shown}}
+    if media_type.startswith("audio/"):
+        if ending not in _AUDIO:
+            raise unsendable(item, "openai-chat")
+        return {"type": "input_audio", "input_audio": {"data": item["data"], "format": ending}}
+    if media_type.startswith("text/") or media_type in _TEXTS:
+        return {"type": "text", "text": _inlined(item, media_type)}
+    return {"type": "file", "file": {"file_data": data_uri(item), "filename": f"filename.{ending}"}}
+
+
+def _inlined(item: Mapping[str, Any], media_type: str) -> str:
+    """Return a file of text between lines that say what it is: the API takes no such file."""
+    text, name = decoded(item), string(item, "identifier") or ""
+    if text is None:
+        raise unsendable(item, "openai-chat")
+    return f'-----BEGIN FILE id="{name}" type="{media_type}"-----\n{text}\n-----END FILE id="{name}"-----'

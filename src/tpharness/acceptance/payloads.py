@@ -1,0 +1,46 @@
+"""Messages → the input of a model API, as Pydantic AI's model classes would send them.
+
+In: messages shaped as Pydantic AI's, such as `model_history(…).messages`, and what the user says next. Out: JSON values
+in the API's own shape. Requests in a row are joined, results first; nothing is repaired, so that what an API would
+refuse can be found. Tools that a provider runs itself and their results are left out, as they need the provider's own
+state. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tpharness.acceptance.parts import merged
+from tpharness.acceptance.payload_anthropic import anthropic_payload
+from tpharness.acceptance.payload_chat import chat_payload
+from tpharness.acceptance.payload_gemini import gemini_payload
+from tpharness.acceptance.payload_responses import responses_payload
+from tpharness.acceptance.provider import PROVIDERS, Provider
+from tpharness.errors import UsageError
+
+__all__ = ["payload_of"]
+
+_WRITERS: Mapping[Provider, Callable[[list[dict[str, Any]]], Any]] = {
+    "openai-chat": chat_payload,
+    "openai-responses": responses_payload,
+    "anthropic": anthropic_payload,
+    "gemini": gemini_payload,
+}
+
+
+def payload_of(provider: Provider, messages: Sequence[Mapping[str, Any]], *, next_user: str | None = None) -> Any:
+    """Return what the API would be sent: a list of messages (`openai-chat`) or of items (`openai-responses`).
+
+    For `anthropic` an object with `messages` and, if there is a system prompt, `system`; for `gemini` one with
+    `contents` and, if there is one, `system_instruction`. `next_user` is added at the end. UsageError for another API,
+    and for a file that this API takes in no form.
+    """
+    if provider not in _WRITERS:
+        raise UsageError(f"no model API is called {provider!r}", hint=f"one of {', '.join(PROVIDERS)}")
+    more = [] if next_user is None else [{"kind": "request", "parts": [_prompt(next_user)]}]
+    return _WRITERS[provider](merged([*messages, *more]))
+
+
+def _prompt(text: str) -> dict[str, Any]:
+    return {"part_kind": "user-prompt", "content": text}

@@ -1,0 +1,97 @@
+"""What a rule of a model API is, and how its hits become findings.
+
+In: a payload opened into entries, and options. Out: hits, each a place and the ids it is about, and from them findings
+in the API's own words. A rule is a pure function and a row of facts: what it says, who says so, how sure that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from tpharness.acceptance.provider import Provider
+from tpharness.acceptance.shape import Entry
+from tpharness.findings import Finding, Kind, Level, Place, shorten
+
+__all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed"]
+
+MALFORMED = Kind(
+    code="payload-malformed",
+    level=Level.MUST,
+    title="the payload is not what the input of this model API is made of",
+    remedy="build messages, items, blocks and parts of the types that the API's SDK declares",
+)
+
+
+class Confidence(Enum):
+    """How a rule is known. Nothing here was tried against an API."""
+
+    DOCUMENTED = "documented"  # the provider's documentation says it
+    REPORTED = "reported"  # users report the API's error text
+    SDK = "sdk"  # the official SDK's types or their docstrings say it
+    CONFLICTING = "conflicting"  # sources or servers disagree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What of a request is not in its messages but decides whether they are taken. The defaults are the newest models'.
+
+    `prefill`: the model continues an assistant message at the end (Claude before 4.6). `thought_signatures`: calls need
+    them (Gemini 3). `store`: the Responses API keeps items, so that ids find them. `adjacent_outputs`: outputs stand
+    directly behind their calls (DeepSeek). `reasoning`, `thinking`: the model reasons or thinks in this conversation;
+    None is whether the payload shows it. `earlier`: the payload of an earlier call of the same conversation, None for
+    none. `observations`: also tell what is taken and yet worth knowing (level MAY).
+    """
+
+    prefill: bool = False
+    thought_signatures: bool = True
+    store: bool = True
+    adjacent_outputs: bool = False
+    reasoning: bool | None = None
+    thinking: bool | None = None
+    earlier: Any = None
+    observations: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A place that breaks a rule: its JSON pointer, the ids it is about, which of the rule's error texts tells it."""
+
+    pointer: str
+    ids: tuple[str, ...] = ()
+    error: int = 0
+    got: Any = None
+    expected: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: `id` as `C1`, the `kind` of its findings (whose title is the rule's sentence) and where it is from.
+
+    `errors` are the API's own texts, `{ids}` standing for the ids, empty where none is known; `only` says in words for
+    which requests it holds. `find` looks.
+    """
+
+    id: str
+    provider: Provider
+    kind: Kind
+    source: str
+    confidence: Confidence
+    find: Callable[[Sequence[Entry], Options], Iterator[Hit]]
+    errors: tuple[str, ...] = ()
+    only: str = ""
+
+    def findings(self, entries: Sequence[Entry], options: Options) -> Iterator[Finding]:
+        """Yield a finding for each hit; its message names the rule and quotes the API."""
+        for hit in self.find(entries, options):
+            ids = shorten(", ".join(hit.ids), 400)
+            text = self.errors[hit.error].replace("{ids}", ids) if self.errors else self.kind.title
+            got = list(hit.ids) if hit.got is None and hit.ids else hit.got
+            yield self.kind.at(Place(pointer=hit.pointer), f"{self.id}: {text}", got=got, expected=hit.expected)
+
+
+def malformed(pointer: str, expected: str, got: Any) -> Finding:
+    """Make the finding that something at `pointer` is not of the API's types."""
+    return MALFORMED.at(Place(pointer=pointer), f"no {expected} here", got="nothing" if got is None else got)

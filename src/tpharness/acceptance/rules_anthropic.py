@@ -1,0 +1,385 @@
+"""What Anthropic's Messages API takes as `messages` and `system`: rules A1 to A11.
+
+Consecutive messages of one role make one turn (A7). For results that is taken at its word: they may come in several
+user messages. For calls it is not: their results are looked for in the message behind the one that calls, as A1 says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tpharness.acceptance.append_only import first_difference
+from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
+from tpharness.acceptance.shape import Entry, entries, listed, objects, string, value_of
+from tpharness.findings import Finding, Kind, Level
+
+__all__ = ["RULES", "open_payload"]
+
+_ROLES = ("user", "assistant", "system")
+_THINKING = ("thinking", "redacted_thinking")
+_NEEDED = {
+    "text": ("text",),
+    "thinking": ("thinking",),
+    "tool_use": ("id", "name"),
+    "tool_result": ("tool_use_id",),
+}
+
+
+def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
+    """Return the messages, the system prompt first as one of role `system`, and what is of no type that the API knows.
+
+    The payload is the list of messages, or an object with `messages` and `system`.
+    """
+    whole = isinstance(payload, Mapping)
+    messages = payload.get("messages") if whole else payload
+    prefix = "/messages" if whole else ""
+    found = entries(messages, prefix)
+    wrong = list(_malformed(messages, found, prefix))
+    system = payload.get("system") if whole else None
+    if system is not None:
+        prompt = Entry("/system", {"role": "system", "content": system})
+        wrong += _content(prompt)
+        found = [prompt, *found]
+    return found, wrong
+
+
+def _malformed(messages: Any, found: list[Entry], prefix: str) -> Iterator[Finding]:
+    if not isinstance(messages, list) or not messages:
+        yield malformed(prefix, "list of messages", messages)
+    for entry, item in zip(found, listed(messages), strict=True):
+        if not isinstance(item, Mapping):
+            yield malformed(entry.pointer, "message object", item)
+            continue
+        if item.get("role") not in _ROLES:
+            yield malformed(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", item.get("role"))
+        yield from _content(entry)
+
+
+def _where(entry: Entry) -> str:
+    """Return the pointer to the content; the system prompt is its own content."""
+    return entry.pointer if entry.pointer == "/system" else f"{entry.pointer}/content"
+
+
+def _content(entry: Entry) -> Iterator[Finding]:
+    content, pointer = entry.value.get("content"), _where(entry)
+    if not isinstance(content, str | list):
+        yield malformed(pointer, "text or list of blocks", content)
+    for index, block in enumerate(listed(content)):
+        kind = string(block, "type")
+        if kind is None:
+            yield malformed(f"{pointer}/{index}", "block with a type", block)
+            continue
+        for name in _NEEDED.get(kind, ()):
+            if not isinstance(block.get(name), str):
+                yield malformed(f"{pointer}/{index}/{name}", "text", block.get(name))
+
+
+def _role(entry: Entry) -> str | None:
+    return string(entry.value, "role")
+
+
+def _blocks(entry: Entry, *kinds: str) -> Iterator[Entry]:
+    for block in objects(entry.value.get("content"), f"{entry.pointer}/content"):
+        if string(block.value, "type") in kinds:
+            yield block
+
+
+def _called(entry: Entry) -> list[str]:
+    if _role(entry) != "assistant":
+        return []
+    return [found for block in _blocks(entry, "tool_use") if (found := string(block.value, "id")) is not None]
+
+
+def _answers(messages: Sequence[Entry], start: int) -> set[str | None]:
+    """Return the ids of the results in the user messages that begin at `start`."""
+    found: set[str | None] = set()
+    for index in range(start, len(messages)):
+        if _role(messages[index]) != "user":
+            break
+        found |= {string(block.value, "tool_use_id") for block in _blocks(messages[index], "tool_result")}
+    return found
+
+
+def _unanswered(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A1."""
+    for index, entry in enumerate(messages):
+        called = _called(entry)
+        if called:
+            answered = _answers(messages, index + 1)
+            missing = tuple(call for call in called if call not in answered)
+            if missing:
+                yield Hit(pointer=entry.pointer, ids=missing)
+
+
+def _orphans(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A2."""
+    called: set[str] = set()
+    for entry in messages:
+        if _role(entry) != "user":
+            called = set(_called(entry))
+            continue
+        for block in _blocks(entry, "tool_result"):
+            call = string(block.value, "tool_use_id")
+            if call is not None and call not in called:
+                yield Hit(pointer=block.pointer, ids=(call,))
+
+
+def _late_results(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A3: in the turn that user messages in a row make."""
+    others = False
+    for entry in messages:
+        if _role(entry) != "user":
+            others = False
+            continue
+        content = entry.value.get("content")
+        others = others or (isinstance(content, str) and bool(content))
+        for block in objects(content, f"{entry.pointer}/content"):
+            result = string(block.value, "type") == "tool_result"
+            if result and others:
+                yield Hit(pointer=block.pointer, got=string(block.value, "tool_use_id"))
+            others = others or not result
+
+
+def _blank_texts(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A4: content that is a text stands for one block of text; empty content is A5's."""
+    for entry in messages:
+        content = entry.value.get("content")
+        if isinstance(content, str) and content and not content.strip() and _role(entry) != "system":
+            yield Hit(pointer=f"{entry.pointer}/content", error=1, got=content)
+        for index, block in enumerate(listed(content)):
+            text = string(block, "text")
+            if string(block, "type") == "text" and text is not None and not text.strip():
+                yield Hit(pointer=f"{_where(entry)}/{index}/text", error=1 if text else 0, got=text)
+
+
+def _empty_messages(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A5: but for an assistant message at the end."""
+    for index, entry in enumerate(messages):
+        last = index == len(messages) - 1 and _role(entry) == "assistant"
+        if _role(entry) in ("user", "assistant") and entry.value.get("content") in ("", []) and not last:
+            yield Hit(pointer=f"{entry.pointer}/content", got=entry.value.get("content"))
+
+
+def _prefilled(messages: Sequence[Entry], options: Options) -> Iterator[Hit]:
+    """A6."""
+    turns = [entry for entry in messages if _role(entry) in ("user", "assistant")]
+    if turns and _role(turns[-1]) == "assistant" and not options.prefill:
+        yield Hit(pointer=turns[-1].pointer, got="assistant", expected="user")
+
+
+def _same_role(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A7."""
+    for one, other in pairwise(messages):
+        if _role(one) in ("user", "assistant") and _role(other) == _role(one):
+            yield Hit(pointer=other.pointer, got=_role(one))
+
+
+def _bad_signatures(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A8: whether a signature is one can only the API say; an empty one is none."""
+    for entry in messages:
+        for block in _blocks(entry, "thinking"):
+            signature = string(block.value, "signature")
+            if signature is not None and not signature.strip():
+                yield Hit(pointer=f"{block.pointer}/signature", got=signature)
+
+
+def _thoughtless_calls(messages: Sequence[Entry], options: Options) -> Iterator[Hit]:
+    """A9."""
+    thinks = options.thinking
+    if thinks is None:
+        thinks = any(_thinks(entry) for entry in messages)
+    for entry in messages:
+        called = _called(entry)
+        if thinks and called and not _thinks(entry):
+            yield Hit(pointer=entry.pointer, ids=tuple(called))
+
+
+def _thinks(entry: Entry) -> bool:
+    return _role(entry) == "assistant" and any(_blocks(entry, *_THINKING))
+
+
+def _moved_prefix(messages: Sequence[Entry], options: Options) -> Iterator[Hit]:
+    """A10: a changed prefix matters to the thinking behind the change."""
+    if options.earlier is None:
+        return
+    before, _ = open_payload(options.earlier)
+    changed = first_difference([dict(entry.value) for entry in before], [dict(entry.value) for entry in messages])
+    if changed is None:
+        return
+    index = changed.index
+    if any(_thinks(entry) for entry in messages[index:]):
+        entry = messages[index]
+        inside = changed.inside.removeprefix("/content")
+        whole = inside == changed.inside
+        yield Hit(
+            pointer=entry.pointer + inside if whole else _where(entry) + inside,
+            got=changed.got,
+            expected=changed.expected,
+        )
+
+
+def _untyped(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """A11."""
+    for entry in messages:
+        for block in _blocks(entry, "tool_use"):
+            if not isinstance(block.value.get("input"), Mapping):
+                yield Hit(pointer=f"{block.pointer}/input", got=block.value.get("input"), expected="an object")
+        for block in _blocks(entry, "thinking"):
+            if string(block.value, "signature") is None:
+                got = value_of(block.value, "signature")
+                yield Hit(pointer=f"{block.pointer}/signature", got=got, expected="text")
+
+
+def _rule(number: int, kind: Kind, *errors: str, **facts: Any) -> Rule:
+    return Rule(id=f"A{number}", provider="anthropic", kind=kind, errors=errors, **facts)
+
+
+RULES: tuple[Rule, ...] = (
+    _rule(
+        1,
+        Kind(
+            code="anthropic-call-unanswered",
+            level=Level.MUST,
+            title="every tool_use block is answered by a tool_result block in the next message",
+            remedy="add a result for each call to the next message, or drop the call",
+        ),
+        "`tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must "
+        "have a corresponding `tool_result` block in the next message.",
+        source="anthropics/claude-code#8210, #2697",
+        confidence=Confidence.REPORTED,
+        find=_unanswered,
+    ),
+    _rule(
+        2,
+        Kind(
+            code="anthropic-orphan-result",
+            level=Level.MUST,
+            title="every tool_result block answers a tool_use block of the previous message",
+            remedy="keep a result together with its call, or drop both",
+        ),
+        "unexpected `tool_use_id` found in `tool_result` blocks: {ids}. Each `tool_result` block must have a "
+        "corresponding `tool_use` block in the previous message.",
+        source="anthropics/claude-code#13460, tghamm/Anthropic.SDK#184",
+        confidence=Confidence.REPORTED,
+        find=_orphans,
+    ),
+    _rule(
+        3,
+        Kind(
+            code="anthropic-result-after-text",
+            level=Level.MUST,
+            title="tool_result blocks stand before everything else of their user message",
+            remedy="move the results to the front of the message",
+        ),
+        source="platform.claude.com, tool use: handle tool calls",
+        confidence=Confidence.DOCUMENTED,
+        find=_late_results,
+    ),
+    _rule(
+        4,
+        Kind(
+            code="anthropic-text-blank",
+            level=Level.MUST,
+            title="a text block holds more than white space",
+            remedy="leave blank texts out",
+        ),
+        "text content blocks must be non-empty",
+        "text content blocks must contain non-whitespace text",
+        source="anthropics/claude-code#59812, #23369, home-assistant/core#175637",
+        confidence=Confidence.REPORTED,
+        find=_blank_texts,
+    ),
+    _rule(
+        5,
+        Kind(
+            code="anthropic-message-empty",
+            level=Level.MUST,
+            title="a message has content, but for an assistant message at the very end",
+            remedy="leave messages out that say nothing",
+        ),
+        "all messages must have non-empty content except for the optional final assistant message",
+        source="anthropics/claude-code#6774",
+        confidence=Confidence.REPORTED,
+        find=_empty_messages,
+    ),
+    _rule(
+        6,
+        Kind(
+            code="anthropic-prefill",
+            level=Level.MUST,
+            title="the last message is the user's",
+            remedy="add what the user says next, or choose a model that takes prefill",
+        ),
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
+        source="HKUDS/nanobot#3297, llm-exe#503; anthropic SDK, docstring",
+        confidence=Confidence.REPORTED,
+        find=_prefilled,
+        only="Claude 4.6 and later",
+    ),
+    _rule(
+        7,
+        Kind(
+            code="anthropic-same-role-twice",
+            level=Level.MAY,
+            title="messages of one role in a row are taken, and made one turn",
+            remedy="nothing; count turns, not messages",
+        ),
+        source="anthropic SDK, docstring of messages.create",
+        confidence=Confidence.SDK,
+        find=_same_role,
+        only="told on request, as it is taken",
+    ),
+    _rule(
+        8,
+        Kind(
+            code="anthropic-signature-empty",
+            level=Level.MUST,
+            title="a thinking block has a valid signature",
+            remedy="drop thinking whose signature never came, or send it as text",
+        ),
+        "Invalid `signature` in `thinking` block",
+        source="pydantic/pydantic-ai#7601; NousResearch/hermes-agent#24107",
+        confidence=Confidence.REPORTED,
+        find=_bad_signatures,
+    ),
+    _rule(
+        9,
+        Kind(
+            code="anthropic-call-without-thinking",
+            level=Level.SHOULD,
+            title="an assistant message that calls tools keeps its thinking",
+            remedy="send the thinking blocks of such messages back as they came",
+        ),
+        source="documentation on thinking and tools (a 400) against NousResearch/hermes-agent#24107 (a 200)",
+        confidence=Confidence.CONFLICTING,
+        find=_thoughtless_calls,
+        only="conversations in which the model thinks",
+    ),
+    _rule(
+        10,
+        Kind(
+            code="anthropic-prefix-changed",
+            level=Level.MUST,
+            title="what stands before a thinking block is as it was when the thinking was made",
+            remedy="append to what was sent before, never change or drop it",
+        ),
+        source="platform.claude.com, build with Claude: preserved thinking, prefix checks",
+        confidence=Confidence.DOCUMENTED,
+        find=_moved_prefix,
+        only="newer models, and where an earlier payload is given",
+    ),
+    _rule(
+        11,
+        Kind(
+            code="anthropic-block-untyped",
+            level=Level.MUST,
+            title="the input of tool_use is an object, and thinking has a signature field",
+            remedy="send arguments as an object and thinking with its signature",
+        ),
+        source="anthropic SDK, types of blocks",
+        confidence=Confidence.SDK,
+        find=_untyped,
+    ),
+)

@@ -1,0 +1,204 @@
+"""What OpenAI's Chat Completions API takes as `messages`: rules C1 to C5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise, takewhile
+from typing import Any
+
+from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
+from tpharness.acceptance.shape import Entry, entries, listed, objects, string, value_of
+from tpharness.findings import Finding, Kind, Level
+
+__all__ = ["RULES", "open_payload"]
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+
+
+def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
+    """Return the messages, and what of them is of no type that the API knows."""
+    found = entries(payload)
+    return found, list(_malformed(payload, found))
+
+
+def _malformed(payload: Any, messages: list[Entry]) -> Iterator[Finding]:
+    if not isinstance(payload, list) or not payload:
+        yield malformed("", "list of messages", payload)
+    for entry, item in zip(messages, listed(payload), strict=True):
+        if not isinstance(item, Mapping):
+            yield malformed(entry.pointer, "message object", item)
+            continue
+        role = item.get("role")
+        if role not in _ROLES:
+            yield malformed(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", role)
+        yield from _content(entry, optional=role in ("assistant", "function"))
+        yield from _calls(entry)
+
+
+def _content(entry: Entry, *, optional: bool) -> Iterator[Finding]:
+    content, pointer = entry.value.get("content"), f"{entry.pointer}/content"
+    if isinstance(content, str) or (optional and content is None):
+        return
+    if not isinstance(content, list) or (not content and not optional):
+        yield malformed(pointer, "text or list of content parts", content)
+    for index, part in enumerate(listed(content)):
+        if string(part, "type") is None:
+            yield malformed(f"{pointer}/{index}", "content part with a type", part)
+
+
+def _calls(entry: Entry) -> Iterator[Finding]:
+    calls, pointer = entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls"
+    if calls is not None and not isinstance(calls, list):
+        yield malformed(pointer, "list of tool calls", calls)
+    for index, call in enumerate(listed(calls)):
+        told = value_of(call, "function", "custom")
+        if string(call, "id") is None or string(told, "name") is None:
+            yield malformed(f"{pointer}/{index}", "tool call with an id and a name", call)
+
+
+def _call_ids(message: Mapping[str, Any]) -> list[str]:
+    if message.get("role") != "assistant":
+        return []
+    return [found for call in listed(message.get("tool_calls")) if (found := string(call, "id")) is not None]
+
+
+def _unanswered(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """C1: the answers of an assistant message are the tool messages directly behind it."""
+    for index, entry in enumerate(messages):
+        calls = _call_ids(entry.value)
+        if not calls:
+            continue
+        behind = takewhile(lambda later: later.value.get("role") == "tool", islice(messages, index + 1, None))
+        answered = {string(later.value, "tool_call_id") for later in behind}
+        missing = tuple(call for call in calls if call not in answered)
+        if missing:
+            yield Hit(pointer=entry.pointer, ids=missing)
+
+
+def _orphans(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """C2: a tool message stands in the run behind an assistant message that made its call."""
+    waiting: set[str] = set()
+    for entry in messages:
+        if entry.value.get("role") != "tool":
+            waiting = set(_call_ids(entry.value))
+            continue
+        call = string(entry.value, "tool_call_id")
+        if not waiting or (call is not None and call not in waiting):
+            yield Hit(pointer=f"{entry.pointer}/role", got=call, expected=sorted(waiting) or None)
+
+
+def _nothing_said(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """C3: also a refusal and a reference to audio are something said."""
+    for entry in messages:
+        message = entry.value
+        said = message.get("content") not in (None, []) or message.get("refusal") or message.get("audio")
+        if message.get("role") == "assistant" and not (
+            said or message.get("tool_calls") or message.get("function_call")
+        ):
+            yield Hit(pointer=entry.pointer, got=dict(message))
+
+
+def _untyped(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """C4: arguments need not be valid JSON, but they are text."""
+    for entry in messages:
+        message = entry.value
+        if message.get("role") == "tool" and string(message, "tool_call_id") is None:
+            yield Hit(pointer=f"{entry.pointer}/tool_call_id", got=message.get("tool_call_id"), expected="text")
+        for call in objects(message.get("tool_calls"), f"{entry.pointer}/tool_calls"):
+            function = call.value.get("function")
+            if isinstance(function, Mapping) and not isinstance(function.get("arguments"), str):
+                pointer = f"{call.pointer}/function/arguments"
+                yield Hit(pointer=pointer, got=function.get("arguments"), expected="text")
+        function = message.get("function_call")
+        if isinstance(function, Mapping) and not isinstance(function.get("arguments"), str):
+            pointer = f"{entry.pointer}/function_call/arguments"
+            yield Hit(pointer=pointer, got=function.get("arguments"), expected="text")
+
+
+def _same_role(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """C5: two in a row; an assistant message with calls is followed by its tool messages, so it is none of them."""
+    for one, other in pairwise(messages):
+        role = one.value.get("role")
+        if role in ("user", "assistant") and other.value.get("role") == role:
+            yield Hit(pointer=other.pointer, got=role)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="C1",
+        provider="openai-chat",
+        kind=Kind(
+            code="chat-call-unanswered",
+            level=Level.MUST,
+            title="every tool call of an assistant message is answered by the tool messages directly after it",
+            remedy="add a tool message for each call, directly after the message that makes it, or drop the call",
+        ),
+        errors=(
+            (
+                "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+                "'tool_call_id'. The following tool_call_ids did not have response messages: {ids}"
+            ),
+        ),
+        source="aliasrobotics/cai#111, BerriAI/litellm#10083, langchain-ai/open_deep_research#164",
+        confidence=Confidence.REPORTED,
+        find=_unanswered,
+    ),
+    Rule(
+        id="C2",
+        provider="openai-chat",
+        kind=Kind(
+            code="chat-orphan-tool-message",
+            level=Level.MUST,
+            title="a tool message answers a tool call of the assistant message before it",
+            remedy="keep a tool message together with the message that calls, or drop both",
+        ),
+        errors=(
+            (
+                "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
+                "'tool_calls'."
+            ),
+        ),
+        source="miurla/morphic#136, smarter-sh/smarter#264",
+        confidence=Confidence.REPORTED,
+        find=_orphans,
+    ),
+    Rule(
+        id="C3",
+        provider="openai-chat",
+        kind=Kind(
+            code="chat-assistant-empty",
+            level=Level.MUST,
+            title="an assistant message has content unless it calls a tool",
+            remedy="leave assistant messages out that say nothing",
+        ),
+        source="openai SDK, docstring of the assistant message parameter",
+        confidence=Confidence.SDK,
+        find=_nothing_said,
+    ),
+    Rule(
+        id="C4",
+        provider="openai-chat",
+        kind=Kind(
+            code="chat-call-untyped",
+            level=Level.MUST,
+            title="a tool message names its call, and the arguments of a call are text",
+            remedy="write tool_call_id, and write arguments as JSON text; the text may be invalid JSON",
+        ),
+        source="openai SDK, types of tool messages and tool calls",
+        confidence=Confidence.SDK,
+        find=_untyped,
+    ),
+    Rule(
+        id="C5",
+        provider="openai-chat",
+        kind=Kind(
+            code="chat-same-role-twice",
+            level=Level.SHOULD,
+            title="user and assistant messages take turns: not every compatible server takes two of one role in a row",
+            remedy="join the messages, or be sure of the server",
+        ),
+        source="OpenAI takes them; unverified for other servers of the same API",
+        confidence=Confidence.CONFLICTING,
+        find=_same_role,
+    ),
+)

@@ -1,0 +1,196 @@
+"""What the Gemini API takes as `contents`: rules G1 to G5. Fields may be spelt as in JSON or as in the Python SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
+from tpharness.acceptance.shape import Entry, entries, listed, objects, string, value_of
+from tpharness.findings import Finding, Kind, Level
+
+__all__ = ["RULES", "open_payload"]
+
+_CALL = ("function_call", "functionCall")
+_RESPONSE = ("function_response", "functionResponse")
+_SIGNATURE = ("thought_signature", "thoughtSignature")
+
+
+def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
+    """Return the contents, and what of them is of no type that the API knows.
+
+    The payload is the list of contents, or an object with `contents`.
+    """
+    whole = isinstance(payload, Mapping)
+    contents = payload.get("contents") if whole else payload
+    prefix = "/contents" if whole else ""
+    found = entries(contents, prefix)
+    return found, list(_malformed(contents, found, prefix))
+
+
+def _malformed(contents: Any, found: list[Entry], prefix: str) -> Iterator[Finding]:
+    if not isinstance(contents, list) or not contents:
+        yield malformed(prefix, "list of contents", contents)
+    for entry, item in zip(found, listed(contents), strict=True):
+        parts = entry.value.get("parts")
+        if not isinstance(item, Mapping):
+            yield malformed(entry.pointer, "content object", item)
+        elif parts is not None and not isinstance(parts, list):
+            yield malformed(f"{entry.pointer}/parts", "list of parts", parts)
+        for index, part in enumerate(listed(parts)):
+            yield from _part(part, f"{entry.pointer}/parts/{index}")
+
+
+def _part(part: Any, pointer: str) -> Iterator[Finding]:
+    if not isinstance(part, Mapping):
+        yield malformed(pointer, "part object", part)
+    for names, field in ((_CALL, "args"), (_RESPONSE, "response")):
+        told = value_of(part, *names)
+        if told is not None and string(told, "name") is None:
+            yield malformed(pointer, "function with a name", told)
+        inside = value_of(told, field)
+        if inside is not None and not isinstance(inside, Mapping):
+            yield malformed(pointer, f"object as {field}", inside)
+
+
+def _with(entry: Entry, names: tuple[str, str]) -> list[Entry]:
+    """Return the parts of a content that have one of these fields."""
+    parts = objects(entry.value.get("parts"), f"{entry.pointer}/parts")
+    return [part for part in parts if value_of(part.value, *names) is not None]
+
+
+def _uneven(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """G1: what stands behind a call turn answers all of it; nothing behind it answers none."""
+    for index, entry in enumerate(contents):
+        calls = len(_with(entry, _CALL))
+        answers = len(_with(contents[index + 1], _RESPONSE)) if index + 1 < len(contents) else 0
+        if calls and calls != answers:
+            yield Hit(pointer=entry.pointer, got=answers, expected=calls)
+
+
+def _misplaced_calls(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """G2."""
+    for index, entry in enumerate(contents):
+        before = string(contents[index - 1].value, "role") if index else None
+        if _with(entry, _CALL) and before in (None, "model"):
+            yield Hit(pointer=entry.pointer, got=before or "nothing before it", expected="user")
+
+
+def _misplaced_responses(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """G3."""
+    for index, entry in enumerate(contents):
+        if _with(entry, _RESPONSE) and not (index and _with(contents[index - 1], _CALL)):
+            yield Hit(pointer=entry.pointer)
+
+
+def _unsigned_calls(contents: Sequence[Entry], options: Options) -> Iterator[Hit]:
+    """G4: the current turn begins at the newest content of the user that is more than responses."""
+    if not options.thought_signatures:
+        return
+    begins = 0
+    for index, entry in enumerate(contents):
+        parts = listed(entry.value.get("parts"))
+        if string(entry.value, "role") == "user" and any(value_of(part, *_RESPONSE) is None for part in parts):
+            begins = index
+    for entry in contents[begins:]:
+        calls = _with(entry, _CALL)
+        if calls and not value_of(calls[0].value, *_SIGNATURE):
+            name = string(value_of(calls[0].value, *_CALL), "name")
+            yield Hit(pointer=calls[0].pointer, ids=(name or "without a name",))
+
+
+def _hollow(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+    """G5."""
+    for entry in contents:
+        role, parts = entry.value.get("role"), entry.value.get("parts")
+        if entry.value and role not in ("user", "model"):
+            yield Hit(pointer=f"{entry.pointer}/role", got=role, expected="user or model")
+        if entry.value and (parts is None or parts == []):
+            yield Hit(pointer=f"{entry.pointer}/parts", got=parts)
+        for part in objects(parts, f"{entry.pointer}/parts"):
+            if all(value is None for value in part.value.values()):
+                yield Hit(pointer=part.pointer, got=dict(part.value))
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        id="G1",
+        provider="gemini",
+        kind=Kind(
+            code="gemini-responses-uneven",
+            level=Level.MUST,
+            title="a function call turn is followed by as many function responses as it has calls",
+            remedy="answer every call in the next content, or drop the calls",
+        ),
+        errors=(
+            (
+                "Please ensure that the number of function response parts is equal to the number of function call "
+                "parts of the function call turn."
+            ),
+        ),
+        source="gemini-cli#3814, gemini-cli#6379 (after an interruption), TanStack/ai#894",
+        confidence=Confidence.REPORTED,
+        find=_uneven,
+    ),
+    Rule(
+        id="G2",
+        provider="gemini",
+        kind=Kind(
+            code="gemini-call-misplaced",
+            level=Level.MUST,
+            title="a function call turn comes directly after a user turn or a function response turn",
+            remedy="join the call with what the model said before it, or put the user's turn between",
+        ),
+        errors=(
+            (
+                "Please ensure that function call turn comes immediately after a user turn or after a function "
+                "response turn."
+            ),
+        ),
+        source="gemini-cli#26486",
+        confidence=Confidence.REPORTED,
+        find=_misplaced_calls,
+    ),
+    Rule(
+        id="G3",
+        provider="gemini",
+        kind=Kind(
+            code="gemini-response-misplaced",
+            level=Level.MUST,
+            title="a function response turn comes directly after a function call turn",
+            remedy="keep responses together with their calls, or drop both",
+        ),
+        errors=("Please ensure that function response turn comes immediately after a function call turn.",),
+        source="GoogleCloudPlatform/generative-ai#368",
+        confidence=Confidence.REPORTED,
+        find=_misplaced_responses,
+    ),
+    Rule(
+        id="G4",
+        provider="gemini",
+        kind=Kind(
+            code="gemini-call-unsigned",
+            level=Level.MUST,
+            title="the first function call of each step of the current turn has its thought_signature",
+            remedy="send the signature back where it came, or the documented skip_thought_signature_validator",
+        ),
+        errors=("Function call is missing a thought_signature in functionCall parts.",),
+        source="ai.google.dev, Gemini API: thought signatures; code_puppy#165, 5ire#405",
+        confidence=Confidence.DOCUMENTED,
+        find=_unsigned_calls,
+        only="Gemini 3 and later",
+    ),
+    Rule(
+        id="G5",
+        provider="gemini",
+        kind=Kind(
+            code="gemini-content-hollow",
+            level=Level.MUST,
+            title="a content has the role user or model and parts that are not empty",
+            remedy="leave contents and parts out that hold nothing",
+        ),
+        source="google-genai SDK, the curated history of chats: it raises or drops",
+        confidence=Confidence.SDK,
+        find=_hollow,
+    ),
+)

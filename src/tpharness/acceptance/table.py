@@ -1,0 +1,37 @@
+"""The rules as tables for `docs/ACCEPTANCE.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tpharness.acceptance.provider import PROVIDERS
+from tpharness.acceptance.rule import Rule
+
+__all__ = ["rule_tables"]
+
+_TITLES = {
+    "openai-chat": "OpenAI Chat Completions (`openai-chat`)",
+    "openai-responses": "OpenAI Responses (`openai-responses`)",
+    "anthropic": "Anthropic Messages (`anthropic`)",
+    "gemini": "Gemini (`gemini`)",
+}
+
+
+def rule_tables(rules: Iterable[Rule]) -> str:
+    """Return a Markdown section with a table for each API."""
+    known = list(rules)
+    return "\n".join(line for provider in PROVIDERS for line in _section(provider, known))
+
+
+def _section(provider: str, rules: list[Rule]) -> Iterator[str]:
+    yield f"### {_TITLES[provider]}\n"
+    yield "| rule | level | what is taken | in the API's words | known from |"
+    yield "|---|---|---|---|---|"
+    for rule in rules:
+        if rule.provider == provider:
+            says = rule.kind.title + (f" (*{rule.only}*)" if rule.only else "")
+            words = "<br>".join(f"“{error.replace('{ids}', '…')}”" for error in rule.errors) or "–"
+            known = f"{rule.confidence.value}: {rule.source}"
+            cells = (f"{rule.id} `{rule.kind.code}`", rule.kind.level.name, says, words, known)
+            yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    yield ""
