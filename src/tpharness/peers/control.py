@@ -56,7 +56,7 @@ class Conversation(Protocol):
         """
         ...
 
-    def cancel(self) -> None:
+    def cancel(self, reason: str) -> None:
         """Stop the run in the framework's own way, so that its stream tells the client."""
         ...
 
@@ -183,7 +183,7 @@ class _Application:
             return _json({"cancelled": False})
         if thread.cut is None:
             thread.cut = Interrupted(reason=asked["reason"], at=live.request.hold_at or live.playback.now)
-            thread.conversation.cancel()
+            thread.conversation.cancel(asked["reason"])
         await asyncio.wait([task])
         return _json({"cancelled": True})
 
@@ -256,8 +256,8 @@ class _Application:
         if live is None or thread.task is None or thread.cut is not None or how.held:
             return
         thread.cut = how.cut
-        if how.told:
-            thread.conversation.cancel()
+        if how.told and how.cut is not None:
+            thread.conversation.cancel(how.cut.reason)
         else:
             thread.task.cancel()
 

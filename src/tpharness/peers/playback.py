@@ -63,6 +63,7 @@ class Playback:
         self._at_end = at_end
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._begun = False
         self.done = 0
         """How many events have happened."""
         self.now = started_at
@@ -105,15 +106,16 @@ class Playback:
 
     async def _opened(self) -> None:
         await self._settled()
-        if self._marks:
-            self._mark(0)
-        self._advance(-1)
+        if not self._begun:
+            self._advance(-1)
 
     def _advance(self, index: int) -> None:
+        if not self._begun:
+            self._begun = True
+            self._mark(0)
         while self.done <= index or (self.done in self._quiet and self.done < len(self._times)):
             self.done += 1
-            if self._marks:
-                self._mark(self.done)
+            self._mark(self.done)
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
         if self.done == len(self._times):
@@ -124,7 +126,8 @@ class Playback:
             self._at_end()
 
     def _mark(self, count: int) -> None:
-        self._outlet.write(b": tp %d\n\n" % count)
+        if self._marks:
+            self._outlet.write(b": tp %d\n\n" % count)
 
     async def _settled(self) -> None:
         """Return when the framework has nothing more to say for now."""

@@ -64,7 +64,10 @@ _BUILT_IN = (
         name="serve",
         command=(sys.executable, "-m", "tpharness", "serve", "--port", "{port}", "--store", "{folder}/threads.db"),
     ),
-    Peer(name="pydantic-ai", command=(sys.executable, "-m", "tpharness.peers.pydantic_ai", "--port", "{port}")),
+    *(
+        Peer(name=name, command=(sys.executable, "-m", f"tpharness.peers.{name.replace('-', '_')}", "--port", "{port}"))
+        for name in ("pydantic-ai", "langgraph")
+    ),
     *(
         Peer(
             name=f"ai-sdk-{role}", command=("{node}", f"{{scripts}}/{role}.mjs", "--port", "{port}"), packages="ai_sdk"

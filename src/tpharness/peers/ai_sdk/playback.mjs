@@ -17,8 +17,7 @@ export class Playback {
 
   async #opened() {
     await this.#settled();
-    if (this.marks) this.write(": tp 0\n\n");
-    this.#advance(-1);
+    if (!this.begun) this.#advance(-1);
   }
 
   /** Wait until it is the turn of an event; for ever when the run is cut before it. */
@@ -48,6 +47,8 @@ export class Playback {
 
   #advance(index) {
     if (this.stopped) return;
+    if (!this.begun && this.marks) this.write(": tp 0\n\n");
+    this.begun = true;
     while (this.done <= index || (this.done < this.times.length && this.quiet.has(this.done))) {
       this.done += 1;
       if (this.marks) this.write(`: tp ${this.done}\n\n`);

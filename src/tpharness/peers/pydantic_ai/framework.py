@@ -97,8 +97,9 @@ class _Conversation:
         self._messages: list[ModelMessage] = []
         self._token = CancellationToken()
 
-    def cancel(self) -> None:
-        """Cancel through the token that the run was given."""
+    def cancel(self, reason: str) -> None:
+        """Cancel through the token that the run was given, which takes no reason."""
+        del reason
         self._token.cancel()
 
     async def run(self, live: Live) -> None:

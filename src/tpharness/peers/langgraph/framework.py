@@ -1,0 +1,229 @@
+"""LangGraph as the application around it sees it: an agent, a checkpointer, and the state that lies there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from importlib.metadata import version as package_version
+from typing import Any
+
+import aiosqlite
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from tpharness.facts import end_reason, finish_reason, usage
+from tpharness.journal import JournalWriter
+from tpharness.peers.control import Live
+from tpharness.peers.langgraph.model import PlayedModel, played_tools
+from tpharness.peers.langgraph.stream import UiStream, frame, result_of
+from tpharness.peers.story import Story
+from tpharness.reference_app.requests import RunRequest
+from tpharness.targets.contract import Capabilities
+from tpharness.targets.remote import CannotPlayError
+
+__all__ = ["LangGraph"]
+
+_STEPS = 1000
+_REASONS = (None, "stop", "length", "content_filter", "tool_call", "error")
+
+
+class LangGraph:
+    """The framework: what it can do, and its conversations."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything but carriers and ids to resume by, which its stream does not have."""
+        return Capabilities(
+            name="LangGraph",
+            implementation_version=package_version("langgraph"),
+            carriers=False,
+            marks=True,
+            cancel=True,
+            disconnect=("stop",),
+        )
+
+    @property
+    def part_kinds(self) -> frozenset[str]:
+        """What a chat model answers with here: texts, thinking, and calls."""
+        return frozenset({"text", "thinking", "tool-call"})
+
+    def converse(self, thread_id: str) -> _Conversation:
+        """Begin a conversation."""
+        return _Conversation(thread_id)
+
+    def refuse(self, story: Story, request: RunRequest) -> None:
+        """Refuse what a message of LangChain has no room for."""
+        for told in (story.result, *(answer.end for answer in story.answers)):
+            if told.get("finish_reason") not in _REASONS:
+                raise CannotPlayError(f"the finish reason {told['finish_reason']}")
+        last = story.answers[-1] if story.answers else None
+        if last is not None and last.ended_at == story.count - 1 and not last.calls:
+            raise CannotPlayError("a cut between the end of the last answer and the end of the run")
+        for answer in story.answers:
+            for run in answer.tools.values():
+                outcome = run.part.get("outcome") or "success"
+                if run.returned_at is not None and (
+                    run.part.get("part_kind") != "tool-return" or outcome not in ("success", "failed")
+                ):
+                    raise CannotPlayError(f"a return of kind {run.part.get('part_kind')} with outcome {outcome}")
+                if run.part.get("metadata") is not None or run.part.get("content_ref") is not None:
+                    raise CannotPlayError("metadata or a reference beside a return")
+        for turn in request.user:
+            _content(turn["parts"])
+
+
+class _Conversation:
+    """One conversation: a thread of the checkpointer."""
+
+    def __init__(self, thread_id: str) -> None:
+        self._id = thread_id
+        self._known = 0
+        self._saver: AsyncSqliteSaver | None = None
+        self._new: list[BaseMessage] = []
+        self._returned: dict[str, str] = {}
+        self._stop = asyncio.Event()
+        self._reason = ""
+
+    def cancel(self, reason: str) -> None:
+        """Stop the run as an application does: its task is cancelled, and the client is told."""
+        self._reason = reason
+        self._stop.set()
+
+    async def run(self, live: Live) -> None:
+        """Run the agent, and send what its stream comes to."""
+        self._stop = asyncio.Event()
+        self._returned = {}
+        model = PlayedModel(live=live)
+        agent = create_agent(
+            model,
+            tools=played_tools(model, self._returned.__setitem__),
+            checkpointer=await self._checkpointer(),
+        )
+        config: RunnableConfig = {"configurable": {"thread_id": self._id}, "recursion_limit": _STEPS}
+        given = _content(live.prompts)
+        entry: Any = {"messages": [HumanMessage(content=given)]} if given else None
+        reading = asyncio.ensure_future(self._sent(agent.astream(entry, config, stream_mode=_MODES), live))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait({reading, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+                live.outlet.write(frame({"type": "abort", "reason": self._reason}))
+            else:
+                reading.result()
+            live.outlet.write(b"data: [DONE]\n\n")
+            live.playback.over()
+        finally:
+            reading.cancel()
+            stopping.cancel()
+            await asyncio.gather(reading, stopping, return_exceptions=True)
+            state = await agent.aget_state(config)
+            messages: list[BaseMessage] = state.values.get("messages") or []
+            self._new, self._known = messages[self._known :], len(messages)
+
+    async def _checkpointer(self) -> AsyncSqliteSaver:
+        if self._saver is None:
+            self._saver = AsyncSqliteSaver(await aiosqlite.connect(":memory:"))
+        return self._saver
+
+    async def _sent(self, stream: AsyncIterator[Any], live: Live) -> None:
+        """Send the agent's stream as it comes; while more of it is waited for, everything before has been sent."""
+        ui = UiStream()
+        iterator = aiter(stream)
+        live.outlet.write(frame({"type": "start"}))
+        try:
+            while True:
+                live.waiting = True
+                try:
+                    mode, payload = await anext(iterator)
+                except StopAsyncIteration:
+                    break
+                finally:
+                    live.waiting = False
+                for chunk in ui.feed(mode, payload):
+                    live.outlet.write(frame(chunk))
+        except Exception as error:  # noqa: BLE001  # whatever the agent raises is told to the client
+            live.failure = str(error)
+            live.outlet.write(frame({"type": "error", "errorText": live.failure}))
+            return
+        for chunk in ui.end():
+            live.outlet.write(frame(chunk))
+
+    def record(self, writer: JournalWriter, live: Live) -> str | None:
+        """Write what the run has added to the state."""
+        script = live.request.script
+        writer.begin_turn(script.agent_id, script.started_at)
+        answers = iter(live.story.answers)
+        at, reason = script.started_at, None
+        for message in self._new:
+            if isinstance(message, AIMessage):
+                answer = next(answers, None)
+                at = live.playback.times[answer.first] if answer is not None else at
+                reason = _response(writer, message, at)
+            elif isinstance(message, ToolMessage):
+                at = self._returned.get(message.tool_call_id, at)
+                _return(writer, message, at)
+        return end_reason(reason, error_seen=False)
+
+
+_MODES: Any = ["messages", "updates"]
+
+
+def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
+    told = message.response_metadata
+    reason = finish_reason(told.get("finish_reason"))
+    writer.begin_response(at)
+    provider = told.get("model_provider") or "unknown"
+    for block in message.content if isinstance(message.content, list) else ():
+        if isinstance(block, dict) and block["type"] == "text":
+            writer.add_part("text", {"content": block["text"]})
+        elif isinstance(block, dict) and block["type"] == "thinking":
+            signed = {"signature": block["signature"]} if block.get("signature") else {}
+            writer.add_part("thinking", {"content": block["thinking"], **signed, "provider_name": provider})
+    for call in message.tool_calls:
+        fields = {"tool_name": call["name"], "tool_call_id": call["id"], "args": call["args"]}
+        writer.add_part("tool-call", fields)
+    writer.set_facts(
+        {
+            "model_name": told.get("model_name"),
+            "provider_name": told.get("model_provider"),
+            "finish_reason": reason,
+            "provider_response_id": told.get("id"),
+            "usage": usage(dict(message.usage_metadata or {})) or None,
+        }
+    )
+    writer.finish_response()
+    return reason
+
+
+def _return(writer: JournalWriter, message: ToolMessage, at: str) -> None:
+    call = message.tool_call_id
+    if writer.call_key(call) is None or writer.answered(call):
+        return
+    failed = message.status == "error"
+    fields = {
+        "tool_name": message.name,
+        "tool_call_id": call,
+        "status": "error" if failed else "success",
+        "content": message.text if failed else result_of(message),
+    }
+    writer.add_return(call, "tool-return", fields, at)
+
+
+def _content(parts: Any) -> list[str | dict[str, Any]]:
+    """Return the prompts of user turns as the content of a message."""
+    content: list[str | dict[str, Any]] = []
+    for part in parts:
+        if part["part_kind"] == "system-prompt":
+            continue
+        if part["part_kind"] != "user-prompt":
+            raise CannotPlayError(f"a user turn with a part of kind {part['part_kind']}")
+        items = part["content"] if isinstance(part["content"], list) else [part["content"]]
+        for item in items:
+            if not isinstance(item, str):
+                raise CannotPlayError("a user prompt that is no text")
+            content.append({"type": "text", "text": item})
+    return content

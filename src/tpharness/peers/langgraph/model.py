@@ -1,0 +1,190 @@
+"""The chat model that plays a story, and the tools that it calls: LangChain's own classes, the script's content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage, ToolCallChunk, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.tools import BaseTool
+
+from tpharness.peers.control import Live
+from tpharness.peers.story import Answer, ToolRun
+from tpharness.server_events.parts import kept
+
+__all__ = ["ModelError", "PlayedModel", "PlayedTool", "played_tools"]
+
+_FINISHED = {"tool_call": "tool_calls", "content_filter": "content_filter"}
+_USAGE = ("input_tokens", "output_tokens")
+
+
+class ModelError(RuntimeError):
+    """The model fails, as the script says."""
+
+
+class PlayedModel(BaseChatModel):
+    """Answers with the answers of a story, one after the other."""
+
+    live: Any
+    asked: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    @property
+    def current(self) -> Answer:
+        """The answer that was given last."""
+        live: Live = self.live
+        return live.story.answers[self.asked - 1]
+
+    def bind_tools(self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any) -> Any:
+        """Return the model itself: the script says which tools it calls."""
+        del tools, tool_choice, kwargs
+        return self
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotImplementedError("the agent streams")
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        del messages, stop, kwargs
+        live: Live = self.live
+        story, playback = live.story, live.playback
+        self.asked += 1
+        if self.asked > len(story.answers):
+            await playback.turn(story.count if story.failed_at is None else story.failed_at)
+            raise ModelError(story.failure)
+        answer = self.current
+        name = str(answer.end.get("model_name") or answer.request.get("model_name") or "scripted")
+        await playback.turn(answer.first)
+        if answer.request:
+            await playback.happened(answer.first)
+        for index, event in answer.events:
+            await playback.turn(index)
+            for message in _told(event):
+                chunk = ChatGenerationChunk(message=message)
+                if run_manager is not None:
+                    await run_manager.on_llm_new_token(str(message.content), chunk=chunk)
+                yield chunk
+            await playback.happened(index)
+        if story.failed_at is not None and answer is story.answers[-1] and not answer.ended:
+            await playback.turn(story.failed_at)
+            raise ModelError(story.failure)
+        if not answer.ended:
+            await playback.turn(story.count)
+        if answer.ended_at is not None:
+            await playback.turn(answer.ended_at)
+        yield ChatGenerationChunk(message=_end(answer, name, story.result))
+        if answer.ended_at is not None:
+            playback.happens(answer.ended_at)
+
+
+def _told(event: Mapping[str, Any]) -> list[AIMessageChunk]:
+    """Return what a chat model streams for one event of the script."""
+    start = event["event_kind"] == "part_start"
+    said = event.get("part") if start else event.get("delta")
+    if said is None:
+        return []
+    kind = said.get("part_kind") or said.get("part_delta_kind")
+    if kind in ("text", "thinking"):
+        block: dict[str, Any] = {"type": kind, "index": int(event["index"])}
+        block[kind] = (said.get("content") if start else said.get("content_delta")) or ""
+        signature = said.get("signature") if start else said.get("signature_delta")
+        if signature:
+            block["signature"] = signature
+        return [AIMessageChunk(content=[block])]
+    args = said.get("args") if start else said.get("args_delta")
+    chunk = ToolCallChunk(
+        name=said.get("tool_name") if start else None,
+        args=args if isinstance(args, str) or args is None else json.dumps(args),
+        id=said.get("tool_call_id") if start else None,
+        index=int(event["index"]),
+    )
+    return [AIMessageChunk(content="", tool_call_chunks=[chunk])]
+
+
+def _end(answer: Answer, name: str, result: Mapping[str, Any]) -> AIMessageChunk:
+    """Return the last chunk of an answer, with the facts that a provider tells there."""
+    reason = answer.end.get("finish_reason") or result.get("finish_reason")
+    facts = {"model_name": name, "model_provider": answer.request.get("provider_name") or "test"}
+    if answer.end.get("provider_response_id"):
+        facts["id"] = answer.end["provider_response_id"]
+    if reason is not None:
+        facts["finish_reason"] = _FINISHED.get(str(reason), str(reason))
+    counts = kept(answer.end.get("usage") or {}, _USAGE)
+    known, said = int(counts.get("input_tokens", 0)), int(counts.get("output_tokens", 0))
+    usage = UsageMetadata(input_tokens=known, output_tokens=said, total_tokens=known + said)
+    return AIMessageChunk(
+        content="",
+        response_metadata=facts,
+        usage_metadata=usage if counts else None,
+        chunk_position="last",
+    )
+
+
+class PlayedTool(BaseTool):
+    """A tool of the script: waits for its turn and does what the script says."""
+
+    name: str
+    description: str = "a tool of the script"
+    args_schema: Any = {"type": "object", "properties": {}, "additionalProperties": True}  # noqa: RUF012
+    response_format: str = "content_and_artifact"  # type: ignore[assignment]
+    model: Any
+    returned: Callable[[str, str], None]
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("the agent is asynchronous")
+
+    async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+        """Carry a call out, given as LangGraph's tool node gives it, and return the message that answers it."""
+        del config, kwargs
+        model: PlayedModel = self.model
+        live: Live = model.live
+        story, playback = live.story, live.playback
+        run = model.current.tools.get(str(input["id"]), ToolRun())
+        if run.started_at is not None:
+            await playback.turn(run.started_at)
+            await playback.happened(run.started_at)
+        if run.returned_at is None:
+            await playback.turn(story.count if story.failed_at is None else story.failed_at)
+            raise ModelError(story.failure)
+        await playback.turn(run.returned_at)
+        self.returned(str(input["id"]), playback.now)
+        playback.happens(run.returned_at)
+        content = run.part.get("content")
+        return ToolMessage(
+            content=content if isinstance(content, str) else json.dumps(content),
+            artifact={"value": content},  # a message holds text; what the tool returned is kept beside it
+            name=self.name,
+            tool_call_id=input["id"],
+            status="error" if run.part.get("outcome") == "failed" else "success",
+        )
+
+
+def played_tools(model: PlayedModel, returned: Callable[[str, str], None]) -> list[BaseTool]:
+    """Return the tools that the story calls; `returned` is told when which call had its result."""
+    live: Live = model.live
+    names = {
+        str(part["tool_name"])
+        for answer in live.story.answers
+        for part in answer.parts().values()
+        if part["part_kind"] == "tool-call"
+    }
+    return [PlayedTool(name=name, model=model, returned=returned) for name in sorted(names)]
