@@ -29,11 +29,15 @@ __all__ = [
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them."""
+    """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them.
+
+    `raw` is the text of a call's arguments as it was streamed, as far as it came; None where it came as a value.
+    """
 
     kind: str
     fields: Mapping[str, Any]
     complete: bool = True
+    raw: str | None = None
 
     @property
     def call_id(self) -> str | None:
@@ -42,13 +46,17 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included."""
+    """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included.
+
+    `failed` is what had come of it when the server told an error while it streamed, None when its end came all the same.
+    """
 
     agent_id: str
     at: str
     parts: tuple[Part, ...]
     finished: bool
     facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    failed: tuple[Part, ...] | None = None
 
     def calls(self) -> tuple[str, ...]:
         """Return the ids of the complete calls, in order."""

@@ -39,6 +39,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     text_field: str | None
     complete: bool = False
     call_key: int | None = None
+    raw: str | None = None
     more: Callable[[str], None] = lambda _: None
 
     def partial(self) -> Part:
@@ -46,7 +47,12 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
         fields = dict(self.fields)
         if self.text_field is not None:
             fields[self.text_field] = join_text(self.pieces)
-        return Part(kind=self.kind, fields=fields, complete=False)
+        raw = fields[self.text_field] if self.text_field == "args" else None
+        return Part(kind=self.kind, fields=fields, complete=False, raw=raw)
+
+    def part(self) -> Part:
+        """Return the part as it is: whole, or so far."""
+        return Part(kind=self.kind, fields=self.fields, raw=self.raw) if self.complete else self.partial()
 
 
 class _OpenResponse(msgspec.Struct, eq=False, gc=False):
@@ -55,6 +61,7 @@ class _OpenResponse(msgspec.Struct, eq=False, gc=False):
     parts: list[OpenPart]
     facts: dict[str, Any]
     finished: bool = False
+    failed: tuple[Part, ...] | None = None
     frozen: Response | None = None
 
 
@@ -236,6 +243,13 @@ class JournalWriter:
                 self._usage[key] = self._usage.get(key, 0) + value
         self.version += 1
 
+    def fail_response(self, *, failed: bool = True) -> None:
+        """Note what the open response had when the server told an error; `failed=False` that its end came after all."""
+        if self.response_open:
+            response = self._need_response()
+            response.failed = tuple(part.part() for part in response.parts) if failed else None
+            response.frozen = None
+
     def finish_response(self) -> int:
         """Finish the open response if there is one (R40); return how many of its parts were open and are discarded."""
         response = self._response
@@ -382,16 +396,15 @@ class JournalWriter:
             return response.frozen
         parts = []
         for part in response.parts:
-            if part.complete:
-                parts.append(Part(kind=part.kind, fields=part.fields))
-            elif partial:
-                parts.append(part.partial())
+            if part.complete or partial:
+                parts.append(part.part())
         frozen = Response(
             agent_id=response.agent_id,
             at=response.at,
             parts=tuple(parts),
             finished=response.finished,
             facts=response.facts,
+            failed=response.failed,
         )
         if not partial:
             response.frozen = frozen
