@@ -7,6 +7,7 @@ from functools import cache
 
 from tpharness import scenario
 from tpharness.checks import CHECKS
+from tpharness.dialects import message_parts
 from tpharness.findings import Kind
 from tpharness.protocol import history, parse, rules
 from tpharness.run import baseline, judge, trace
@@ -26,6 +27,7 @@ def all_kinds() -> Mapping[str, Kind]:
         majors.KINDS,
         violations.KINDS,
         recorder.KINDS,
+        message_parts.KINDS,
         parse.KINDS,
         rules.KINDS,
         history.KINDS,

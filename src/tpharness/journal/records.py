@@ -48,7 +48,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Response(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included.
 
-    `failed` is what had come of it when the server told an error while it streamed, None when its end came all the same.
+    `failed` is what had come when the server told an error while it streamed; None when its end came all the same.
     """
 
     agent_id: str

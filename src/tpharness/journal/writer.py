@@ -394,10 +394,7 @@ class JournalWriter:
     def _freeze(self, response: _OpenResponse, *, partial: bool) -> Response:
         if response.frozen is not None and not partial:
             return response.frozen
-        parts = []
-        for part in response.parts:
-            if part.complete or partial:
-                parts.append(part.part())
+        parts = [part.part() for part in response.parts if part.complete or partial]
         frozen = Response(
             agent_id=response.agent_id,
             at=response.at,
