@@ -364,9 +364,9 @@ class Recorder:
             return
         for handle in self._parts.values():
             if handle.kind == "tool-call" and not handle.complete:
-                text = "".join(handle.pieces)
+                text = join_text(handle.pieces)
                 args = handle.fields.get("args", tool_args(text) if text else {})
-                handle.raw = join_text(handle.pieces) if text and "args" not in handle.fields else None
+                handle.raw = text if text and "args" not in handle.fields else None
                 if part is not None and given is not None and handle.fields.get("tool_call_id") == call_id:
                     args, handle.raw = given["args"], _text(part["args"])
                 self._writer.close_part(handle, args=args)
