@@ -235,10 +235,10 @@ def test_gemini_takes_signatures_of_google_alone() -> None:
 
 
 def test_chat_sends_a_thought_in_the_field_it_came_in() -> None:
-    """HISTORIES 1.6: "only via reasoning_field"; `reasoning_details` are rebuilt as a list."""
+    """HISTORIES 1.6: "only via reasoning_field", whoever is asked; `reasoning_details` are rebuilt as a list."""
     came = {**thought("hmm"), "reasoning_field": "reasoning_content"}
     assert chat(SAME, [user("q"), answer(came, text("x"))])[1]["reasoning_content"] == "hmm"
-    assert "reasoning_content" not in chat(OTHER, [user("q"), answer(came, text("x"))])[1]
+    assert chat(OTHER, [user("q"), answer(came, text("x"))])[1]["reasoning_content"] == "hmm"
     detailed = {**thought("hmm"), "reasoning_field": "reasoning_details", "format": "f"}
     assert chat(SAME, [user("q"), answer(detailed, signature("s"), text("x"))])[1]["reasoning_details"] == [
         {"type": "reasoning.text", "text": "hmm", "index": 0, "format": "f"},
@@ -256,7 +256,7 @@ def test_openrouter_gets_reasoning_details() -> None:
             {"type": "reasoning.encrypted", "data": "c2ln", "index": 1, "format": "test"},
         ],
     }
-    claude = [{**part, "model_id": "claude-x"} for part in (thought("hmm"), signature("s"))]
+    claude = [{**part, "model_id": "anthropic/claude-x"} for part in (thought("hmm"), signature("s"))]
     made = CURRENT.model_input([user("q"), answer(*claude, text("x"))], "openrouter")[1]
     assert made["reasoning_details"] == [{"type": "reasoning.text", "text": "hmm", "index": 0, "signature": "s"}]
     foreign = OTHER.model_input([user("q"), SIGNED], "openrouter")[1]

@@ -1,8 +1,9 @@
 """A history as the input of Anthropic's Messages API: `{"system": […], "messages": […]}`; `system` if there is one.
 
 Source: HISTORIES 1.6, column "anthropic". Results that follow one another stand in one user message. A signed thought
-is a thinking block, one without a signature a text; a signature without a thought signs an empty one. A message of the
-model without parts is sent as it is, although the API refuses it. Choice: hints for caches are not sent.
+is a thinking block, one without a signature a text; a signature without a thought signs an empty one. Of two unsigned
+thoughts that follow one another the program sends the second alone. A message of the model without parts is sent as it
+is, although the API refuses it. Choice: hints for caches are not sent.
 """
 
 from __future__ import annotations
@@ -99,7 +100,6 @@ def _answer(message: AssistantMessage, model: str | None) -> list[dict[str, Any]
         match part:
             case ThinkingTextPart():
                 if is_native(part, model):
-                    content += _degraded(unsigned)
                     unsigned = part.text
                 else:
                     content += _degraded(part.text)

@@ -1,9 +1,12 @@
 """A history as the messages of OpenAI Chat Completions, and of OpenRouter, which is the same with reasoning details.
 
-Source: HISTORIES 1.6, column "chat". A thought is sent only to the model that had it, in the provider's own field that
-it came in; OpenRouter gets it as `reasoning_details`. A message of the model without text and calls is sent as it is,
-although no API takes it.
-Choices: hints for caches are not sent; images of results, which no tool message may carry, follow in a user message.
+Source: HISTORIES 1.6, column "chat". A thought is sent only in the provider's own field that it came in, and then to
+whatever model (the column says that it is dropped for another one; the program at c7f22216 does not ask). OpenRouter
+gets thoughts as `reasoning_details`, those of another model as text. A message of the model without text and calls is
+sent as it is, although no API takes it.
+Choices: hints for caches, and the lists of one text that carry them, are not sent; neither is OpenRouter's own form of
+thoughts of GPT-5, which no source of ours states; images of results, which no tool message may carry, follow in a
+user message.
 """
 
 from __future__ import annotations
@@ -36,8 +39,9 @@ __all__ = ["chat_input", "openrouter_input"]
 
 
 def chat_input(items: Iterable[Attached], model: str | None) -> list[dict[str, Any]]:
-    """Return the list of messages for Chat Completions; whose thought it is, is told by `model`."""
-    return _messages(items, lambda message: _assistant(message, model))
+    """Return the list of messages for Chat Completions, the same for every `model`."""
+    del model
+    return _messages(items, _assistant)
 
 
 def openrouter_input(items: Iterable[Attached], model: str | None) -> list[dict[str, Any]]:
@@ -74,10 +78,9 @@ def _content(part: TextPart | ImageURLPart) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": part.url}}
 
 
-def _assistant(message: AssistantMessage, model: str | None) -> dict[str, Any]:
+def _assistant(message: AssistantMessage) -> dict[str, Any]:
     text = join_text_parts(message.parts)
-    said = {"content": text} if text else {}
-    return {"role": "assistant", **said, **_calls(message), **_reasoning(message, model)}
+    return {"role": "assistant", **({"content": text} if text else {}), **_calls(message), **_reasoning(message)}
 
 
 def _calls(message: AssistantMessage) -> dict[str, Any]:
@@ -93,16 +96,19 @@ def _calls(message: AssistantMessage) -> dict[str, Any]:
     return {"tool_calls": calls} if calls else {}
 
 
-def _reasoning(message: AssistantMessage, model: str | None) -> dict[str, Any]:
+def _reasoning(message: AssistantMessage) -> dict[str, Any]:
     """Return the thoughts in the field that they came in, none if it is not known."""
-    thoughts = [part for part in message.parts if isinstance(part, ThinkingTextPart) and is_native(part, model)]
+    thoughts = [part for part in message.parts if isinstance(part, ThinkingTextPart)]
     name = next((part.reasoning_field for part in thoughts if part.reasoning_field), None)
     if name is None:
         return {}
     if name != "reasoning_details":
         text = "".join(part.text for part in thoughts)
         return {name: text} if text else {}
-    return {"reasoning_details": _details(message, model)}
+    details: list[dict[str, Any]] = []
+    for part in _thoughts(message):
+        details += _detail(part, len(details))
+    return {"reasoning_details": details}
 
 
 def _openrouter(message: AssistantMessage, model: str | None) -> dict[str, Any]:
@@ -114,27 +120,36 @@ def _openrouter(message: AssistantMessage, model: str | None) -> dict[str, Any]:
         "role": "assistant",
         **({"content": "\n".join(content)} if content else {}),
         **_calls(message),
+        **_reasoning(message),
         **({"reasoning_details": details} if details else {}),
     }
+
+
+def _thoughts(message: AssistantMessage) -> list[ThinkingTextPart | ThinkingSignaturePart]:
+    return [part for part in message.parts if isinstance(part, ThinkingTextPart | ThinkingSignaturePart)]
 
 
 def _details(message: AssistantMessage, model: str | None) -> list[dict[str, Any]]:
     """Return thoughts and signatures in OpenRouter's form; a Claude model has both in one detail."""
     details: list[dict[str, Any]] = []
-    for part in message.parts:
-        if not isinstance(part, ThinkingTextPart | ThinkingSignaturePart) or not is_native(part, model):
+    for part in _thoughts(message):
+        if not is_native(part, model):
             continue
-        index = len(details)
-        if isinstance(part, ThinkingTextPart):
-            detail = {"type": "reasoning.text", "text": part.text, "index": index, "id": part.id, "format": part.format}
-        elif not part.signature:
-            continue
-        elif "claude" in (model or part.model_id or ""):
-            if details:
+        if isinstance(part, ThinkingSignaturePart) and (model or part.model_id or "").startswith("anthropic/claude"):
+            if details and part.signature:
                 details[-1]["signature"] = part.signature
-            continue
         else:
-            detail = {"type": "reasoning.encrypted", "data": part.signature, "index": index}
-            detail |= {"id": part.id, "format": part.format}
-        details.append({name: value for name, value in detail.items() if value is not None})
+            details += _detail(part, len(details))
     return details
+
+
+def _detail(part: ThinkingTextPart | ThinkingSignaturePart, index: int) -> list[dict[str, Any]]:
+    """Return a thought or a signature as a detail, none for an empty signature."""
+    if isinstance(part, ThinkingTextPart):
+        said = {"type": "reasoning.text", "text": part.text}
+    elif part.signature:
+        said = {"type": "reasoning.encrypted", "data": part.signature}
+    else:
+        return []
+    more = {name: value for name, value in (("id", part.id), ("format", part.format)) if value is not None}
+    return [{**said, "index": index, **more}]
