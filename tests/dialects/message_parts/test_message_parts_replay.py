@@ -139,6 +139,13 @@ def test_thoughts_and_texts_take_turns_in_the_stream() -> None:
     assert stream == [*thinking, *ANSWER, *thinking, *ANSWER]
 
 
+def test_thoughts_that_follow_one_another_are_one_stream() -> None:
+    """Blank lines stand between two that say something, and after one that says nothing there are none."""
+    history = [user("q"), answer(thought(""), thought("a"), thought("b"), text("x"), stop="stop")]
+    deltas = [e["content"] for e in CURRENT.replay(history) if e["event"] == "ThinkingDeltaEvent"]
+    assert deltas == ["a", "  \n  \n", "b"]
+
+
 def test_system_messages_and_failed_calls() -> None:
     """A system message is never shown; a stream error is shown by the plan and skipped by the current program."""
     history = [system("be kind"), user("q"), stream_error("net down")]

@@ -232,26 +232,28 @@ def _steps(previous: HistoryEvent | None) -> bool:
     return previous is None or isinstance(previous, _BEFORE_A_STEP)
 
 
+_STREAMS: Mapping[type, str] = {ThinkingTextPart: "Thinking", TextPart: "AssistantText"}
+
+
 def _streamed(message: AssistantMessage) -> Iterator[UIEvent]:
     """Yield the thoughts and texts of a message as the stream that they once were: start, deltas, end."""
     open_kind = ""
+    thought = False  # whether the thinking that is open has said something
     for part in message.parts:
-        kind = (
-            "Thinking" if isinstance(part, ThinkingTextPart) else "AssistantText" if isinstance(part, TextPart) else ""
-        )
+        kind = _STREAMS.get(type(part), "")
         if open_kind and kind != open_kind and (kind or open_kind == "Thinking"):
             yield {"event": f"{open_kind}EndEvent"}
-            open_kind = ""
+            open_kind, thought = "", False
         if not isinstance(part, ThinkingTextPart | TextPart):
             continue
-        again = open_kind == "Thinking"
         if not open_kind:
             open_kind = kind
             yield {"event": f"{kind}StartEvent"}
-        if part.text and again:
+        if part.text and thought:
             yield {"event": "ThinkingDeltaEvent", "content": "  \n  \n"}
         if part.text:
             yield {"event": f"{kind}DeltaEvent", "content": part.text}
+        thought = thought or (kind == "Thinking" and part.text != "")
     if open_kind:
         yield {"event": f"{open_kind}EndEvent"}
 
