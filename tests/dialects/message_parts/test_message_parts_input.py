@@ -430,3 +430,26 @@ def test_the_next_user_message_comes_last(provider: Provider) -> None:
     listed = [p["messages"] if isinstance(p, dict) else p for p in (with_it, without)]
     assert listed[0][:-1] == listed[1]
     assert "go" in str(listed[0][-1])
+
+
+def test_images_of_developer_messages() -> None:
+    """The plan: "append developer text/images as parts to the most recent user or tool message"."""
+    note = developer("note")
+    note["data"]["parts"] += [OUTSIDE, FILE]
+    history = [user("q"), note]
+    assert chat(PLAN, history)[0]["content"] == [
+        {"type": "text", "text": "q"},
+        {"type": "text", "text": "note\n\n[image a.png: not in the history]"},
+        {"type": "image_url", "image_url": {"url": "https://e.x/a.png"}},
+    ]
+
+
+def test_an_empty_signature_proves_nothing() -> None:
+    """It is sent to nobody."""
+    history = [user("q"), answer(thought("a"), signature(""), text("x"), stop="stop")]
+    assert anthropic(SAME, history)[1]["content"][0] == {"type": "text", "text": "<thinking>\na\n</thinking>"}
+    details = SAME.model_input(history, "openrouter")[1]["reasoning_details"]
+    assert details == [{"type": "reasoning.text", "text": "a", "index": 0}]
+    assert "encrypted_content" not in responses(SAME, history)[1]
+    detailed = {**thought(""), "reasoning_field": "reasoning_content"}
+    assert chat(SAME, [user("q"), answer(detailed, text("x"))])[1] == {"role": "assistant", "content": "x"}

@@ -201,3 +201,35 @@ def test_a_result_knows_whether_it_is_the_last() -> None:
     made = answer(call("a", "t"), call("b", "t"), stop="tool_use")
     history = [user("q"), made, result("a", "t", "success", "1"), result("b", "t", "success", "2")]
     assert [e["is_last_in_step"] for e in CURRENT.replay(history) if "is_last_in_step" in e] == [False, True]
+
+
+def other(kind: str) -> Line:
+    """Write an entry that is no part of a conversation."""
+    return {"type": kind, "data": {"text": "x"}}
+
+
+def test_entries_beside_the_conversation() -> None:
+    """Metadata of a task ends it; a recap ends it before it is shown; what only other programs make shows nothing."""
+    task = [user("q"), answer(text("x"), stop="stop")]
+    begin = ["TaskStart", "UserMessage", "StepStart", *ANSWER]
+    assert [short(e) for e in CURRENT.replay([*task, other("TaskMetadataItem")])][-2:] == ["TaskMetadata", "TaskFinish"]
+    assert [short(e) for e in CURRENT.replay([*task, other("AwaySummaryEntry")])][-2:] == ["TaskFinish", "AwaySummary"]
+    assert [short(e) for e in CURRENT.replay([*task, other("SpawnSubAgentEntry")])] == [*begin, "TaskFinish"]
+    assert [short(e) for e in PLAN.replay([*task, other("TaskMetadataItem")])][-1] == "TaskMetadata"
+
+
+def test_a_step_begins_after_some_entries() -> None:
+    """An answer after a side question begins a step, one after a recap goes on with the step."""
+    for kind, begins in (("SideQuestionEntry", True), ("PromptSuggestionEntry", False)):
+        names = [short(e) for e in CURRENT.replay([user("q"), other(kind), answer(text("x"), stop="stop")])]
+        assert ("StepStart" in names) == begins
+    assert PLAN.replay([user("look", {"type": "image_url", "url": "u"})])[0]["images"] == [
+        {"type": "image_url", "url": "u"}
+    ]
+
+
+def test_images_of_the_model_are_shown_by_the_plan() -> None:
+    """Companion notes: an image event for each image file."""
+    file = {"type": "image_file", "file_path": "a.png"}
+    events = PLAN.replay([user("q"), answer(file, stop="stop")])
+    assert events[-1] == {"event": "AssistantImageDeltaEvent", "file_path": "a.png"}

@@ -23,6 +23,7 @@ from tests.dialects.message_parts.build import (
 )
 
 from tpharness.dialects.message_parts import MESSAGE_PARTS, without_times
+from tpharness.dialects.message_parts.content import returned
 from tpharness.scenario import AgentRun, Scenario
 
 U = user("q")
@@ -307,3 +308,57 @@ def test_what_is_whole_is_appended_at_once() -> None:
     for count in range(len(events) + 1):
         appended = sum(1 for end in ends if end <= count)
         assert stored("current", played, (count, "process_ended")) == K02[: 1 + appended]
+
+
+def test_a_file_by_url_and_one_whose_data_is_no_base64() -> None:
+    """An image of the model by its URL stays one; data that does not decode is measured as the text it is."""
+    parts = [
+        "{part: {part_kind: file, content: {kind: image-url, url: 'https://e.x/a.png'}}}",
+        "{part: {part_kind: file, content: {kind: binary, media_type: application/pdf, data: '*'}}}",
+        "{part: {part_kind: x-other, payload: 1}}",
+    ]
+    turns = f"  - user: q\n  - steps: [{{response: [{', '.join(parts)}]}}]"
+    by_url, by_data = stored("plan", inline(turns))[1]["data"]["parts"]
+    assert by_url == {"type": "image_url", "url": "https://e.x/a.png"}
+    # sha256sum of the one byte "*"
+    digest = "684888c0ebb17f374298b65ee2807526c066094c701bcc7ebbe1c1095f494fc1"
+    assert (by_data["byte_size"], by_data["sha256"]) == (1, digest)
+
+
+def test_results_of_other_forms() -> None:
+    """No content is no text, a reference is told as canonical JSON, so is a list without images."""
+    turns = (
+        "  - user: q\n  - steps:\n"
+        "      - response: [{call: a, id: c1}, {call: b, id: c2}, {call: c, id: c3}]\n"
+        "      - returns: {c1: null, c2: {ref: {uri: 'https://e.x/r'}}, c3: [a, b]}"
+    )
+    lines = stored("plan", inline(turns))
+    texts = [line["data"]["output_text"] for line in lines if line["type"] == "ToolResultMessage"]
+    assert texts == ["", '{"uri":"https://e.x/r"}', '["a","b"]']
+
+
+def test_a_result_without_canonical_form_is_told_as_json() -> None:
+    """A lone surrogate has no canonical form (R38) and an escape in ASCII."""
+    assert returned({"content": {"s": "\ud83d"}}) == ('{"s": "\\ud83d"}', ())
+
+
+def test_a_thought_of_an_unknown_provider_has_no_format() -> None:
+    """The format of a signature is a word for its provider; all of Google's are one."""
+    for provider, word in (("unknown", None), ("google-gla", "google"), ("anthropic", "anthropic")):
+        turns = f"  - user: q\n  - steps: [{{response: [{{thinking: a, signature: s, provider: {provider}}}]}}]"
+        part = stored("plan", inline(turns))[1]["data"]["parts"][1]
+        assert part.get("format") == word
+
+
+def test_a_prompt_inside_of_a_turn_is_a_user_message() -> None:
+    """What the user sends while the model works is a message of the user, where it came."""
+    turns = "  - user: q\n  - steps: [{response: [{text: a}]}, {prompt: also this}, {response: [{text: b}]}]"
+    lines = stored("plan", inline(turns))
+    assert lines == [U, answer(text("a"), stop="stop"), user("also this"), answer(text("b"), stop="stop")]
+
+
+def test_a_response_without_parts() -> None:
+    """The plan: exactly one assistant message a model call; the current program keeps no empty one."""
+    turns = "  - user: q\n  - steps: [{response: [{text: ''}]}]"
+    assert stored("plan", inline(turns)) == [U, answer(stop="stop")]
+    assert stored("current", inline(turns)) == [U]

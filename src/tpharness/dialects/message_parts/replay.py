@@ -262,7 +262,11 @@ def _streamed(message: AssistantMessage) -> Iterator[UIEvent]:
 
 
 def _user(message: UserMessage) -> UIEvent:
-    images = [msgspec.to_builtins(part) for part in message.parts if isinstance(part, ImageURLPart | ImageFilePart)]
+    images = [
+        {name: value for name, value in msgspec.to_builtins(part).items() if value is not None}
+        for part in message.parts
+        if isinstance(part, ImageURLPart | ImageFilePart)
+    ]
     shown: UIEvent = {"event": "UserMessageEvent", "content": join_text_parts(message.parts)}
     return {**shown, "images": images} if images else shown
 
