@@ -23,10 +23,10 @@ Choices, where the sources leave a gap:
 - aborted results come in the order of the calls, after the results that came;
 - `current`: `show_notice` is whether anything of the turn could be seen: a text, if only of blanks, or a call;
 - a time limit (`timeout`) is told to the tools that run as the error that a tool's own time limit would be;
-- another failure (`error`, `network_failure`, `safety_halt`) while no tool runs is a failed model call: a stream error,
-  and under `current` the continuation prompt that its retry sends, its frame as the program's, its words ours;
-- a word of an application's own, and a failure while tools run, are the end of the program: nothing more is written,
-  and calls stay without results;
+- a failure (`timeout`, `error`, `network_failure`, `safety_halt`) while no tool runs is a failed model call: a stream
+  error, and under `current` the continuation prompt that its retry sends, its frame as the program's, its words ours;
+- a word of an application's own, and any other failure while tools run, are the end of the program: nothing more is
+  written, and calls stay without results;
 - a response that ended without a part is kept by the plan (one message a model call) and not by the current program;
 - facts of a turn beside its messages (usage of the whole task) are not written;
 - the events `app-developer` and `app-retract` carry what no stream of a model tells: a developer message (data: its
