@@ -8,6 +8,7 @@ from functools import cache
 from tpharness import acceptance, scenario
 from tpharness.acceptance import sdk
 from tpharness.checks import CHECKS
+from tpharness.dialects import message_parts
 from tpharness.findings import Kind
 from tpharness.protocol import history, parse, rules
 from tpharness.run import baseline, judge, trace
@@ -27,6 +28,7 @@ def all_kinds() -> Mapping[str, Kind]:
         majors.KINDS,
         violations.KINDS,
         recorder.KINDS,
+        message_parts.KINDS,
         parse.KINDS,
         rules.KINDS,
         history.KINDS,

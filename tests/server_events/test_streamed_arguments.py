@@ -49,36 +49,36 @@ def test_the_text_of_complete_arguments_is_kept_as_it_came() -> None:
     )
     assert part.complete
     assert part.fields["args"] == {"a": 2}
-    assert part.streamed == Streamed(text='{"a":1,  "a": 2}', ended=True)
+    assert (part.raw, part.streamed) == ('{"a":1,  "a": 2}', Streamed(ended=True))
 
 
 def test_half_arguments_have_not_ended() -> None:
     """What came is there, and that it is not all."""
     (part,) = parts(start(0, "c1", '{"ci'), delta(0, 'ty": '))
     assert not part.complete
-    assert part.streamed == Streamed(text='{"city": ')
+    assert (part.raw, part.streamed) == ('{"city": ', Streamed())
 
 
 def test_a_call_that_ended_before_its_response_is_told_from_a_half_one() -> None:
     """Only the end of the response makes a call complete (R10), but the model had finished writing the first."""
     first, second = parts(start(0, "c1", "{}"), end(0, "c1"), start(1, "c2", '{"b'))
     assert not first.complete
-    assert first.streamed == Streamed(text="{}", ended=True)
-    assert second.streamed == Streamed(text='{"b')
+    assert (first.raw, first.streamed) == ("{}", Streamed(ended=True))
+    assert (second.raw, second.streamed) == ('{"b', Streamed())
 
 
 def test_arguments_that_interleave_are_marked_and_have_not_ended() -> None:
     """Pydantic AI ends the first call early and goes on with it: that end was none."""
     first, second = parts(start(0, "c1", '{"a'), end(0, "c1"), start(1, "c2", '{"b'), delta(0, '": 1}'))
-    assert first.streamed == Streamed(text='{"a": 1}', interleaved=True)
-    assert second.streamed == Streamed(text='{"b')
+    assert (first.raw, first.streamed) == ('{"a": 1}', Streamed(interleaved=True))
+    assert (second.raw, second.streamed) == ('{"b', Streamed())
 
 
 def test_half_arguments_that_came_as_a_value_stay() -> None:
     """A provider that sends parsed arguments has no text; the value is not overwritten by an empty one."""
     (part,) = parts(start(0, "c1", {"a": 1}), delta(0, {"b": 2}))
     assert part.fields["args"] == {"a": 1, "b": 2}
-    assert part.streamed == Streamed(text="")
+    assert (part.raw, part.streamed) == (None, Streamed())
 
 
 def test_what_had_come_before_an_error_is_there() -> None:

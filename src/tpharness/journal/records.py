@@ -30,13 +30,12 @@ __all__ = [
 
 
 class Streamed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How a call's arguments came, which their parsed value does not say: histories that keep text need it.
+    """How a call came, which its fields do not say: histories that keep text need it.
 
-    `text` is the deltas joined, not parsed; `ended` whether the call's own end was seen and nothing of it after that,
-    which may be before its response ends (R10); `interleaved` whether a delta of it came after another call began.
+    `ended` is whether the call's own end was seen and nothing of it after that, which may be before its response ends
+    (R10); `interleaved` whether a delta of it came after another call began.
     """
 
-    text: str
     ended: bool = False
     interleaved: bool = False
 
@@ -44,12 +43,14 @@ class Streamed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them.
 
+    `raw` is the text of a call's arguments as it was streamed, as far as it came; None where it came as a value.
     `streamed` is None for what is no call, and for a call that came whole.
     """
 
     kind: str
     fields: Mapping[str, Any]
     complete: bool = True
+    raw: str | None = None
     streamed: Streamed | None = None
 
     @property
@@ -59,13 +60,17 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included."""
+    """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included.
+
+    `failed` is what had come when the server told an error while it streamed; None when its end came all the same.
+    """
 
     agent_id: str
     at: str
     parts: tuple[Part, ...]
     finished: bool
     facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    failed: tuple[Part, ...] | None = None
 
     def calls(self) -> tuple[str, ...]:
         """Return the ids of the complete calls, in order."""

@@ -40,6 +40,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     text_field: str | None
     complete: bool = False
     call_key: int | None = None
+    raw: str | None = None
     more: Callable[[str], None] = lambda _: None
     ended: bool = False
     interleaved: bool = False
@@ -49,13 +50,20 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
         fields = dict(self.fields)
         if self.text_field is not None and (self.pieces or self.text_field not in fields):
             fields[self.text_field] = join_text(self.pieces)
-        return Part(kind=self.kind, fields=fields, complete=False, streamed=self.streamed())
+        raw = held if self.text_field == "args" and isinstance(held := fields[self.text_field], str) else None
+        return Part(kind=self.kind, fields=fields, complete=False, raw=raw, streamed=self.streamed())
+
+    def part(self) -> Part:
+        """Return the part as it is: whole, or so far."""
+        if not self.complete:
+            return self.partial()
+        return Part(kind=self.kind, fields=self.fields, raw=self.raw, streamed=self.streamed())
 
     def streamed(self) -> Streamed | None:
-        """Return how the arguments of a call came, None for any other part and for a call that came whole."""
+        """Return how a call came, None for any other part and for a call that came whole."""
         if self.kind != "tool-call" or self.text_field is None:
             return None
-        return Streamed(text=join_text(self.pieces), ended=self.ended, interleaved=self.interleaved)
+        return Streamed(ended=self.ended, interleaved=self.interleaved)
 
 
 class _OpenResponse(msgspec.Struct, eq=False, gc=False):
@@ -64,6 +72,7 @@ class _OpenResponse(msgspec.Struct, eq=False, gc=False):
     parts: list[OpenPart]
     facts: dict[str, Any]
     finished: bool = False
+    failed: tuple[Part, ...] | None = None
     frozen: Response | None = None
 
 
@@ -245,6 +254,13 @@ class JournalWriter:
                 self._usage[key] = self._usage.get(key, 0) + value
         self.version += 1
 
+    def fail_response(self, *, failed: bool = True) -> None:
+        """Note what the open response had when the server told an error; `failed=False` that its end came after all."""
+        if self.response_open:
+            response = self._need_response()
+            response.failed = tuple(part.part() for part in response.parts) if failed else None
+            response.frozen = None
+
     def finish_response(self) -> int:
         """Finish the open response if there is one (R40); return how many of its parts were open and are discarded."""
         response = self._response
@@ -389,18 +405,14 @@ class JournalWriter:
     def _freeze(self, response: _OpenResponse, *, partial: bool) -> Response:
         if response.frozen is not None and not partial:
             return response.frozen
-        parts = []
-        for part in response.parts:
-            if part.complete:
-                parts.append(Part(kind=part.kind, fields=part.fields, streamed=part.streamed()))
-            elif partial:
-                parts.append(part.partial())
+        parts = [part.part() for part in response.parts if part.complete or partial]
         frozen = Response(
             agent_id=response.agent_id,
             at=response.at,
             parts=tuple(parts),
             finished=response.finished,
             facts=response.facts,
+            failed=response.failed,
         )
         if not partial:
             response.frozen = frozen

@@ -16,7 +16,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
-from tpharness.facts import end_reason, finish_reason, tool_args, usage
+from tpharness.facts import end_reason, finish_reason, join_text, tool_args, usage
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.server_events import events as vocabulary
@@ -255,6 +255,7 @@ class Recorder:
             self._writer.add_usage(facts["usage"] or {})
             return
         self._writer.set_facts(facts)
+        self._writer.fail_response(failed=False)
         self._finish_response()
         self.state = RunState.EXECUTING
 
@@ -317,6 +318,7 @@ class Recorder:
                 self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _error(self, event: Mapping[str, Any]) -> None:
+        self._writer.fail_response()
         self._writer.add_event(Event(name="data-tp-error", data={"error": event["error_text"]}, at=self._at))
         self._writer.hold("error", self._at)  # R27: unless a regular result follows
 
@@ -362,15 +364,17 @@ class Recorder:
             handle = self._calls.get(call_id or "")
             if handle is None or given is None or self._writer.answered(str(call_id)):
                 return
-            if handle.fields.get("args") != given["args"]:
+            if part is not None and handle.fields.get("args") != given["args"]:
+                handle.raw = _text(part["args"])
                 self._writer.amend_part(handle, args=given["args"])
             return
         for handle in self._parts.values():
             if handle.kind == "tool-call" and not handle.complete:
-                text = "".join(handle.pieces)
+                text = join_text(handle.pieces)
                 args = handle.fields.get("args", tool_args(text) if text else {})
-                if given is not None and handle.fields.get("tool_call_id") == call_id:
-                    args = given["args"]
+                handle.raw = text if text and "args" not in handle.fields else None
+                if part is not None and given is not None and handle.fields.get("tool_call_id") == call_id:
+                    args, handle.raw = given["args"], _text(part["args"])
                 self._writer.close_part(handle, args=args)
                 self._calls[handle.fields["tool_call_id"]] = handle
         opened = self._writer.finish_response()
@@ -385,6 +389,10 @@ class Recorder:
 
     def _report(self, kind: Kind, message: str, *, got: Any = None, expected: Any = None) -> None:
         self.findings.append(kind.at(self._place(), message, got=got, expected=expected))
+
+
+def _text(args: Any) -> str | None:
+    return args if isinstance(args, str) else None
 
 
 def _contents(parts: Any) -> list[Any]:

@@ -146,8 +146,8 @@ def _response(response: Response) -> Iterator[CliEvent]:
 
 def _streamed_text(part: Part) -> str:
     """Return the arguments as they were streamed, or the JSON of those that came as a value."""
-    if part.streamed is not None and part.streamed.text:
-        return part.streamed.text
+    if part.raw:
+        return part.raw
     args = part.fields.get("args")
     return "" if args in (None, "", {}) else json_text(args)
 

@@ -1,0 +1,258 @@
+"""The records of a history of messages and parts, with what each may hold.
+
+Source: the plan "Message + Part" (document 002, section "Final schema") and what klaude-code added to it since; a field
+that only the later code has is None, and absent on disk, under the plan. JSON that breaks a rule does not decode
+(`codec`); a tool result with a text part, or a time that is none, cannot be made here either: `ValueError`. Times are
+ISO 8601 texts, kept as they are written.
+
+`usage`, `ui_extra`, `side_effects` and `task_metadata` are plain JSON values: the sources name their types, not their
+fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "CURRENT_EVENTS",
+    "PLAN_EVENTS",
+    "AssistantMessage",
+    "DeveloperMessage",
+    "HistoryEvent",
+    "ImageFilePart",
+    "ImageURLPart",
+    "InterruptEntry",
+    "OtherEntry",
+    "Part",
+    "RetractEntry",
+    "StopReason",
+    "StreamErrorItem",
+    "SystemMessage",
+    "TextPart",
+    "ThinkingSignaturePart",
+    "ThinkingTextPart",
+    "ToolCallPart",
+    "ToolResultMessage",
+    "ToolStatus",
+    "UserMessage",
+    "Variant",
+    "join_text_parts",
+]
+
+Variant = Literal["plan", "current"]
+"""`plan`: as document 002 asks. `current`: as klaude-code does it at commit c7f22216."""
+
+StopReason = Literal["stop", "length", "tool_use", "error", "aborted"]
+ToolStatus = Literal["success", "error", "aborted"]
+
+
+# ------------------------------------------------------------------------------------------------ parts
+
+
+class TextPart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
+    """Text that the user reads or wrote."""
+
+    text: str
+
+
+class ImageURLPart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="image_url"):
+    """An image by its URL, which may be a data URL."""
+
+    url: str
+    id: str | None = None
+    frozen: bool | None = None
+    source_file_path: str | None = None
+
+
+class ImageFilePart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="image_file"):
+    """An image that lies in a file beside the history; `byte_size` in bytes, `sha256` in hexadecimal."""
+
+    file_path: str
+    mime_type: str | None = None
+    byte_size: int | None = None
+    sha256: str | None = None
+    frozen: bool | None = None
+
+
+class ThinkingTextPart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="thinking_text"):
+    """What the model thought. `reasoning_field` is the name of the provider's field that it came in."""
+
+    id: str | None = None
+    text: str
+    model_id: str | None = None
+    reasoning_field: str | None = None
+    format: str | None = None
+    duration_s: float | None = None
+
+
+class ThinkingSignaturePart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="thinking_signature"):
+    """The proof that belongs to the nearest thinking text before it in the same message."""
+
+    id: str | None = None
+    signature: str
+    model_id: str | None = None
+    format: str | None = None
+
+
+class ToolCallPart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_call"):
+    """A call of a tool; `arguments_json` is the text as the model wrote it, JSON or not."""
+
+    call_id: str
+    id: str | None = None
+    tool_name: str
+    arguments_json: str
+
+
+Part: TypeAlias = TextPart | ImageURLPart | ImageFilePart | ThinkingTextPart | ThinkingSignaturePart | ToolCallPart
+
+
+def join_text_parts(parts: tuple[Part, ...]) -> str:
+    """Return the text of the text parts, one after the other."""
+    return "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+# ------------------------------------------------------------------------------------------------ messages
+
+
+class _Dated(msgspec.Struct, frozen=True, kw_only=True):
+    created_at: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.created_at is not None:
+            datetime.fromisoformat(self.created_at)
+
+
+class _Message(_Dated, frozen=True, kw_only=True):
+    id: str | None = None
+    response_id: str | None = None
+
+
+class SystemMessage(_Message, frozen=True, kw_only=True):
+    """Instructions. Both variants can hold one and nothing in a run makes one."""
+
+    role: Literal["system"] = "system"
+    parts: tuple[TextPart, ...]
+
+
+class DeveloperMessage(_Message, frozen=True, kw_only=True):
+    """What the program tells the model beside the user's words; `ui_extra` is never sent."""
+
+    role: Literal["developer"] = "developer"
+    parts: tuple[Part, ...]
+    attachment_position: Literal["append", "prepend"] | None = None
+    ui_extra: Mapping[str, Any] | None = None
+
+
+class UserMessage(_Message, frozen=True, kw_only=True):
+    """What the user said."""
+
+    role: Literal["user"] = "user"
+    parts: tuple[Part, ...]
+    source: Literal["user", "bash_mode"] | None = None
+
+
+class AssistantMessage(_Message, frozen=True, kw_only=True):
+    """What one model call gave. `stop_reason` is `aborted` for an interruption by the user, and for nothing else."""
+
+    role: Literal["assistant"] = "assistant"
+    parts: tuple[Part, ...]
+    phase: Literal["commentary", "final_answer"] | None = None
+    usage: Mapping[str, Any] | None = None
+    stop_reason: StopReason | None = None
+
+
+class ToolResultMessage(_Message, frozen=True, kw_only=True):
+    """What came back for one call. All of its text is `output_text`; a text part among `parts` is refused."""
+
+    role: Literal["tool"] = "tool"
+    call_id: str = ""
+    tool_name: str = ""
+    status: ToolStatus
+    output_text: str
+    parts: tuple[Part, ...] = ()
+    ui_extra: Mapping[str, Any] | None = None
+    side_effects: tuple[Any, ...] | None = None
+    task_metadata: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        _Dated.__post_init__(self)
+        if any(isinstance(part, TextPart) for part in self.parts):
+            raise ValueError("the parts of a tool result are not text, its text is output_text")
+
+
+# ------------------------------------------------------------------------------------------------ other events
+
+
+class StreamErrorItem(_Dated, frozen=True, kw_only=True):
+    """A model call failed; nothing of an interruption."""
+
+    error: str
+
+
+class InterruptEntry(_Dated, frozen=True, kw_only=True):
+    """The user interrupted and no message tells it. `show_notice` is false when nothing had been seen of the turn."""
+
+    show_notice: bool = True
+
+
+class RetractEntry(_Dated, frozen=True, kw_only=True):
+    """The nearest user message before it is withdrawn, if this is its text."""
+
+    retracted_text: str
+
+
+class OtherEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry that is no part of a conversation, kept as it is: `kind` is its type, `data` its JSON object."""
+
+    kind: str
+    data: Mapping[str, Any]
+
+
+HistoryEvent: TypeAlias = (
+    SystemMessage
+    | DeveloperMessage
+    | UserMessage
+    | AssistantMessage
+    | ToolResultMessage
+    | StreamErrorItem
+    | InterruptEntry
+    | RetractEntry
+    | OtherEntry
+)
+
+_MESSAGES: tuple[type[HistoryEvent], ...] = (
+    SystemMessage,
+    DeveloperMessage,
+    UserMessage,
+    AssistantMessage,
+    ToolResultMessage,
+    StreamErrorItem,
+)
+_OTHER_CURRENT = (
+    "TaskMetadataItem",
+    "CompactionEntry",
+    "RewindEntry",
+    "CacheHitRateEntry",
+    "TaskFileChangeSummaryEntry",
+    "FallbackModelConfigWarnEntry",
+    "SpawnSubAgentEntry",
+    "AwaySummaryEntry",
+    "PromptSuggestionEntry",
+    "SideQuestionEntry",
+)
+
+PLAN_EVENTS: Mapping[str, type[HistoryEvent]] = {
+    **{record.__name__: record for record in _MESSAGES},
+    "TaskMetadataItem": OtherEntry,
+}
+"""What a history of the plan may hold, by its name on disk. An interruption is no event of its own (decision 6)."""
+
+CURRENT_EVENTS: Mapping[str, type[HistoryEvent]] = {
+    **{record.__name__: record for record in (*_MESSAGES, InterruptEntry, RetractEntry)},
+    **dict.fromkeys(_OTHER_CURRENT, OtherEntry),
+}
+"""What a history of the current program may hold, by its name on disk."""
