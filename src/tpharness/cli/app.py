@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli import check, convert, diff, explain, fold, hash, listing, replay, run, serve  # noqa: A004
+from tpharness.cli import check, convert, diff, explain, fold, hash, listing, record, replay, run, serve  # noqa: A004
 
 __all__ = ["app"]
 
@@ -45,5 +45,6 @@ app.command("hash")(hash.hash_)
 app.command("diff")(diff.diff)
 app.command("convert")(convert.convert)
 app.command("fold")(fold.fold)
+app.command("record")(record.record)
 app.command("replay")(replay.replay)
 app.command("serve")(serve.serve)
