@@ -30,6 +30,7 @@ LAYERS = {
     "reference_app": 8,
     "report": 9,
     "catalogue": 9,
+    "mutation": 9,
     "cli": 10,
     "pytest_plugin": 10,
     "__main__": 11,

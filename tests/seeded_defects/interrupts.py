@@ -1,0 +1,596 @@
+"""Why and when a turn ends, and what a turn says of it: R4, R9, R18, R19, R26, R27, R29, R44, R45."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, server_writer, together, wrap
+
+from tpharness.dialects import thread
+from tpharness.dialects.thread import ThreadRenderer
+from tpharness.journal import Completed, Interrupted, JournalWriter, Log
+from tpharness.server_events import recorder
+from tpharness.server_events.events import EventKind
+from tpharness.targets.reference import ReferenceServer
+from tpharness.vsp import chunks as c
+from tpharness.vsp import stream
+from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.states import StreamState
+
+__all__ = ["DEFECTS"]
+
+
+def on_turns(change):
+    """Change each agent turn as both sides write it down; what becomes None is left out."""
+
+    def make(was):
+        def turn(self, one):
+            document = was(self, one)
+            if document is None or document["turn_type"] == "user":
+                return document
+            return change(document, self)
+
+        return turn
+
+    return wrap(ThreadRenderer, "_turn", make)
+
+
+def without(*names):
+    return lambda document, _: {k: v for k, v in document.items() if k not in names}
+
+
+def on_messages(change):
+    """Change each request and response of an agent turn as both sides write them down."""
+    return on_turns(
+        lambda document, _: {
+            **document,
+            "messages": [m if m["message_type"] == "system" else change(m) for m in document["messages"]],
+        }
+    )
+
+
+def end_on_every_turn(document, _):
+    if "interruption" in document:
+        return {**document, "completed_at": document["interruption"]["interrupted_at"]}
+    return document
+
+
+def interruption_on_every_turn(document, _):
+    return {"interruption": {"reason": "none", "interrupted_at": document.get("completed_at")}, **document}
+
+
+def flat_interruption(document, _):
+    if "interruption" not in document:
+        return document
+    told = document["interruption"]
+    return {**document, "interruption": told["reason"], "interrupted_at": told["interrupted_at"]}
+
+
+def notice_added(document, _):
+    if "interruption" not in document:
+        return document
+    notice = {
+        "message_type": "request",
+        "timestamp": document["interruption"]["interrupted_at"],
+        "agent_id": document["agent_id"],
+        "parts": [{"part_kind": "user-prompt", "content": "[Request interrupted by user]"}],
+    }
+    return {**document, "messages": [*document["messages"], notice]}
+
+
+def shown_in_old_versions(was):
+    def turn(self, one):
+        if isinstance(getattr(one, "end", None), Interrupted) and not self._dialect.keeps_interrupted:
+            one = replace(one, end=Completed(at=one.end.at))
+        return was(self, one)
+
+    return turn
+
+
+def thread_begin(document, renderer):
+    return {**document, "started_at": renderer._header.created_at}
+
+
+def reasons(words):
+    """Both sides have other words for why a turn was cut."""
+
+    def make(was):
+        return lambda self, reason, at: was(self, words.get(reason, reason), at)
+
+    return wrap(JournalWriter, "interrupt_turn", make)
+
+
+class LastInterruptionStands(JournalWriter):
+    """Of two interruptions the later one counts."""
+
+    def hold(self, reason, at):
+        self._held = None
+        super().hold(reason, at)
+
+    def _close(self, end):
+        if self._held is not None and isinstance(end, Interrupted):
+            self._held = replace(self._held, end=end)
+        super()._close(end)
+
+    def journal(self, cut=None, *, partial=False):
+        found = super().journal(cut, partial=partial)
+        if cut is not None and self.held:
+            return replace(found, last=replace(found.last, end=cut))
+        return found
+
+
+class OneReasonForAll(JournalWriter):
+    """An interruption is written on every turn since the user spoke, not on the one that was cut."""
+
+    def interrupt_turn(self, reason, at):
+        super().interrupt_turn(reason, at)
+        turns = list(self._turns)
+        for index in range(len(turns) - 2, -1, -1):
+            if not hasattr(turns[index], "end"):
+                break
+            turns[index] = replace(turns[index], end=Interrupted(reason=reason, at=turns[index].end.at))
+        self._turns = Log(turns)
+
+
+def after_the_end(was):
+    def interrupt(self, cut, *, abort):
+        writer = self._recorder._writer
+        told = was(self, cut, abort=abort)
+        last = writer._turns[-1] if len(writer._turns) else None
+        if last is not None and isinstance(getattr(last, "end", None), Completed):
+            end = Interrupted(reason=cut.reason, at=cut.at)
+            writer._turns = Log([*list(writer._turns)[:-1], replace(last, end=end)])
+        return told
+
+    return interrupt
+
+
+def eof_completes(was):
+    def close(self, reason, at):
+        if self._writer.running and reason in (None, "network_failure"):
+            self._end_response()
+            self._writer.complete_turn(at)
+        was(self, reason, at)
+
+    return close
+
+
+def eof_is(word):
+    return lambda was: lambda self, reason, at: was(self, word if reason in (None, "network_failure") else reason, at)
+
+
+def timeout_is(word):
+    return lambda was: lambda self, reason, at: was(self, word if reason == "timeout" else reason, at)
+
+
+def ends(words):
+    """Both sides draw another conclusion from the word of a finish."""
+
+    def make(was):
+        def end(word, *, error_seen):
+            return words[word] if word in words else was(word, error_seen=error_seen)
+
+        return end
+
+    return together(*(wrap(module, "end_reason", make) for module in (recorder, stream)))
+
+
+def error_ends(was):
+    def end(word, *, error_seen):
+        return "error" if error_seen else was(word, error_seen=error_seen)
+
+    return end
+
+
+def error_forgotten(was):
+    def error(self, given):
+        was(self, given)
+        self._writer._held = None
+
+    return error
+
+
+def free_text(was):
+    del was
+
+    def abort(self, chunk):
+        self._ensure_turn()
+        self._writer.interrupt_turn(str(chunk.reason or "user_cancelled"), self._time())
+        self._forget_open()
+        self._enter(StreamState.ABORTED)
+
+    return abort
+
+
+def always_cancelled(was):
+    return lambda self, _: was(self, c.AbortChunk(reason="user_cancelled"))
+
+
+def nothing_before_start(was):
+    def feed(self, chunk, at):
+        early = self.state is StreamState.IDLE and not isinstance(chunk, c.StartChunk | c.DataChunk | c.Done)
+        if early:
+            self._index += 1
+            return
+        was(self, chunk, at)
+
+    return feed
+
+
+def start_begins_again(was):
+    def start(self, chunk):
+        if self._writer.running:
+            self._end_response()
+            self._writer.complete_turn(self._time())
+        was(self, chunk)
+
+    return start
+
+
+def turn_for_each_step(was):
+    def step(self, chunk):
+        if self._writer.running and self._writer._segments:
+            self._end_response()
+            self._writer.complete_turn(self._time())
+            self._begin_turn()
+        was(self, chunk)
+
+    return step
+
+
+def prompt_stored_again(was):
+    def request(self, event):
+        was(self, event)
+        prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
+        if prompts and self._writer.turn_is_empty:
+            self._writer.add_prompt([recorder.kept(p, ("part_kind", "content")) for p in prompts], self._at)
+
+    return request
+
+
+def user_said_again(was):
+    def render(self, journal):
+        document = was(self, journal)
+        turns = list(document["turns"])
+        for index, turn in enumerate(turns[1:], 1):
+            if turn["turn_type"] == "agent" and turns[index - 1]["turn_type"] == "user":
+                again = {"message_type": "request", "timestamp": turn["started_at"], "agent_id": turn["agent_id"]}
+                messages = [{**again, "parts": turns[index - 1]["parts"]}, *turn["messages"]]
+                turns[index] = {**turn, "messages": messages}
+        return {**document, "turns": turns}
+
+    return render
+
+
+def prompts_dropped(was):
+    def request(self, event):
+        was(self, {**event, "parts": [p for p in event.get("parts") or () if p["part_kind"] != "user-prompt"]})
+
+    return request
+
+
+def system_prompts_stored(was):
+    def request(self, event):
+        was(self, event)
+        system = [p for p in event.get("parts") or () if p["part_kind"] == "system-prompt"]
+        if system:
+            self._writer.add_prompt([recorder.kept(p, ("part_kind", "content")) for p in system], self._at)
+
+    return request
+
+
+def agent_stays(was):
+    def carrier(self, data):
+        if isinstance(data, dict) and self._writer.running:
+            data = {k: v for k, v in data.items() if k != "agent_id"}
+        was(self, data)
+
+    return carrier
+
+
+def later_start(was):
+    def turn(self, one):
+        document = was(self, one)
+        if document is not None and document["turn_type"] == "agent" and document["messages"]:
+            document["started_at"] = document.get("completed_at") or document["interruption"]["interrupted_at"]
+        return document
+
+    return turn
+
+
+def keys_flattened(was):
+    def turn(self, one):
+        document = was(self, one)
+        if "client_metadata" in document:
+            document["client_metadata"] = {k.rpartition(":")[2]: v for k, v in document["client_metadata"].items()}
+        return document
+
+    return turn
+
+
+DEFECTS = (
+    defect(
+        "interrupted-turn-shown-in-0-0-3",
+        "both",
+        "Threads before 0.0.4 show the cycles of a turn that was cut, as if it had ended there.",
+        "turn.only-complete turn.atomic R18",
+        wrap(ThreadRenderer, "_turn", shown_in_old_versions),
+    ),
+    defect(
+        "completion-status-left-out",
+        "both",
+        "A turn does not say that it is complete.",
+        "turn.completion-status R19",
+        on_turns(without("completion_status")),
+    ),
+    defect(
+        "complete-turn-without-end",
+        "both",
+        "A complete turn does not say when it ended.",
+        "turn.complete-has-end R19",
+        on_turns(without("completed_at")),
+    ),
+    defect(
+        "interrupted-turn-with-completed-at",
+        "both",
+        "A turn that was cut says when it was completed, too.",
+        "turn.interrupted-shape R19",
+        on_turns(end_on_every_turn),
+    ),
+    defect(
+        "interruption-as-plain-text",
+        "both",
+        "The interruption is one word and its time stands beside it.",
+        "turn.interrupted-shape R19",
+        on_turns(flat_interruption),
+    ),
+    defect(
+        "interruption-on-complete-turns",
+        "both",
+        "Every turn holds an interruption, a complete one the reason none.",
+        "turn.complete-no-interruption R19",
+        on_turns(interruption_on_every_turn),
+    ),
+    defect(
+        "interruption-after-the-end-counts",
+        "server",
+        "A cancel that comes after finish makes the finished turn interrupted.",
+        "interrupt.after-end turn.complete-no-interruption R26",
+        wrap(ReferenceServer, "interrupt", after_the_end),
+    ),
+    defect(
+        "notice-for-the-user-put-into-messages",
+        "both",
+        "A message of the user is added that says that the request was interrupted.",
+        "interrupt.fact-only",
+        on_turns(notice_added),
+    ),
+    defect(
+        "message-without-agent",
+        "both",
+        "Messages do not name their agent, since the turn does.",
+        "message.agent-id R3",
+        on_messages(lambda message: {k: v for k, v in message.items() if k != "agent_id"}),
+    ),
+    defect(
+        "agents-by-their-names",
+        "both",
+        "Turns and messages name agents by their display names, which are no keys of the registry.",
+        "thread.registry",
+        on_turns(lambda document, _: {**document, "agent_id": f"{document['agent_id']} (agent)"}),
+    ),
+    defect(
+        "turn-starts-when-the-thread-did",
+        "both",
+        "Every agent turn carries the time at which the thread was made.",
+        "turn.no-overlap R4",
+        on_turns(thread_begin),
+    ),
+    defect(
+        "turn-starts-when-it-was-saved",
+        "both",
+        "An agent turn carries the time of its end as that of its start.",
+        "turn.messages-chronological R25",
+        wrap(ThreadRenderer, "_turn", later_start),
+    ),
+    defect(
+        "keys-of-client-metadata-shortened",
+        "both",
+        "What the client said beside the user's message loses the namespaces of its keys.",
+        "turn.client-metadata R5",
+        wrap(ThreadRenderer, "_user_turn", keys_flattened),
+    ),
+    defect(
+        "cancelled-by-another-word",
+        "both",
+        "A turn that the user stopped has the reason cancelled.",
+        "interrupt.user-cancelled R27",
+        reasons({"user_cancelled": "cancelled"}),
+    ),
+    defect(
+        "timeout-called-network-failure",
+        "both",
+        "A turn whose stream fell silent has the reason network_failure.",
+        "interrupt.timeout R27",
+        reasons({"timeout": "network_failure"}),
+    ),
+    defect(
+        "client-calls-a-timeout-cancelled",
+        "client",
+        "The client gives a silent stream up and says that the user did.",
+        "interrupt.timeout R27",
+        wrap(ChunkFold, "close", timeout_is("user_cancelled")),
+    ),
+    defect(
+        "end-of-stream-completes",
+        "client",
+        "When the connection closes without finish, the client takes the turn as complete.",
+        "interrupt.network-failure cycle.nothing-after-cut interrupt.incomplete-stream turn.only-complete R27",
+        wrap(ChunkFold, "close", eof_completes),
+    ),
+    defect(
+        "end-of-stream-is-an-error",
+        "client",
+        "When the connection closes without finish, the client records an error.",
+        "interrupt.network-failure R27",
+        wrap(ChunkFold, "close", eof_is("error")),
+    ),
+    defect(
+        "incomplete-stream-as-a-reason",
+        "client",
+        "The client records incomplete_stream, a reason that only clients know.",
+        "interrupt.incomplete-stream R27",
+        wrap(ChunkFold, "close", eof_is("incomplete_stream")),
+    ),
+    defect(
+        "content-filter-completes",
+        "both",
+        "A turn that the content filter stopped is complete.",
+        "interrupt.safety-halt R27",
+        ends({"content-filter": None, "content_filter": None}),
+    ),
+    defect(
+        "finish-interrupted-completes",
+        "both",
+        "A turn that finishes with the reason interrupted is complete.",
+        "interrupt.finish-interrupted R44",
+        ends({"interrupted": None}),
+    ),
+    defect(
+        "error-always-interrupts",
+        "both",
+        "A turn in which an error was reported is interrupted, also when it then finished.",
+        "interrupt.error-then-finish R27",
+        together(*(wrap(module, "end_reason", error_ends) for module in (recorder, stream))),
+    ),
+    defect(
+        "error-forgotten-by-the-end",
+        "client",
+        "A stream that reports an error and ends is a network failure for the client.",
+        "interrupt.error R27",
+        on_chunk(error_forgotten, c.ErrorChunk),
+    ),
+    defect(
+        "abort-is-always-the-user",
+        "client",
+        "Whatever reason an abort names, the client says that the user stopped.",
+        "interrupt.abort-reason R27",
+        on_chunk(always_cancelled, c.AbortChunk),
+    ),
+    defect(
+        "free-text-of-abort-as-reason",
+        "client",
+        "Whatever an abort says is the reason.",
+        "interrupt.abort-reason R27",
+        on_chunk(free_text, c.AbortChunk),
+    ),
+    defect(
+        "second-interruption-overwrites-the-first",
+        "client",
+        "An error, and then the connection breaks: the client says that the network failed.",
+        "interrupt.first-stands R26",
+        client_writer(LastInterruptionStands),
+    ),
+    defect(
+        "server-second-interruption-overwrites",
+        "server",
+        "An error, and then the run is cancelled: the server says that the user stopped it.",
+        "interrupt.first-stands R26",
+        server_writer(LastInterruptionStands),
+    ),
+    defect(
+        "interruption-on-every-agents-turn",
+        "both",
+        "When the second agent is cut, the turn of the first one is marked as well.",
+        "interrupt.nested R29",
+        together(client_writer(OneReasonForAll), server_writer(OneReasonForAll)),
+    ),
+    defect(
+        "nothing-seen-before-start",
+        "client",
+        "The client drops what comes before start, also when no start comes at all.",
+        "turn.begins-at-start R45",
+        wrap(ChunkFold, "feed", nothing_before_start),
+    ),
+    defect(
+        "second-start-begins-a-turn",
+        "client",
+        "Each start makes a turn.",
+        "turn.begins-at-start stream.violation-isolated R45",
+        on_chunk(start_begins_again, c.StartChunk),
+    ),
+    defect(
+        "turn-for-each-step",
+        "client",
+        "Each model call of a run is a turn of its own.",
+        "turn.one-run",
+        on_chunk(turn_for_each_step, c.StartStepChunk),
+    ),
+    defect(
+        "change-of-agent-not-seen",
+        "client",
+        "When another agent takes over, its messages stand in the first one's turn.",
+        "turn.agent-change R45",
+        wrap(ChunkFold, "_carrier", agent_stays),
+    ),
+    defect(
+        "change-of-agent-not-seen-by-both",
+        "both",
+        "When another agent takes over, neither side begins a turn.",
+        "turn.agent-change R45",
+        together(
+            on_event(lambda _: lambda *_: None, EventKind.AGENT_START),
+            wrap(ChunkFold, "_carrier", agent_stays),
+        ),
+    ),
+    defect(
+        "user-input-stored-twice",
+        "server",
+        "What the user said stands in the user turn and again in the agent's.",
+        "turn.user-input-once R9",
+        on_event(prompt_stored_again, EventKind.MODEL_REQUEST),
+    ),
+    defect(
+        "user-input-repeated-by-both",
+        "both",
+        "Each agent turn begins with a request that repeats the user's message.",
+        "turn.user-input-once R9",
+        wrap(ThreadRenderer, "render", user_said_again),
+    ),
+    defect(
+        "prompts-inside-a-run-dropped",
+        "server",
+        "A request with which one agent asks another is not in the thread.",
+        "turn.other-prompt-stays R9",
+        on_event(prompts_dropped, EventKind.MODEL_REQUEST),
+    ),
+    defect(
+        "system-prompt-stored",
+        "server",
+        "The system prompt of a request is stored in the thread.",
+        "thread.no-system-prompt R8",
+        on_event(system_prompts_stored, EventKind.MODEL_REQUEST),
+    ),
+    defect(
+        "steering-message-not-seen",
+        "client",
+        "What the user said in the middle of the run is not in the client's thread.",
+        "message.steering R44",
+        on_chunk(lambda _: lambda *_: None, c.SteeringMessageChunk),
+    ),
+    defect(
+        "steering-before-its-response",
+        "both",
+        "What the user said in the middle of the run stands before the answer that it came after.",
+        "message.steering R44",
+        wrap(
+            thread,
+            "messages",
+            lambda was: (
+                lambda entries, calls, namer: sorted(
+                    was(entries, calls, namer),
+                    key=lambda m: not any(p["part_kind"] == "user-prompt" for p in m.get("parts", ())),
+                )
+            ),
+        ),
+    ),
+)
