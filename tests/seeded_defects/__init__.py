@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from tests.seeded_defects import cycles, interrupts, parts, tools
+from tests.seeded_defects import cycles, events, interrupts, parts, streams, threads, tools
 
 __all__ = ["DEFECTS", "ELSEWHERE", "HARMLESS"]
 
-DEFECTS = (*cycles.DEFECTS, *parts.DEFECTS, *interrupts.DEFECTS, *tools.DEFECTS)
+DEFECTS = (
+    *cycles.DEFECTS,
+    *parts.DEFECTS,
+    *interrupts.DEFECTS,
+    *events.DEFECTS,
+    *streams.DEFECTS,
+    *threads.DEFECTS,
+    *tools.DEFECTS,
+)
 HARMLESS = ()
 ELSEWHERE: dict[str, str] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, server_writer, together, wrap
 
-from tpharness.dialects import thread
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Completed, Interrupted, JournalWriter, Log
 from tpharness.server_events import recorder
@@ -20,18 +19,17 @@ __all__ = ["DEFECTS"]
 
 
 def on_turns(change):
-    """Change each agent turn as both sides write it down; what becomes None is left out."""
+    """Change each agent turn in the documents of both sides."""
 
     def make(was):
-        def turn(self, one):
-            document = was(self, one)
-            if document is None or document["turn_type"] == "user":
-                return document
-            return change(document, self)
+        def render(self, journal):
+            document = was(self, journal)
+            turns = [turn if turn["turn_type"] == "user" else change(turn, self) for turn in document["turns"]]
+            return {**document, "turns": turns}
 
-        return turn
+        return render
 
-    return wrap(ThreadRenderer, "_turn", make)
+    return wrap(ThreadRenderer, "render", make)
 
 
 def without(*names):
@@ -63,6 +61,13 @@ def flat_interruption(document, _):
         return document
     told = document["interruption"]
     return {**document, "interruption": told["reason"], "interrupted_at": told["interrupted_at"]}
+
+
+def prompts_first(document, _):
+    def other(message):
+        return all(part["part_kind"] != "user-prompt" for part in message.get("parts", ()))
+
+    return {**document, "messages": sorted(document["messages"], key=other)}
 
 
 def notice_added(document, _):
@@ -228,7 +233,7 @@ def start_begins_again(was):
 
 def turn_for_each_step(was):
     def step(self, chunk):
-        if self._writer.running and self._writer._segments:
+        if self._writer.running and not self._writer.only_events:
             self._end_response()
             self._writer.complete_turn(self._time())
             self._begin_turn()
@@ -582,15 +587,6 @@ DEFECTS = (
         "both",
         "What the user said in the middle of the run stands before the answer that it came after.",
         "message.steering R44",
-        wrap(
-            thread,
-            "messages",
-            lambda was: (
-                lambda entries, calls, namer: sorted(
-                    was(entries, calls, namer),
-                    key=lambda m: not any(p["part_kind"] == "user-prompt" for p in m.get("parts", ())),
-                )
-            ),
-        ),
+        on_turns(prompts_first),
     ),
 )
