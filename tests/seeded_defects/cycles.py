@@ -1,6 +1,10 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
 """Which cycles survive an interruption: R20, R21, R23, R24, R40."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, put, together, wrap
@@ -17,7 +21,7 @@ from tpharness.vsp.fold import ChunkFold
 __all__ = ["DEFECTS"]
 
 
-def reading(side: type, **chosen: object):
+def reading(side: type, **chosen: Any):
     """One side reads a ruling otherwise, and does not say so."""
 
     def make(was):
@@ -32,7 +36,7 @@ def reading(side: type, **chosen: object):
     return wrap(side, "__init__", make)
 
 
-def both_read(**chosen: object):
+def both_read(**chosen: Any):
     """Both sides read a ruling otherwise."""
     return together(reading(reference.ReferenceServer, **chosen), reading(reference.ReferenceClient, **chosen))
 

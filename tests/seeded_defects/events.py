@@ -1,3 +1,5 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
 """Events, their names and order, and what a server tells beside the stream: R1, R7, R17, R25, R27, R34, R37, R39."""
 
 from __future__ import annotations
@@ -7,7 +9,6 @@ from tests.seeded_defects.seeding import (
     client_writer,
     defect,
     on_chunk,
-    on_event,
     put,
     server_writer,
     together,
@@ -19,10 +20,8 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
 from tpharness.protocol import versions
 from tpharness.protocol.versions import Version
-from tpharness.server_events.events import EventKind
 from tpharness.vsp import chunks as c
 from tpharness.vsp import stream
-from tpharness.vsp.carrier import CarriedFacts
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.stream import StreamFold
 
@@ -54,6 +53,11 @@ def always_stripped(was, name, version):
 
 def never_stripped(was, name, version):
     return was(name, version) if name in versions._OLD_NAMES else name
+
+
+def by_their_last_word(was, name, version):
+    word = "data-tp-" + name.removeprefix("data-app-")
+    return was(word if word in versions._OLD_NAMES else name, version)
 
 
 def by_name(keep):
@@ -113,7 +117,7 @@ class OneEventForAName(JournalWriter):
 
 
 class EventsLate(JournalWriter):
-    """An event is written down when no response is streaming any more, with the time that it has then."""
+    """An event is written down when no response is streaming any more."""
 
     def add_event(self, event):
         if self.response_open:
@@ -162,12 +166,12 @@ def unknown_as_errors(was):
     return unknown
 
 
-def error_as_text(was):
-    def error(self, chunk):
-        was(self, chunk)
-        self._writer._entries.pop()
+class NoErrors(JournalWriter):
+    """That an error was reported is known and not written down."""
 
-    return error
+    def add_event(self, event):
+        if event.name != "data-tp-error":
+            super().add_event(event)
 
 
 def loose_source(was):
@@ -241,10 +245,9 @@ def no_offset(document):
     return {**document, "turns": turns}
 
 
-def numbered(document):
-    """The turns stand as a map from number to turn would have them when it is sorted by text."""
-    indexed = sorted(enumerate(document["turns"], 1), key=lambda pair: f"{-pair[0]:+}")
-    return {**document, "turns": [turn for _, turn in indexed]}
+def newest_first(document):
+    """The newest turn comes first."""
+    return {**document, "turns": document["turns"][::-1]}
 
 
 DEFECTS = (
@@ -275,6 +278,13 @@ DEFECTS = (
         "Custom events keep data- in threads of 2.0.0.",
         "event.prefix-stripped R34",
         named(never_stripped),
+    ),
+    defect(
+        "application-events-named-as-normative-ones",
+        "both",
+        "An application's own error event is stored under the name of the protocol's.",
+        "event.names-not-reused event.app-tier R7",
+        named(by_their_last_word),
     ),
     defect(
         "application-events-not-recorded",
@@ -322,7 +332,7 @@ DEFECTS = (
         "later-event-replaces-the-earlier",
         "both",
         "Of two events with one name the later one stands in place of the earlier.",
-        "event.order event.system-message",
+        "event.order",
         together(client_writer(OneEventForAName), server_writer(OneEventForAName)),
     ),
     defect(
@@ -333,10 +343,10 @@ DEFECTS = (
         wrap(ThreadRenderer, "render", at_the_end),
     ),
     defect(
-        "client-puts-events-behind-messages",
+        "events-written-when-the-step-is-over",
         "client",
         "The client writes an event down when the step that it came in has finished.",
-        "event.order R25",
+        "event.facts-survive R25",
         client_writer(EventsLate),
     ),
     defect(
@@ -344,7 +354,7 @@ DEFECTS = (
         "both",
         "The newest turn stands first.",
         "thread.natural-order turn.no-overlap",
-        new_root(numbered),
+        new_root(newest_first),
     ),
     defect(
         "transient-events-recorded",
@@ -357,7 +367,7 @@ DEFECTS = (
         "transient-normative-events-lost",
         "client",
         "A normative event that is sent as transient is not recorded.",
-        "event.transient event.normative-names R7",
+        "event.transient R7",
         on_chunk(transient_facts_lost, c.DataChunk),
     ),
     defect(
@@ -379,14 +389,14 @@ DEFECTS = (
         "client",
         "The client knows that an error came and has no event that says so.",
         "event.error cycle.event-keeps-turn R27",
-        on_chunk(error_as_text, c.ErrorChunk),
+        client_writer(NoErrors),
     ),
     defect(
         "server-does-not-record-errors",
         "server",
         "The server tells the client of an error and does not store it.",
         "event.error R27",
-        on_event(error_as_text, EventKind.ERROR),
+        server_writer(NoErrors),
     ),
     defect(
         "agents-of-events-lost",
@@ -422,13 +432,6 @@ DEFECTS = (
         "A fact that a server tells applies to the next chunk alone.",
         "carrier.scope R39",
         wrap(ChunkFold, "feed", facts_forgotten),
-    ),
-    defect(
-        "carried-facts-of-the-turn-before",
-        "client",
-        "Facts about a response that nobody used up apply to the first response of the next agent.",
-        "carrier.scope R39",
-        put(CarriedFacts, "begin_turn", lambda _: None),
     ),
     defect(
         "arrival-time-as-timestamp",

@@ -1,3 +1,5 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
 """Why and when a turn ends, and what a turn says of it: R4, R9, R18, R19, R26, R27, R29, R44, R45."""
 
 from __future__ import annotations
@@ -6,9 +8,10 @@ from msgspec.structs import replace
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, server_writer, together, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
-from tpharness.journal import Completed, Interrupted, JournalWriter, Log
+from tpharness.journal import AgentTurn, Completed, Interrupted, JournalWriter, Log, UserTurn
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
+from tpharness.server_events.parts import kept
 from tpharness.targets.reference import ReferenceServer
 from tpharness.vsp import chunks as c
 from tpharness.vsp import stream
@@ -118,7 +121,7 @@ class LastInterruptionStands(JournalWriter):
 
     def journal(self, cut=None, *, partial=False):
         found = super().journal(cut, partial=partial)
-        if cut is not None and self.held:
+        if cut is not None and self.held and found.last is not None:
             return replace(found, last=replace(found.last, end=cut))
         return found
 
@@ -128,11 +131,12 @@ class OneReasonForAll(JournalWriter):
 
     def interrupt_turn(self, reason, at):
         super().interrupt_turn(reason, at)
-        turns = list(self._turns)
+        turns: list[UserTurn | AgentTurn] = list(self._turns)
         for index in range(len(turns) - 2, -1, -1):
-            if not hasattr(turns[index], "end"):
+            turn = turns[index]
+            if isinstance(turn, UserTurn) or turn.end is None:
                 break
-            turns[index] = replace(turns[index], end=Interrupted(reason=reason, at=turns[index].end.at))
+            turns[index] = replace(turn, end=Interrupted(reason=reason, at=turn.end.at))
         self._turns = Log(turns)
 
 
@@ -247,7 +251,7 @@ def prompt_stored_again(was):
         was(self, event)
         prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
         if prompts and self._writer.turn_is_empty:
-            self._writer.add_prompt([recorder.kept(p, ("part_kind", "content")) for p in prompts], self._at)
+            self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
 
     return request
 
@@ -278,7 +282,7 @@ def system_prompts_stored(was):
         was(self, event)
         system = [p for p in event.get("parts") or () if p["part_kind"] == "system-prompt"]
         if system:
-            self._writer.add_prompt([recorder.kept(p, ("part_kind", "content")) for p in system], self._at)
+            self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in system], self._at)
 
     return request
 

@@ -1,3 +1,5 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
 """What a message and its parts become: R10 to R16, R25, R39."""
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ from msgspec.structs import replace
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, put, together, wrap
 
 from tpharness.dialects import messages, thread
-from tpharness.journal import JournalWriter, OpenPart, Response
+from tpharness.facts import tool_args
+from tpharness.journal import JournalWriter, OpenPart, Part, Response
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import chunks as c
 from tpharness.vsp import fold, stream
+from tpharness.vsp.carrier import CarriedFacts
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.states import StreamState
 
@@ -52,7 +56,7 @@ def on_text(change):
 
 def merged(was):
     def response(entry):
-        parts = []
+        parts: list[Part] = []
         for part in entry.parts:
             if parts and part.kind == parts[-1].kind == "text":
                 joined = parts[-1].fields["content"] + part.fields["content"]
@@ -69,7 +73,7 @@ class EndOrder(JournalWriter):
 
     def close_part(self, part, **fields):
         super().close_part(part, **fields)
-        parts = self._response.parts
+        parts = self._need_response().parts
         parts.remove(part)
         parts.append(part)
 
@@ -78,7 +82,7 @@ class OpenOnesClosed(JournalWriter):
     """What is open when a response finishes counts as whole."""
 
     def finish_response(self):
-        for part in self._response.parts if self.response_open else ():
+        for part in self._need_response().parts if self.response_open else ():
             if not part.complete:
                 text = "".join(part.pieces)
                 self.close_part(part, **({part.text_field: text} if part.text_field else {}))
@@ -140,7 +144,9 @@ class OneBlock(JournalWriter):
 
     def open_part(self, kind, fields, text_field):
         part = super().open_part(kind, fields, text_field)
-        open_ones = [p for p in self._response.parts if not p.complete and p is not part and p.text_field == text_field]
+        open_ones = [
+            p for p in self._need_response().parts if not p.complete and p is not part and p.text_field == text_field
+        ]
         for other in open_ones:
             other.more = part.pieces.append
         return part
@@ -176,7 +182,7 @@ def ended_at_part_end(was):
         handle = self._parts.get(event["index"])
         if handle is not None and handle.kind == "tool-call" and not handle.complete:
             text = "".join(handle.pieces)
-            self._writer.close_part(handle, args=handle.fields.get("args", recorder.tool_args(text) if text else {}))
+            self._writer.close_part(handle, args=handle.fields.get("args", tool_args(text) if text else {}))
             self._calls[handle.fields["tool_call_id"]] = handle
             return
         was(self, event)
@@ -192,7 +198,7 @@ def args_from_deltas(was):
             held = "".join(handle.pieces)
             chunk.tool_call_id, chunk.tool_name = call_id(handle), handle.fields["tool_name"]
             chunk.provider_executed, chunk.provider_metadata = None, None
-            chunk.input = recorder.tool_args(held)
+            chunk.input = tool_args(held)
         return was(self, chunk)
 
     return available
@@ -507,6 +513,6 @@ DEFECTS = (
         "client",
         "The client stores responses without model, provider and response id.",
         "message.provider-facts canon.exact carrier.facts",
-        put(stream.CarriedFacts, "at_response_start", lambda _: {}),
+        put(CarriedFacts, "at_response_start", lambda _: {}),
     ),
 )

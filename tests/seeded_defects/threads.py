@@ -1,3 +1,5 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
 """What both sides owe each other, the canonical form, and the history for the next call: R20, R32, R37, R39, R46."""
 
 from __future__ import annotations
@@ -111,6 +113,10 @@ def latest_first(was):
     return rebuilt
 
 
+def in_seven_digits(was):
+    return lambda self, chunk: was(self, replace(chunk, input=rounded(chunk.input)))
+
+
 def rounded(value):
     if isinstance(value, float):
         return float(f"{value:.7g}")
@@ -127,12 +133,20 @@ def first_user_turn_lost(was):
     return turn
 
 
+def interrupted_turn_lost(was):
+    def turn(self, one, pointer):
+        if one.get("completion_status") != "interrupted":
+            was(self, one, pointer)
+
+    return turn
+
+
 DEFECTS = (
     defect(
         "client-notes-its-own-loss",
         "client",
         "When the connection breaks the client writes an event of its own into the thread.",
-        "sync.nothing-of-its-own sync.prefix sync.identity R32",
+        "sync.nothing-of-its-own sync.prefix R32",
         wrap(ChunkFold, "close", own_note),
     ),
     defect(
@@ -243,10 +257,17 @@ DEFECTS = (
         wrap(history._Builder, "turn", first_user_turn_lost),
     ),
     defect(
-        "output-before-its-input-on-the-wire",
+        "interrupted-turns-not-sent-to-the-model",
+        "both",
+        "The history for the model leaves out the cycles of a turn that was cut.",
+        "history.interrupted-included",
+        wrap(history._Builder, "turn", interrupted_turn_lost),
+    ),
+    defect(
+        "outputs-without-inputs-on-the-wire",
         "server",
         "The server sends the outputs of tools and never the inputs of their calls.",
-        "stream.output-needs-input stream.tool-input",
+        "sync.identity R36",
         wrap(
             encoder.Encoder,
             "_announce",
@@ -286,7 +307,7 @@ DEFECTS = (
         "finish-without-its-reason",
         "server",
         "The server's finish does not say why the run ended.",
-        "interrupt.safety-halt interrupt.finish-interrupted R27",
+        "interrupt.error interrupt.finish-interrupted R27",
         on_wire(
             lambda was: (
                 lambda self, event: [
@@ -301,9 +322,6 @@ DEFECTS = (
         "client",
         "The client reads numbers to seven digits.",
         "canon.jcs tool.args-parsed",
-        on_chunk(
-            lambda was: lambda self, chunk: was(self, replace(chunk, input=rounded(chunk.input))),
-            c.ToolInputAvailableChunk,
-        ),
+        on_chunk(in_seven_digits, c.ToolInputAvailableChunk),
     ),
 )

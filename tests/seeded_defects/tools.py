@@ -1,3 +1,5 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
 """Calls, their arguments and what comes back: R6, R12, R14, R22, R23, R30, R41, R42."""
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli import check, convert, diff, explain, fold, hash, listing, replay, run, serve  # noqa: A004
+from tpharness.cli import check, convert, diff, explain, fold, hash, listing, mutate, replay, run, serve  # noqa: A004
 
 __all__ = ["app"]
 
@@ -46,4 +46,5 @@ app.command("diff")(diff.diff)
 app.command("convert")(convert.convert)
 app.command("fold")(fold.fold)
 app.command("replay")(replay.replay)
+app.command("mutate")(mutate.mutate)
 app.command("serve")(serve.serve)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from tpharness.mutation.records import Defect, Harmless, Kill, Row
 from tpharness.scenario import Scenario
 
 __all__ = ["Matrix", "killers", "smoke"]
+
+_MANY = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,25 +107,25 @@ def smoke(rows: Iterable[Row]) -> tuple[str, ...]:
     return tuple(sorted(chosen))
 
 
-def killers(row: Row, *, avoid: Sequence[str] = ()) -> tuple[str, ...]:
+def killers(row: Row, cases: Mapping[str, int]) -> tuple[str, ...]:
     """Return a few scenarios whose failures cite every clause of a defect that any failure of it cites.
 
-    What a finding itself names counts more than what its scenario is about; scenarios in `avoid`, which take long, come
-    last.
+    `cases` says how many cases a scenario stands for: those with many are taken last. Among the others, what a finding
+    itself names counts more than what its scenario is about.
     """
     if not isinstance(row.change, Defect):
         return ()
     left = set(row.confirmed) or {*row.change.rulings}
     chosen: list[str] = []
 
-    def worth(kill: Kill) -> tuple[int, int, bool, int, str]:
-        by_name, cited = len(left & kill.named), len(left & kill.cites)
-        return -cited, -by_name, kill.scenario in avoid, len(kill.about), kill.scenario
+    def worth(kill: Kill) -> tuple[bool, int, int, int, str]:
+        many = cases.get(kill.scenario, 1) > _MANY
+        return many, -len(left & kill.cites), -len(left & kill.named), len(kill.about), kill.scenario
 
     candidates = [kill for kill in row.kills if row.is_right(kill)]
     while left and candidates:
-        best = min(candidates, key=worth)
-        if not left & best.cites:
+        best = min((kill for kill in candidates if left & kill.cites), key=worth, default=None)
+        if best is None:
             break
         chosen.append(best.scenario)
         left -= best.cites

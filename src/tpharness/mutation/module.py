@@ -28,9 +28,13 @@ class Changes:
     elsewhere: Mapping[str, str]
     folder: Path
 
+    def all(self) -> tuple[Defect | Harmless, ...]:
+        """Return every change, the defects first."""
+        return (*self.defects, *self.harmless)
+
     def named(self, name: str) -> Defect | Harmless:
         """Return the change of that name. UsageError when there is none."""
-        for one in (*self.defects, *self.harmless):
+        for one in self.all():
             if one.name == name:
                 return one
         raise UsageError(

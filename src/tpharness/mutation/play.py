@@ -14,7 +14,7 @@ from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from tpharness.errors import TpharnessError, UsageError
+from tpharness.errors import UsageError
 from tpharness.findings import Level
 from tpharness.mutation.module import load_changes
 from tpharness.mutation.records import Defect, Harmless, Kill, Row
@@ -44,21 +44,29 @@ def play_change(change: Defect | Harmless, scenarios: Iterable[Scenario], baseli
     with change.seed(), Stage() as stage:
         for scenario in scenarios:
             played += 1
-            kill = _kill(scenario, stage, known)
+            kill, _ = _played(scenario, stage, known)
             if kill is not None:
                 kills.append(kill)
     return Row(change=change, kills=tuple(kills), played=played, seconds=time.perf_counter() - begun)
 
 
-def unharmed(scenarios: Iterable[Scenario]) -> None:
-    """Raise UsageError when a scenario fails with nothing seeded: then a failure would say nothing of a defect."""
+def unharmed(scenarios: Iterable[Scenario]) -> dict[str, int]:
+    """Return how many cases each scenario stands for.
+
+    UsageError when one fails with nothing seeded: a failure would say nothing of a defect then.
+    """
     known = load_baseline()
+    failing, cases = [], {}
     with Stage() as stage:
-        failing = [kill.scenario for scenario in scenarios if (kill := _kill(scenario, stage, known)) is not None]
+        for scenario in scenarios:
+            kill, cases[scenario.id] = _played(scenario, stage, known)
+            if kill is not None:
+                failing.append(kill.case)
     if failing:
         raise UsageError(
             f"with nothing seeded these fail: {', '.join(failing)}", hint="`tpharness run` says why; correct that first"
         )
+    return cases
 
 
 def play_module(
@@ -89,22 +97,28 @@ def _loaded(ids: tuple[str, ...], roots: tuple[Path, ...]) -> tuple[Scenario, ..
     return load_scenarios(ids, roots)
 
 
-def _kill(scenario: Scenario, stage: Stage, baseline: Baseline) -> Kill | None:
+def _played(scenario: Scenario, stage: Stage, baseline: Baseline) -> tuple[Kill | None, int]:
+    """Play one scenario; return what failed, None when nothing did, and the number of its cases."""
     about = frozenset((*scenario.clauses, *scenario.rulings))
     try:
         results = stage.run(stage.play(scenario))
-    except TpharnessError as error:
-        return Kill(scenario=scenario.id, case=scenario.id, codes=(), named=frozenset(), about=about, reason=str(error))
     except Exception as error:  # noqa: BLE001  # a defect may make anything raise anything
         reason = f"{type(error).__name__}: {error}"
-        return Kill(scenario=scenario.id, case=scenario.id, codes=(), named=frozenset(), about=about, reason=reason)
+        kill = Kill(scenario=scenario.id, case=scenario.id, codes=(), named=frozenset(), about=about, reason=reason)
+        return kill, 1
+    cases = sum(one.cases for one in results)
     failed = [one for one in map(baseline.judged, results) if not one.outcome.green]
     if not failed:
-        return None
-    codes = sorted({code for one in failed for code in one.failing})
-    named = frozenset[str]().union(*map(_named, failed))
-    reason = next((one.reason for one in failed if one.outcome is Outcome.ERRORED), "")
-    return Kill(scenario=scenario.id, case=failed[0].id, codes=tuple(codes), named=named, about=about, reason=reason)
+        return None, cases
+    kill = Kill(
+        scenario=scenario.id,
+        case=failed[0].id,
+        codes=tuple(sorted({code for one in failed for code in one.failing})),
+        named=frozenset[str]().union(*map(_named, failed)),
+        about=about,
+        reason=next((one.reason for one in failed if one.outcome is Outcome.ERRORED), ""),
+    )
+    return kill, cases
 
 
 def _named(result: Result) -> set[str]:
