@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from tests.seeded_defects import cycles, events, interrupts, parts, streams, threads, tools
+from tests.seeded_defects import (
+    calls,
+    cycles,
+    events,
+    facts,
+    frames,
+    interrupts,
+    messages,
+    parts,
+    responses,
+    streams,
+    threads,
+    tools,
+    turns,
+)
 from tests.seeded_defects.harmless import HARMLESS
 
 __all__ = ["DEFECTS", "ELSEWHERE", "HARMLESS"]
 
 DEFECTS = (
     *cycles.DEFECTS,
-    *parts.DEFECTS,
-    *tools.DEFECTS,
+    *responses.DEFECTS,
     *interrupts.DEFECTS,
+    *turns.DEFECTS,
+    *parts.DEFECTS,
+    *messages.DEFECTS,
+    *tools.DEFECTS,
+    *calls.DEFECTS,
     *events.DEFECTS,
+    *facts.DEFECTS,
+    *frames.DEFECTS,
     *streams.DEFECTS,
     *threads.DEFECTS,
 )

@@ -1,29 +1,21 @@
 # mypy: disallow-untyped-calls=False
 # A change takes the place of whatever it changes: what it is called with is said there.
-"""Calls, their arguments and what comes back: R6, R12, R14, R22, R23, R30, R41, R42."""
+"""What comes back for a call: R14, R22, R36, R42."""
 
 from __future__ import annotations
-
-import json
-from typing import Any
 
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import (
     client_writer,
     defect,
     on_chunk,
-    on_event,
-    on_wire,
     put,
     server_writer,
-    together,
     wrap,
 )
 
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
-from tpharness.server_events import encoder, parts, recorder
-from tpharness.server_events.events import EventKind
 from tpharness.vsp import chunks as c
 from tpharness.vsp.fold import ChunkFold
 
@@ -56,21 +48,6 @@ def without_status(part):
     return {k: v for k, v in part.items() if k != "status"}
 
 
-def both_contents(part):
-    return {**part, "content": None, **part} if "content_ref" not in part else {**part, "content": "see content_ref"}
-
-
-def bare_digest(part):
-    ref = part.get("content_ref")
-    if isinstance(ref, dict) and ref.get("hash"):
-        return {**part, "content_ref": {**ref, "hash": "sha1:" + str(ref["hash"]).removeprefix("sha256:")}}
-    return part
-
-
-def without_metadata(part):
-    return {k: v for k, v in part.items() if k != "metadata"}
-
-
 def preliminary_counts(was):
     del was
 
@@ -96,49 +73,11 @@ class LaterReturnWins(JournalWriter):
         super().add_return(call_id, kind, fields, at)
 
 
-class ForgetsCalls(JournalWriter):
-    """Calls of earlier turns are forgotten."""
-
-    def begin_turn(self, agent_id, at):
-        super().begin_turn(agent_id, at)
-        self._calls.clear()
-
-
 class Nameless(JournalWriter):
     """A return does not say whose it is."""
 
     def tool_name(self, call_id):
         del call_id
-
-
-def made_up_returns(was):
-    def complete(self, at, usage=None):
-        for call_id, key in list(self._calls.items()):
-            if key in self._open_keys:
-                fields = {
-                    "tool_name": self._call_names[key],
-                    "tool_call_id": call_id,
-                    "status": "error",
-                    "content": "pending",
-                }
-                self.add_return(call_id, "tool-return", fields, at)
-        return was(self, at, usage)
-
-    return complete
-
-
-def stopped_tools_answer(was):
-    return lambda part, name: was({**part, "outcome": "failed"} if part.get("outcome") == "interrupted" else part, name)
-
-
-def stopped_tools_told(was):
-    def result(self, event):
-        part = event["part"]
-        if part.get("outcome") == "interrupted":
-            event = {**event, "part": {**part, "outcome": "failed"}}
-        return was(self, event)
-
-    return result
 
 
 def ids_once(was):
@@ -174,44 +113,8 @@ def late_outputs_lost(was):
     return action
 
 
-def as_text(was):
-    return lambda held: was(held) if isinstance(was(held), str) or not isinstance(held, str) else held
-
-
-def first_key_wins(held: Any):
-    if not isinstance(held, str):
-        return held
-    try:
-        return json.loads(held, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
-    except ValueError:
-        return held
-
-
-def broken_is_empty(was):
-    def read(held):
-        value = was(held)
-        return {} if isinstance(held, str) and isinstance(value, str) and not held.startswith('"') else value
-
-    return read
-
-
-def read_args(make):
-    """Both readings of arguments on the server: what it stores and what it tells."""
-    return together(*(wrap(module, "tool_args", make) for module in (recorder, parts, encoder)))
-
-
-def quoted(was):
-    def available(self, chunk):
-        handle = self._tools.get(chunk.tool_call_id)
-        done = was(self, chunk)
-        if handle is not None and handle.kind == "tool-call" and handle.complete:
-            handle.fields["args"] = json.dumps(handle.fields["args"])
-        return done
-
-    return available
-
-
 OUTPUTS = (c.ToolOutputAvailableChunk, c.ToolOutputErrorChunk, c.ToolOutputDeniedChunk)
+
 
 DEFECTS = (
     defect(
@@ -248,13 +151,6 @@ DEFECTS = (
         "A tool that failed is stored with the status success and its error as content.",
         "tool.status-error R22",
         on_returns(lambda part: {**part, "status": "success"}),
-    ),
-    defect(
-        "refused-arguments-stored-as-error",
-        "both",
-        "A call that was refused before its tool ran has the status error.",
-        "tool.status-validation-error R22",
-        on_returns(lambda p: {**p, "status": "error" if p["status"] == "validation_error" else p["status"]}),
     ),
     defect(
         "tool-output-error-not-seen",
@@ -313,44 +209,6 @@ DEFECTS = (
         on_chunk(ids_once, c.ToolInputStartChunk),
     ),
     defect(
-        "calls-of-earlier-turns-forgotten",
-        "client",
-        "A return for a call that an earlier run left open finds no call.",
-        "tool.later-turn-answers R30",
-        client_writer(ForgetsCalls),
-    ),
-    defect(
-        "server-forgets-open-calls",
-        "server",
-        "The server loses what waits for approval when the next run begins.",
-        "tool.later-turn-answers R30",
-        server_writer(ForgetsCalls),
-    ),
-    defect(
-        "pending-return-made-up",
-        "both",
-        "A call that waits for approval gets a return that says so.",
-        "tool.pending-implicit tool.pending-kept R30",
-        wrap(JournalWriter, "complete_turn", made_up_returns),
-    ),
-    defect(
-        "stopped-tool-recorded-as-failed",
-        "server",
-        "A tool that the interruption stopped gets an error return in the server's thread.",
-        "tool.interrupted-no-return R41",
-        wrap(recorder, "return_part", stopped_tools_answer),
-    ),
-    defect(
-        "stopped-tool-failed-on-both-sides",
-        "both",
-        "A tool that the interruption stopped is reported and recorded as failed, so its cycle stays.",
-        "tool.interrupted-no-return cycle.all-returns R41",
-        together(
-            on_event(stopped_tools_told, EventKind.FUNCTION_TOOL_RESULT),
-            on_wire(stopped_tools_told, EventKind.FUNCTION_TOOL_RESULT),
-        ),
-    ),
-    defect(
         "provider-call-counted-as-open",
         "client",
         "A search that the provider ran itself counts as a call of the application.",
@@ -370,55 +228,6 @@ DEFECTS = (
         "An output that comes after finish-step is not seen.",
         "stream.steps stream.tool-output",
         on_chunk(late_outputs_lost, *OUTPUTS),
-    ),
-    defect(
-        "arguments-stored-as-text",
-        "server",
-        "The server stores arguments as the text that the model wrote.",
-        "tool.args-parsed R12",
-        read_args(as_text),
-    ),
-    defect(
-        "arguments-encoded-twice",
-        "client",
-        "The client stores arguments as JSON in a string.",
-        "tool.args-parsed R12",
-        on_chunk(quoted, c.ToolInputAvailableChunk),
-    ),
-    defect(
-        "first-of-duplicate-keys-wins",
-        "both",
-        "Of two equal keys in the arguments the first one counts.",
-        "tool.args-duplicate-keys R12",
-        read_args(lambda _: first_key_wins),
-    ),
-    defect(
-        "arguments-that-are-no-json-emptied",
-        "both",
-        "Arguments that are no JSON are stored as an empty object.",
-        "tool.args-parsed R12",
-        read_args(broken_is_empty),
-    ),
-    defect(
-        "content-beside-its-reference",
-        "both",
-        "A return that refers to its content holds a summary of it as well.",
-        "ref.content-or-ref R6",
-        on_returns(both_contents),
-    ),
-    defect(
-        "reference-hash-of-another-kind",
-        "both",
-        "The hash of a reference is not a sha256.",
-        "ref.hash R6",
-        on_returns(bare_digest),
-    ),
-    defect(
-        "metadata-of-returns-lost",
-        "both",
-        "What a tool said beside its result is not kept.",
-        "thread.unknown-preserved R7",
-        on_returns(without_metadata),
     ),
     defect(
         "null-output-is-no-return",
