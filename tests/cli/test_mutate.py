@@ -45,7 +45,7 @@ def test_a_defect_that_is_found_passes(call: Any, module: str) -> None:
     assert called.code == 0
     assert f"killed      any-return: by 1, first {HALF} for right clause (cycle.all-returns)" in called.out
     assert "harmless    as-ever" in called.out
-    assert "1 of 1 defects fail for a clause that they break (100%)" in called.out
+    assert "1 of 1 defects fail for a clause that they break (100%), 1 at once" in called.out
     assert "scenarios that find no defect:\n  parts/file" in called.out
 
 

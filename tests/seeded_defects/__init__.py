@@ -16,6 +16,7 @@ from tests.seeded_defects import (
     threads,
     tools,
     turns,
+    values,
 )
 from tests.seeded_defects.harmless import HARMLESS
 
@@ -35,6 +36,7 @@ DEFECTS = (
     *frames.DEFECTS,
     *streams.DEFECTS,
     *threads.DEFECTS,
+    *values.DEFECTS,
 )
 ELSEWHERE = {
     "canon.hash": "a hash of another kind is the same on both sides; "

@@ -22,8 +22,13 @@ from tpharness.targets import Reference
 
 KILLERS: dict[str, list[str]] = json.loads((Path(__file__).parent / "killers.json").read_text("utf-8"))
 SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
-VARIED = ("basics/tool-call-and-answer", "parts/every-kind-in-one-response", "cycles/preliminary-outputs")
-"""Scenarios that show every harmless variant: calls, thinking, files, events, parallel tools."""
+VARIED = (
+    "basics/tool-call-and-answer",
+    "parts/every-kind-in-one-response",
+    "cycles/preliminary-outputs",
+    "numbers/composed-and-decomposed",
+)
+"""Scenarios that show every harmless variant: calls, thinking, files, progress, letters that are not ASCII."""
 
 
 def of(*ids: str) -> list[Scenario]:

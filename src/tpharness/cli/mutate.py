@@ -99,7 +99,8 @@ def _line(row: Row) -> str:
 
 def _print_summary(matrix: Matrix, *, whole: bool) -> None:
     found, defects = sum(row.right for row in matrix.defects), len(matrix.defects)
-    print(f"\n{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%})")
+    at_once = sum(bool(row.kills) and row.is_right(row.kills[0]) for row in matrix.defects)
+    print(f"\n{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%}), {at_once} at once")
     for title, rows in (
         ("survivors", matrix.survivors),
         ("failed for other clauses only", matrix.misjudged),
