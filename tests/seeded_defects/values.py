@@ -114,6 +114,52 @@ def no_errors_words(entry):
     return replace(entry, data={"error": "an error"}) if entry.name == "data-tp-error" else entry
 
 
+def events_at_the_start(turn, _):
+    return {
+        **turn,
+        "messages": [
+            {**message, "timestamp": turn["started_at"]} if message["message_type"] == "system" else message
+            for message in turn["messages"]
+        ],
+    }
+
+
+def bytes_lost(part):
+    if part["part_kind"] != "file" or "data" not in part["content"]:
+        return part
+    return {**part, "content": {**part["content"], "data": ""}}
+
+
+def refused_emptied(turn, _):
+    refused = {
+        part["tool_call_id"]
+        for message in turn["messages"]
+        for part in message.get("parts", ())
+        if part.get("status") == "validation_error"
+    }
+    emptied = []
+    for message in turn["messages"]:
+        parts = [
+            {**part, "args": {}} if part["part_kind"] == "tool-call" and part["tool_call_id"] in refused else part
+            for part in message.get("parts", ())
+        ]
+        emptied.append({**message, "parts": parts} if "parts" in message else message)
+    return {**turn, "messages": emptied}
+
+
+def cut_at_the_start(turn, _):
+    if "interruption" not in turn:
+        return turn
+    return {**turn, "interruption": {**turn["interruption"], "interrupted_at": turn["started_at"]}}
+
+
+def flattened(part):
+    if part["part_kind"] != "tool-call" or not isinstance(part.get("args"), dict):
+        return part
+    args = {k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in part["args"].items()}
+    return {**part, "args": args}
+
+
 def dated_by_the_end(was):
     def close(self, end):
         held = self._held
@@ -229,6 +275,55 @@ DEFECTS = (
         "What a provider's own tool gave does not say which tool it was.",
         "tool.provider-executed R42",
         on_part(provider_name_of_call),
+    ),
+    defect(
+        "events-dated-by-their-turn",
+        "both",
+        "An event carries the time at which its turn began.",
+        "event.order event.system-message R25",
+        on_turns(events_at_the_start),
+    ),
+    defect(
+        "provider-parts-dropped",
+        "both",
+        "What a provider ran itself is shown and not stored.",
+        "tool.provider-executed R42",
+        on_response(lambda found: {**found, "parts": [p for p in found["parts"] if "builtin" not in p["part_kind"]]}),
+    ),
+    defect(
+        "binary-content-by-its-identifier-alone",
+        "both",
+        "A file that the model made is stored by its identifier, without its bytes.",
+        "part.file",
+        on_part(bytes_lost),
+    ),
+    defect(
+        "refused-arguments-not-stored",
+        "both",
+        "A call that was refused before its tool ran is stored without its arguments.",
+        "tool.status-validation-error tool.args-parsed R12",
+        on_turns(refused_emptied),
+    ),
+    defect(
+        "interrupted-when-the-turn-began",
+        "both",
+        "A turn that was cut says that it was cut when it began.",
+        "turn.messages-chronological turn.interrupted-shape R25",
+        on_turns(cut_at_the_start),
+    ),
+    defect(
+        "event-data-left-out",
+        "both",
+        "Events are stored without what they said.",
+        "event.system-message event.app-tier",
+        on_event(lambda entry: replace(entry, data={})),
+    ),
+    defect(
+        "nested-arguments-flattened",
+        "both",
+        "Arguments inside arguments are stored as text.",
+        "tool.args-parsed R12",
+        on_part(flattened),
     ),
     defect(
         "words-of-an-error-lost",
