@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from msgspec.structs import replace
 from tests.seeded_defects.interrupts import on_turns
@@ -71,7 +72,7 @@ def thinking_gone_at_a_cut(turn, _):
 
 
 def requests_joined(turn, _):
-    joined = []
+    joined: list[dict[str, Any]] = []
     for message in turn["messages"]:
         if joined and message["message_type"] == joined[-1]["message_type"] == "request":
             joined[-1] = {**message, "parts": [*joined[-1]["parts"], *message["parts"]]}
