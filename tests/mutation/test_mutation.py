@@ -10,6 +10,7 @@ from unittest import mock
 import pytest
 
 from tpharness.dialects import thread
+from tpharness.dialects.keep import survivors
 from tpharness.errors import UsageError
 from tpharness.mutation import (
     Defect,
@@ -34,7 +35,7 @@ PLAIN = "basics/tool-call-and-answer"
 
 def any_return() -> AbstractContextManager[Any]:
     """Seed that one return is enough for a response of several calls."""
-    real = thread.survivors
+    real = survivors
     return mock.patch.object(thread, "survivors", lambda tail, _: real(tail, Readings(R21=AnswerRule.ANY_RETURN)))
 
 
@@ -152,6 +153,17 @@ def test_clauses_that_no_defect_breaks_are_told() -> None:
     matrix = Matrix(rows=(broken,), scenarios=given, elsewhere={"part.file": "tests/x.py::test_y"})
     assert set(matrix.unbroken) == {"sse.bom", "cycle.returns-go-with-response", "tool.no-orphan-return"}
     assert matrix.idle == ("parts/file", "sse/byte-order-mark")
+
+
+def test_scenarios_that_find_only_what_many_find_are_told() -> None:
+    """With ten scenarios a defect that two of them find is a plain one, whoever finds nothing else is blunt."""
+    given = scenarios("sse")
+    assert len(given) >= 10
+    one, two, three = (scenario.id for scenario in given[:3])
+    rows = (row(defect("plain"), kill(one), kill(two)), row(defect("fine"), kill(two)))
+    matrix = Matrix(rows=rows, scenarios=given[:10], elsewhere={})
+    assert matrix.blunt == (one,)
+    assert three in matrix.idle
 
 
 def test_the_smoke_set_kills_all_that_can_be_killed() -> None:

@@ -6,6 +6,7 @@ The whole matrix is the task of `tpharness mutate tests.seeded_defects --jobs 2`
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 from functools import cache
@@ -16,6 +17,7 @@ from tests.seeded_defects import DEFECTS, ELSEWHERE, HARMLESS
 
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.mutation import Defect, Harmless, load_scenarios, play_change, unharmed
+from tpharness.protocol.canonical import thread_hash
 from tpharness.run.plan import base_case, script_of
 from tpharness.scenario import Scenario
 from tpharness.targets import Reference
@@ -118,6 +120,13 @@ def test_each_must_clause_that_a_scenario_exercises_is_broken_by_a_defect() -> N
     musts = {clause.id for clause in load_clauses().values() if clause.level == "MUST"}
     broken = {clause for defect in DEFECTS for clause in defect.clauses}
     assert exercised & musts - broken == set(ELSEWHERE)
+
+
+def test_the_hash_is_sha256_over_the_canonical_bytes() -> None:
+    """canon.hash, R37: keys are sorted, and root fields beside version and turns do not count."""
+    document = {"version": "0.0.4", "thread_id": "t", "agents": {}, "turns": []}
+    digest = hashlib.sha256(b'{"turns":[],"version":"0.0.4"}').hexdigest()
+    assert thread_hash(document) == f"sha256:{digest}"
 
 
 def test_a_clause_that_is_broken_elsewhere_names_its_test() -> None:

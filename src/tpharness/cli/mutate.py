@@ -112,6 +112,7 @@ def _print_summary(matrix: Matrix, *, whole: bool) -> None:
     if whole:
         _print_list("MUST clauses that scenarios exercise and no defect breaks", matrix.unbroken)
         _print_list("scenarios that find no defect", matrix.idle)
+        _print_list("scenarios that find only what one in ten finds", matrix.blunt)
     chosen = smoke(matrix.defects)
     _print_list(f"a set of {len(chosen)} scenarios that finds them all", chosen)
 

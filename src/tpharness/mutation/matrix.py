@@ -13,6 +13,7 @@ from tpharness.scenario import Scenario
 __all__ = ["Matrix", "killers", "smoke"]
 
 _MANY = 12
+_OF_ALL = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,13 @@ class Matrix:
         """Scenarios that no defect fails."""
         busy = {kill.scenario for row in self.defects for kill in row.kills}
         return tuple(one.id for one in self.scenarios if one.id not in busy)
+
+    @property
+    def blunt(self) -> tuple[str, ...]:
+        """Scenarios that find only defects which more than one in ten of all scenarios find."""
+        fine = [row for row in self.defects if _OF_ALL * len(row.kills) <= len(self.scenarios)]
+        sharp = {kill.scenario for row in fine for kill in row.kills}
+        return tuple(one.id for one in self.scenarios if one.id not in sharp and one.id not in self.idle)
 
     @property
     def unconfirmed(self) -> dict[str, tuple[str, ...]]:
@@ -89,6 +97,7 @@ class Matrix:
             "elsewhere": dict(self.elsewhere),
             "smoke": list(smoke(self.defects)),
             "idle": list(self.idle),
+            "blunt": list(self.blunt),
         }
 
 
