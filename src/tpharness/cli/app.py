@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli import check, convert, diff, explain, fold, hash, listing, record, replay, run, serve  # noqa: A004
+from tpharness.cli import (
+    check,
+    convert,
+    diff,
+    explain,
+    fold,
+    hash,  # noqa: A004
+    listing,
+    mutate,
+    record,
+    replay,
+    run,
+    serve,
+)
 
 __all__ = ["app"]
 
@@ -47,4 +60,5 @@ app.command("convert")(convert.convert)
 app.command("fold")(fold.fold)
 app.command("record")(record.record)
 app.command("replay")(replay.replay)
+app.command("mutate")(mutate.mutate)
 app.command("serve")(serve.serve)
