@@ -81,6 +81,7 @@ REFUSED = {
     "a steering prompt": ({"event_kind": "model_request", "parts": [{"part_kind": "user-prompt", "content": "x"}]},),
     "anything after the end": (text(), RESULT, text(1)),
     "anything after an error": (text(), {"event_kind": "error", "error_text": "x"}, text(1)),
+    "an error after the last answer": (text(), END, {"event_kind": "error", "error_text": "x"}),
     "a part of another kind": ([{"event_kind": "part_start", "index": 0, "part": {"part_kind": "file"}}],),
     "an index twice": (text(), text()),
     "a delta of nothing": ({"event_kind": "part_delta", "index": 0, "delta": {}},),
