@@ -66,6 +66,22 @@ def test_what_no_framework_has_to_do_anything_for_is_quiet() -> None:
     assert not story.answers[0].ended
 
 
+def test_the_applications_own_events_are_told_beside_the_framework() -> None:
+    """A normative name of old becomes the new one; a transient event of the application is told and not kept (R34)."""
+    story = read(
+        {"event_kind": "system_event", "event_type": "thread.spawn", "event_data": {"id": 1}},
+        {"event_kind": "custom", "name": "data-app-x", "data": 2},
+        {"event_kind": "system_event", "event_type": "data-app-y", "event_data": 3, "transient": True},
+        {"event_kind": "system_event", "event_type": "meta:z", "event_data": 4},
+    )
+    assert [(notice.chunk()["type"], notice.data, notice.kept) for notice in story.notices.values()] == [
+        ("data-tp-thread_spawn", {"id": 1}, True),
+        ("data-app-x", 2, True),
+        ("data-app-y", 3, False),
+        ("data-meta:z", 4, True),
+    ]
+
+
 def test_an_error_ends_the_run_and_its_result_says_so() -> None:
     """An error in the middle of a text, and the result with reason error that may follow."""
     story = read(text(end=False), {"event_kind": "error", "error_text": "x"}, {**RESULT, "finish_reason": "error"})
@@ -76,7 +92,7 @@ REFUSED = {
     "a hand-off": ({"event_kind": "agent_start", "agent_id": "b"},),
     "an answer taken back": (text(), {"event_kind": "response_reset"}),
     "progress": (call(0, "c1"), {"event_kind": "tool_progress", "tool_call_id": "c1", "content": 1}),
-    "a system event": ({"event_kind": "system_event", "event_type": "data-app-x"},),
+    "a source": ({"event_kind": "system_event", "event_type": "source.url", "event_data": {}},),
     "an enqueued message": ({"event_kind": "enqueued_messages"},),
     "a steering prompt": ({"event_kind": "model_request", "parts": [{"part_kind": "user-prompt", "content": "x"}]},),
     "anything after the end": (text(), RESULT, text(1)),

@@ -24,6 +24,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tpharness.dialects import DIALECTS, ThreadHeader
+from tpharness.dialects.messages import time_key
 from tpharness.errors import TargetError
 from tpharness.journal import Event, Interrupted, JournalWriter
 from tpharness.peers.playback import Outlet, Playback
@@ -104,6 +105,26 @@ class Live:
     """The text of the error by which the framework's run ended."""
     prompts: tuple[Mapping[str, Any], ...] = ()
     """The parts of the user turns that this run answers."""
+    recorded: set[int] = field(default_factory=set)
+    """The places of the application's events that stand in the journal."""
+
+    def record_notices(self, writer: JournalWriter, until: str | None = None) -> None:
+        """Write the application's events that happened, all or those up to a time, in the order of time (R25)."""
+        for index, notice in self.story.notices.items():
+            at = self.playback.times[index]
+            late = until is not None and time_key(at) > time_key(until)
+            if index in self.recorded or index >= self.playback.done or late or not notice.kept:
+                continue
+            self.recorded.add(index)
+            writer.add_event(
+                Event(
+                    name=notice.name,
+                    data=notice.data,
+                    at=at,
+                    source_agent=notice.source_agent,
+                    target_agents=notice.target_agents,
+                )
+            )
 
 
 @dataclass(slots=True)
@@ -159,6 +180,7 @@ class _Application:
             marks=asked.marks,
             waiting=waiting,
             quiet=story.quiet,
+            notices={index: _frame(notice.chunk()) for index, notice in story.notices.items()},
             at_end=None if cut_by is None else lambda: self._at_end(thread, cut_by),
         )
         prompts = tuple(part for turn in asked.user for part in turn["parts"])
@@ -242,6 +264,7 @@ class _Application:
         reason = thread.conversation.record(thread.writer, live)
         if cut is None and reason is not None:
             cut = Interrupted(reason=reason, at=at)
+        live.record_notices(thread.writer)
         if live.failure is not None:
             where = at if story.failed_at is None else live.playback.times[story.failed_at]
             thread.writer.add_event(Event(name="data-tp-error", data={"error": live.failure}, at=where))
@@ -346,6 +369,10 @@ def main(make: Callable[[], Framework], arguments: Sequence[str] | None = None) 
         application(framework), host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1
     )
     uvicorn.Server(config).run()
+
+
+def _frame(chunk: Mapping[str, Any]) -> bytes:
+    return b"data: " + encode_json(chunk) + b"\n\n"
 
 
 def _json(value: Any) -> Response:

@@ -8,7 +8,7 @@ of the event whose turn it is. After the last event of a run that is to be cut, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
 __all__ = ["Outlet", "Playback"]
@@ -40,7 +40,8 @@ class Outlet:
 class Playback:
     """The order of one run.
 
-    `times` are those of its events; those at `quiet` places happen by themselves. `waiting` says whether the
+    `times` are those of its events; those at `quiet` places happen by themselves, as do `notices`, which are bytes that
+    the application sends beside the framework. `waiting` says whether the
     framework's consumer waits for more, that is, whether everything that the framework has said so far is out.
     """
 
@@ -53,13 +54,15 @@ class Playback:
         marks: bool,
         waiting: Callable[[], bool],
         quiet: Collection[int] = (),
+        notices: Mapping[int, bytes] | None = None,
         at_end: Callable[[], None] | None = None,
     ) -> None:
         self._times = times
         self._outlet = outlet
         self._marks = marks
         self._waiting = waiting
-        self._quiet = quiet
+        self._notices = notices or {}
+        self._quiet = {*quiet, *self._notices}
         self._at_end = at_end
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -82,6 +85,12 @@ class Playback:
         if self.done == len(self._times) and self._at_end is not None:
             await asyncio.Event().wait()  # whoever cuts the run cancels this
         self.now = self._times[index] if index < len(self._times) else self.now
+
+    async def ready(self) -> None:
+        """Wait until the order has begun: what stands before the first event that a framework acts on has happened."""
+        while not self._begun:
+            changed = self._changed
+            await changed.wait()
 
     async def happened(self, index: int) -> None:
         """An event has been taken by the framework: wait until its bytes are out, then it is the next one's turn."""
@@ -115,6 +124,9 @@ class Playback:
             self._begun = True
             self._mark(0)
         while self.done <= index or (self.done in self._quiet and self.done < len(self._times)):
+            if self.done in self._notices:
+                self.now = self._times[self.done]
+                self._outlet.write(self._notices[self.done])
             self.done += 1
             self._mark(self.done)
         changed, self._changed = self._changed, asyncio.Event()

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpharness.server_events.returns import event_name
 from tpharness.targets.remote import CannotPlayError
 
-__all__ = ["Answer", "Story", "ToolRun"]
+__all__ = ["Answer", "Notice", "Story", "ToolRun"]
 
 _PARTS = ("part_start", "part_delta", "part_end")
 _QUIET = ("final_result", "stall", "deferred_tool_requests", "deferred_tool_results")
@@ -20,8 +21,6 @@ _NEVER = {
     "agent_start": "a hand-off to another agent inside one stream",
     "response_reset": "a model's answer that is taken back",
     "tool_progress": "output of a tool before its result",
-    "system_event": "a system event that nobody but the application knows of",
-    "custom": "a system event that nobody but the application knows of",
     "enqueued_messages": "a message that is put in while the run goes on",
 }
 _TEXT = ("text", "thinking")
@@ -64,16 +63,38 @@ class ToolRun:
     part: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A system event of the application: what it says on the wire, and records in the thread."""
+
+    name: str
+    data: Any
+    transient: bool = False
+    source_agent: str | None = None
+    target_agents: tuple[str, ...] | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is a fact of the thread: a transient event is one only if it is normative (R34)."""
+        return not self.transient or self.name.startswith("data-tp-")
+
+    def chunk(self) -> dict[str, Any]:
+        """Return the chunk by which the application tells its client."""
+        name = f"data-{self.name}" if self.name.startswith("meta:") else self.name
+        return {"type": name, "data": self.data, **({"transient": True} if self.transient else {})}
+
+
 @dataclass(slots=True, kw_only=True)
 class Story:
     """What happens in one run, in order.
 
-    `quiet` are the places of events that no framework has to do anything for. `failed_at` is the place of an error that
-    ends it, `result_at` of its regular end.
+    `quiet` are the places of events that no framework has to do anything for, `notices` those of the application.
+    `failed_at` is the place of an error that ends it, `result_at` of its regular end.
     """
 
     count: int
     quiet: set[int] = field(default_factory=set)
+    notices: dict[int, Notice] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
     failed_at: int | None = None
     failure: str = ""
@@ -105,6 +126,9 @@ class _Reader:
         story = self._story
         if kind in _QUIET:
             story.quiet.add(index)
+            return
+        if kind in ("system_event", "custom") and story.result_at is None and story.failed_at is None:
+            story.notices[index] = _notice(event)
             return
         if kind in _NEVER:
             raise CannotPlayError(f"{_NEVER[str(kind)]} ({kind}) has no counterpart here")
@@ -238,6 +262,22 @@ class _Reader:
             raise CannotPlayError("a second return for one call")
         else:
             run.returned_at, run.part = index, part
+
+
+def _notice(event: Mapping[str, Any]) -> Notice:
+    """Read a system event. CannotPlayError for one that is a part of an answer, which only a model says."""
+    custom = event["event_kind"] == "custom"
+    name = event_name(str((event.get("name") or event.get("event_name")) if custom else event["event_type"]))
+    if name.startswith("source.") or (custom and not (event.get("name") or event.get("event_name"))):
+        raise CannotPlayError(f"an event {name} of the model in the middle of its answer")
+    targets = event.get("target_agents")
+    return Notice(
+        name=name,
+        data=event.get("data", event.get("payload")) if custom else event.get("event_data"),
+        transient=bool(event.get("transient")),
+        source_agent=event.get("source_agent"),
+        target_agents=tuple(targets) if targets is not None else None,
+    )
 
 
 def _grow(part: dict[str, Any], delta: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ are no part of a thread (R8). A response whose `state` is not `complete` had not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpharness.facts import finish_reason, usage
@@ -39,10 +39,20 @@ def fold_messages(
         writer.interrupt_turn(cut.reason, cut.at)
 
 
-def write_messages(writer: JournalWriter, messages: Sequence[Mapping[str, Any]], at: str) -> str:
-    """Write messages into the turn that is open; return the time of the last of them, `at` when there are none."""
+def write_messages(
+    writer: JournalWriter,
+    messages: Sequence[Mapping[str, Any]],
+    at: str,
+    *,
+    before: Callable[[str], None] = lambda _: None,
+) -> str:
+    """Write messages into the turn that is open; return the time of the last of them, `at` when there are none.
+
+    `before` is called with the time of each message before it is written: what else happened until then goes there.
+    """
     for index, message in enumerate(messages):
         at = str(message.get("timestamp") or at)
+        before(at)
         if message.get("kind") == "response":
             _response(writer, message, at)
         else:

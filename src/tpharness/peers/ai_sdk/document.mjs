@@ -51,6 +51,7 @@ function message(entry, version, agentId) {
       timestamp: entry.at,
       event_type: eventName(entry.name, version),
       event_data: entry.data,
+      ...entry.agents,
     };
   }
   const type = entry.kind === "response" ? "response" : "request";

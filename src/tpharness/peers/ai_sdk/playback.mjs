@@ -5,9 +5,9 @@ const QUIET_ROUNDS = 4; // rounds of the event loop in which nothing was written
 const round = () => new Promise((done) => setImmediate(done));
 
 export class Playback {
-  /** `times` of the events; `write` sends raw bytes, `written` counts what the SDK has sent; `atEnd` cuts the run. */
-  constructor({ times, startedAt, marks, quiet, write, written, atEnd }) {
-    Object.assign(this, { times, marks, quiet, write, written, atEnd });
+  /** `times` of the events; `write` sends raw bytes (marks, and `notices` of the application), `written` counts what the SDK has sent; `atEnd` cuts the run. */
+  constructor({ times, startedAt, marks, quiet, notices, write, written, atEnd }) {
+    Object.assign(this, { times, marks, quiet, notices, write, written, atEnd });
     this.now = startedAt;
     this.done = 0;
     this.waiters = [];
@@ -51,6 +51,10 @@ export class Playback {
     if (!this.begun && this.marks) this.write(": tp 0\n\n");
     this.begun = true;
     while (this.done <= index || (this.done < this.times.length && this.quiet.has(this.done))) {
+      if (this.notices.has(this.done)) {
+        this.now = this.times[this.done];
+        this.write(`data: ${JSON.stringify(this.notices.get(this.done).chunk)}\n\n`);
+      }
       this.done += 1;
       if (this.marks) this.write(`: tp ${this.done}\n\n`);
     }

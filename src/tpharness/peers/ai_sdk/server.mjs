@@ -94,7 +94,7 @@ function run(thread, request, story, ended, res) {
     if (request.hold || live.cut) return;
     live.cut = { reason: request.run.interruption.reason, at: request.run.interruption.at };
     if (request.run.interruption.tell === "abort") controller.abort(live.cut.reason);
-    else res.destroy();
+    else res.socket?.write("", () => res.destroy()); // when what was sent is on its way
   };
   let at = request.run.started_at;
   const playback = new Playback({
@@ -102,6 +102,7 @@ function run(thread, request, story, ended, res) {
     startedAt: at,
     marks: request.marks,
     quiet: story.quiet,
+    notices: story.notices,
     write: (text) => !res.destroyed && raw(text),
     written: () => written,
     atEnd: ended ? undefined : cutNow,
@@ -194,7 +195,7 @@ class PlayedModel extends MockLanguageModelV4 {
       type: "response-metadata",
       id: answer.end.provider_response_id ?? undefined,
       modelId: answer.end.model_name ?? answer.request.model_name ?? "scripted",
-      timestamp: new Date(playback.now),
+      timestamp: new Date(answer.events.length ? playback.times[answer.events[0][0]] : playback.now),
     };
     for (const [index, event] of answer.events) {
       await playback.turn(index);
@@ -311,10 +312,16 @@ function record(thread, request, story, live) {
   let cut = live.cut;
   if (!cut && live.failure !== null) cut = { reason: "error", at };
   if (!cut && live.steps.at(-1)?.finishReason === "content-filter") cut = { reason: "safety_halt", at }; // R27
+  for (const [index, { name, data, agents, kept }] of story.notices) {
+    if (index < live.playback.done && kept) {
+      entries.push({ kind: "event", at: live.playback.times[index], order: index, name, data, agents });
+    }
+  }
   if (live.failure !== null) {
     const when = story.failedAt === null ? at : live.playback.times[story.failedAt];
     entries.push({ kind: "event", at: when, name: "data-tp-error", data: { error: live.failure } });
   }
+  entries.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || (a.order ?? Infinity) - (b.order ?? Infinity)); // R25
   thread.turns.push({
     agent_id: request.run.agent_id,
     started_at: request.run.started_at,
@@ -354,11 +361,13 @@ function entriesOf(step, number, live, answer) {
   if (Object.keys(counts).length > 0) facts.usage = counts;
   const order = parts.filter((p) => p.part_kind === "tool-call").map((p) => p.tool_call_id);
   returns.sort((a, b) => order.indexOf(a.tool_call_id) - order.indexOf(b.tool_call_id)); // R11
-  const response = { kind: "response", at: timeOf(step.response.timestamp), parts, facts, finished: step.finishReason !== "error" };
+  const begun = answer?.events[0]?.[0];
+  const response = { kind: "response", order: begun, at: timeOf(step.response.timestamp), parts, facts, finished: step.finishReason !== "error" };
   if (returns.length === 0) return [response];
   const times = returns.map((p) => live.returnedAt.get(`${number}:${p.tool_call_id}`) ?? response.at);
   const latest = times.reduce((a, b) => (Date.parse(b) > Date.parse(a) ? b : a));
-  return [response, { kind: "returns", at: latest, parts: returns }];
+  const returned = [...(answer?.tools.values() ?? [])].map((run) => run.returnedAt ?? 0);
+  return [response, { kind: "returns", order: Math.max(...returned), at: latest, parts: returns }];
 }
 
 function thinking(part) {

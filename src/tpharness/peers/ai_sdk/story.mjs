@@ -6,15 +6,13 @@ const NEVER = {
   agent_start: "a hand-off to another agent inside one stream",
   response_reset: "a model's answer that is taken back",
   tool_progress: "output of a tool before its result",
-  system_event: "a system event that nobody but the application knows of",
-  custom: "a system event that nobody but the application knows of",
   enqueued_messages: "a message that is put in while the run goes on",
 };
 const QUIET = new Set(["final_result", "stall", "deferred_tool_requests", "deferred_tool_results"]);
 const PARTS = new Set(["text", "thinking", "tool-call", "builtin-tool-call", "builtin-tool-return", "file"]);
 
 export function readStory(events) {
-  const story = { count: events.length, answers: [], quiet: new Set(), failedAt: null, failure: "", resultAt: null };
+  const story = { count: events.length, answers: [], quiet: new Set(), notices: new Map(), failedAt: null, failure: "", resultAt: null };
   let answer = null;
   let open = new Set();
 
@@ -39,6 +37,10 @@ export function readStory(events) {
   events.forEach((event, index) => {
     const kind = event.event_kind;
     if (QUIET.has(kind)) return void story.quiet.add(index);
+    if ((kind === "system_event" || kind === "custom") && story.resultAt === null && story.failedAt === null) {
+      story.quiet.add(index);
+      return void story.notices.set(index, readNotice(event));
+    }
     if (NEVER[kind]) throw new CannotPlay(`${NEVER[kind]} (${kind}) has no counterpart here`);
     if (story.resultAt !== null) throw new CannotPlay(`${kind} after the end of the run`);
     if (story.failedAt !== null) {
@@ -127,11 +129,51 @@ export function readStory(events) {
     if (!last && ![undefined, null, "tool_call"].includes(each.end.finish_reason)) {
       throw new CannotPlay(`a model that is asked again after the finish reason ${each.end.finish_reason}`);
     }
+    const done = Math.max(...each.events.map(([at]) => at), ...[...each.tools.values()].map((t) => t.returnedAt ?? 0));
+    const goesOn = each.calls.length > 0 && story.resultAt === null; // the model is asked again, which can be held
+    if (last && !goesOn && [...story.notices.keys()].some((at) => at > done)) {
+      throw new CannotPlay("an event between the end of the last answer and the end of the run");
+    }
     if (last && each.endedAt === events.length - 1 && each.calls.length === 0) {
       throw new CannotPlay("a cut between the end of the last answer and the end of the run");
     }
   }
   return story;
+}
+
+const NORMATIVE = {
+  "agent.handoff": "data-tp-agent_handoff",
+  "thread.spawn": "data-tp-thread_spawn",
+  "thread.merge": "data-tp-thread_merge",
+  "thread.end": "data-tp-thread_end",
+  error: "data-tp-error",
+};
+
+/** A system event of the application: what it says on the wire, and records in the thread (R34). */
+function readNotice(event) {
+  const custom = event.event_kind === "custom";
+  const told = custom ? event.name || event.event_name : event.event_type;
+  if (!told || told.startsWith("source.")) {
+    throw new CannotPlay(`an event ${told} of the model in the middle of its answer`);
+  }
+  const known = NORMATIVE[told] ?? told;
+  const name = /^(data-|meta:)/.test(known) ? known : `data-${known}`;
+  const data = custom ? (event.data ?? event.payload ?? null) : (event.event_data ?? null);
+  const agents = {
+    ...(event.source_agent != null && { source_agent: event.source_agent }),
+    ...(event.target_agents != null && { target_agents: event.target_agents }),
+  };
+  return {
+    name,
+    data,
+    agents,
+    kept: !event.transient || name.startsWith("data-tp-"),
+    chunk: {
+      type: name.startsWith("meta:") ? `data-${name}` : name,
+      data,
+      ...(event.transient && { transient: true }),
+    },
+  };
 }
 
 function refusePart(part, answer) {

@@ -61,6 +61,9 @@ class LangGraph:
         last = story.answers[-1] if story.answers else None
         if last is not None and last.ended_at == story.count - 1 and not last.calls:
             raise CannotPlayError("a cut between the end of the last answer and the end of the run")
+        said = last.events[-1][0] if last is not None and last.events else story.count
+        if last is not None and not last.calls and any(index > said for index in story.notices):
+            raise CannotPlayError("an event between the end of the last answer and the end of the run")
         for answer in story.answers:
             for run in answer.tools.values():
                 outcome = run.part.get("outcome") or "success"
@@ -149,6 +152,9 @@ class _Conversation:
             live.failure = str(error)
             live.outlet.write(frame({"type": "error", "errorText": live.failure}))
             return
+        live.waiting = True
+        await live.playback.ready()  # the agent may have ended without asking the model at all
+        live.waiting = False
         for chunk in ui.end():
             live.outlet.write(frame(chunk))
 
@@ -162,9 +168,11 @@ class _Conversation:
             if isinstance(message, AIMessage):
                 answer = next(answers, None)
                 at = live.playback.times[answer.first] if answer is not None else at
+                live.record_notices(writer, until=at)
                 reason = _response(writer, message, at)
             elif isinstance(message, ToolMessage):
                 at = self._returned.get(message.tool_call_id, at)
+                live.record_notices(writer, until=at)
                 _return(writer, message, at)
         return end_reason(reason, error_seen=False)
 

@@ -112,6 +112,7 @@ class _Conversation:
 
         @agent.output_validator
         async def last(output: str) -> str:
+            await live.playback.ready()
             if model.asked >= len(live.story.answers):  # else the library has found an output without asking
                 at = live.story.result_at
                 await live.playback.turn(live.story.count if at is None else at)
@@ -141,7 +142,7 @@ class _Conversation:
         self._history = self._messages or self._history
         writer.begin_turn(script.agent_id, script.started_at)
         messages = ModelMessagesTypeAdapter.dump_python(new, mode="json")
-        write_messages(writer, messages, script.started_at)
+        write_messages(writer, messages, script.started_at, before=lambda at: live.record_notices(writer, until=at))
         return end_reason(messages[-1].get("finish_reason"), error_seen=False) if messages else None
 
     def _input(self, live: Live) -> SubmitMessage:

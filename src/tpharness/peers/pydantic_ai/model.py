@@ -100,7 +100,7 @@ class PlayedModel(Model):
             answer=answer,
             _model_name=str(answer.end.get("model_name") or self.model_name),
             _provider_name=str(answer.end.get("provider_name") or self.system),
-            _at=datetime.fromisoformat(playback.now),
+            _at=datetime.fromisoformat(playback.times[answer.events[0][0]] if answer.events else playback.now),
         )
         yield response
 
