@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli import check, convert, diff, explain, fold, hash, listing, replay, run, serve  # noqa: A004
+from tpharness.cli import check, compare, convert, diff, explain, fold, hash, listing, replay, run, serve  # noqa: A004
 
 __all__ = ["app"]
 
@@ -41,6 +41,7 @@ app.command("run")(run.run)
 app.command("list")(listing.list_)
 app.command("explain")(explain.explain)
 app.command("check")(check.check)
+app.command("compare")(compare.compare)
 app.command("hash")(hash.hash_)
 app.command("diff")(diff.diff)
 app.command("convert")(convert.convert)

@@ -12,13 +12,19 @@ import typer
 from rich.console import Console
 
 from tpharness.cli.files import version_option
+from tpharness.dialects.histories import OTHER_HISTORIES, histories_named
+from tpharness.dialects.histories import names as names_of
 from tpharness.errors import TargetError, UsageError
 from tpharness.faults import FAULTS
+from tpharness.protocol.versions import Version
 from tpharness.report import ConsoleReport, Pair, Report, parse_reports, print_matrix
-from tpharness.run import RunOptions, run_suite
+from tpharness.run import RunOptions, run_history, run_suite
 from tpharness.scenario import Compare
 
 __all__ = ["run"]
+
+_HISTORY = "history "
+"""What the client of a pair is called when a history is played, before its name."""
 
 _SIDE = "may be given again: every server then plays every client. `tpharness list targets` says what there is."
 
@@ -33,7 +39,13 @@ def run(
     client: Annotated[
         list[str] | None, typer.Option(metavar="TARGET", help=f"The client to play [default: reference]; {_SIDE}")
     ] = None,
-    dialect: Annotated[list[str] | None, typer.Option(help="Only this version; may be given again.")] = None,
+    dialect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this version, such as 0.0.4; or a history, such as langchain; may be given again.",
+        ),
+    ] = None,
     compare: Annotated[str | None, typer.Option(help="exact or content, instead of what each scenario says.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     report: Annotated[
@@ -55,17 +67,24 @@ def run(
     wants_console, destinations = parse_reports(report or [])
     if compare not in (None, "exact", "content"):
         raise UsageError(f"--compare takes exact or content, not {compare!r}")
+    versions, histories = _dialects(dialect or [])
+    if histories and (server or client or fault or compare):
+        raise UsageError(
+            "histories are kept by the reference in this process, by themselves and without faults",
+            hint="leave --server, --client, --fault and --compare away, or name a version: --dialect 0.0.4",
+        )
     options = RunOptions(
         ids=tuple(ids or ()),
         roots=tuple(scenarios or ()),
-        versions=tuple(map(version_option, dialect)) if dialect else None,
+        versions=versions or None,
         compare=None if compare is None else Compare(compare),
         jobs=jobs,
         baseline=baseline,
         faults=_faults(fault or []),
     )
     pairs = [Pair(server=s, client=c) for s, c in product(server or ["reference"], client or ["reference"])]
-    pairs = list(dict.fromkeys(pairs))
+    pairs = [] if histories and not versions else list(dict.fromkeys(pairs))
+    pairs += [Pair(server="reference", client=f"{_HISTORY}{name}") for name in histories]
     pipe = any(destination.path == "-" for destination in destinations)
     if len(pairs) == 1:
         played = _play(pairs[0], options, _console(options, wants=wants_console, stderr=pipe))
@@ -78,6 +97,18 @@ def run(
     for destination in destinations:
         destination.write_matrix({str(pair): played for pair, played in reports.items()})
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
+
+
+def _dialects(names: list[str]) -> tuple[tuple[Version, ...], list[str]]:
+    """Return the versions that are named, and the histories, those without a variant with all of theirs."""
+    versions: list[Version] = []
+    histories: list[str] = []
+    for name in names:
+        named = histories_named(name, OTHER_HISTORIES)
+        histories += [history.name for history in named]
+        if not named:
+            versions.append(version_option(name, others=names_of(OTHER_HISTORIES)))
+    return tuple(dict.fromkeys(versions)), list(dict.fromkeys(histories))
 
 
 def _faults(names: list[str]) -> tuple[str, ...]:
@@ -96,10 +127,11 @@ def _console(options: RunOptions, *, wants: bool, stderr: bool, one_of_several: 
 
 
 def _play(pair: Pair, options: RunOptions, console: ConsoleReport | None) -> Report:
-    options = replace(options, server=pair.server, client=pair.client)
+    history = pair.client.removeprefix(_HISTORY) if pair.client.startswith(_HISTORY) else ""
+    options = replace(options, server=pair.server, client="reference" if history else pair.client, history=history)
     model = Report()
     try:
-        for event in run_suite(options):
+        for event in run_history(options) if history else run_suite(options):
             model.feed(event)
             if console is not None:
                 console.feed(event)

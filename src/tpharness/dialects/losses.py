@@ -12,9 +12,9 @@ of the user, one cannot tell two runs in a row apart. So facts are paired, not t
   without its id by its arguments;
 - signatures by themselves.
 
-The flags `interrupted` and `usage` belong to turns. A held turn stands for the turns whose facts it holds, or, if it
-holds none, for the one at its place between its neighbours. If two runs are held as one turn, its flag counts for both:
-nobody could tell more from it.
+The flags `interrupted` and `usage` belong to turns. The flag of a held turn tells that of each turn whose facts it
+holds: if two runs are held as one turn nobody could tell more from it. If it holds facts of no turn with that flag, it
+tells that of the one turn at its place, between what is held before it and what is held after it.
 
 Blanks alone are no text, and the blanks around a text are no loss. A signature counts when its thought has ended: half
 a signature signs nothing. What is left of arguments is compared as JSON where both are JSON.
@@ -23,9 +23,9 @@ a signature signs nothing. What is left of arguments is compared as JSON where b
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from tpharness.dialects.projections import HeldCall, HeldResult, Holdings
 from tpharness.findings import shorten
@@ -48,6 +48,7 @@ arguments; `tool-name`: which tool was called; `finished-result`: a result that 
 turn was cut; `usage`: all token counts of a turn."""
 
 _Fact = TypeVar("_Fact")
+_Pairing: TypeAlias = dict[int, set[int]]  # the turns of whose facts a held turn holds some
 LOSS_KINDS: tuple[LossKind, ...] = get_args(LossKind)
 
 
@@ -123,7 +124,7 @@ def _json(value: Any) -> str:
 
 def losses(happened: Sequence[Holdings], kept: Sequence[Holdings]) -> list[Loss]:
     """Return what of `happened` is not in `kept`, in the order of turns and, within a turn, of `LOSS_KINDS`."""
-    pairing = _Pairing()
+    pairing: _Pairing = {}
     found = [
         *_texts("partial-text", happened, kept, pairing),
         *_texts("thinking", happened, kept, pairing),
@@ -136,18 +137,6 @@ def losses(happened: Sequence[Holdings], kept: Sequence[Holdings]) -> list[Loss]
     uncounted = _untold([h.usage for h in happened], [k.usage for k in kept], pairing)
     found += [Loss(kind="usage", turn=i, detail="no token counts") for i in uncounted]
     return sorted(found, key=lambda loss: (loss.turn, LOSS_KINDS.index(loss.kind)))
-
-
-@dataclass(slots=True)
-class _Pairing:
-    """Which held turns hold facts of which turns."""
-
-    holders: dict[int, set[int]] = field(default_factory=dict)
-    held: dict[int, set[int]] = field(default_factory=dict)
-
-    def add(self, turn: int, kept: int) -> None:
-        self.holders.setdefault(turn, set()).add(kept)
-        self.held.setdefault(kept, set()).add(turn)
 
 
 # ------------------------------------------------------------------------------------------------ texts
@@ -163,7 +152,7 @@ def _texts(
     found = _best([text for _, text in came], [text for _, text in held], agree)
     for (turn, text), (holders, length) in zip(came, found, strict=True):
         for index in holders:
-            pairing.add(turn, held[index][0])
+            pairing.setdefault(held[index][0], set()).add(turn)
         if length < len(text):
             rest = repr(shorten(text[length:], 60))
             yield Loss(kind=kind, turn=turn, detail=f"{rest} at its end" if length else rest)
@@ -222,7 +211,7 @@ def _signatures(happened: Sequence[Holdings], kept: Sequence[Holdings], pairing:
     for i, turn in enumerate(happened):
         for signature in turn.signatures:
             if held.get(signature):
-                pairing.add(i, held[signature].pop(0))
+                pairing.setdefault(held[signature].pop(0), set()).add(i)
             else:
                 yield Loss(kind="signature", turn=i, detail=shorten(signature, 40))
 
@@ -252,7 +241,7 @@ def _calls(happened: Sequence[Holdings], kept: Sequence[Holdings], pairing: _Pai
     )
     for (turn, call), found in zip(came, paired, strict=True):
         if found is not None:
-            pairing.add(turn, found[0])
+            pairing.setdefault(found[0], set()).add(turn)
         yield from _lost_of_call(turn, call, None if found is None else found[1])
 
 
@@ -278,7 +267,7 @@ def _results(happened: Sequence[Holdings], kept: Sequence[Holdings], pairing: _P
     )
     for (turn, result), found in zip(came, paired, strict=True):
         if found is not None:
-            pairing.add(turn, found[0])
+            pairing.setdefault(found[0], set()).add(turn)
         if found is None or found[1].outcome == "aborted" or (result.content and not found[1].content):
             detail = f"{shorten(result.content, 60)!r} for call {result.call_id}"
             yield Loss(kind="finished-result", turn=turn, detail=detail)
@@ -312,19 +301,20 @@ def _same(one: str, other: str) -> bool:
 
 def _untold(happened: Sequence[bool], kept: Sequence[bool], pairing: _Pairing) -> list[int]:
     """Return the turns that have the flag and that no held turn with the flag stands for."""
-    told = {i for i in pairing.holders for j in pairing.holders[i] if kept[j]}
-    for j, flag in enumerate(kept):
-        if flag and j not in pairing.held:
-            told |= _at_place(j, happened, told, pairing.held)
+    told: set[int] = set()
+    for j in (j for j, flag in enumerate(kept) if flag):
+        owners = {i for i in pairing.get(j, ()) if happened[i]}
+        told |= owners or _at_place(j, happened, told, pairing)
     return [i for i, flag in enumerate(happened) if flag and i not in told]
 
 
-def _at_place(j: int, happened: Sequence[bool], told: set[int], held: Mapping[int, set[int]]) -> set[int]:
-    """Return the turn that a held turn without facts stands for: the first between its neighbours, else the one before.
+def _at_place(j: int, happened: Sequence[bool], told: set[int], pairing: _Pairing) -> set[int]:
+    """Return the turn whose flag a held turn can tell that holds no facts of a turn with it.
 
-    The one before, since a message that a user sends while a turn goes on may split it where it is held.
+    It is the first that comes behind what was held up to here and before what is held later. If there is none it is the
+    turn held last: a message that a user sends while a turn goes on may split that in two where it is held.
     """
-    low = max((i for k, turns in held.items() if k < j for i in turns), default=-1)
-    high = min((i for k, turns in held.items() if k > j for i in turns), default=len(happened))
+    low = max((i for k, turns in pairing.items() if k <= j for i in turns), default=-1)
+    high = min((i for k, turns in pairing.items() if k > j for i in turns), default=len(happened))
     places = [*range(low + 1, high), *([low] if low >= 0 else [])]
     return set([i for i in places if happened[i] and i not in told][:1])

@@ -18,7 +18,7 @@ from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["KINDS", "Baseline", "Entry", "load_baseline"]
+__all__ = ["KINDS", "Baseline", "Entry", "dialect_baseline", "load_baseline"]
 
 STALE = Kind(
     code="baseline-stale",
@@ -37,12 +37,16 @@ KINDS = (STALE, UNMATCHED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One known failure: the case, the codes of its findings at MUST, the clauses and the reason in words."""
+    """One known failure: the case, the codes of its findings at MUST, the clauses and the reason in words.
+
+    `rules` are the rules of model APIs that it breaks, such as `A5`.
+    """
 
     id: str
     findings: frozenset[str]
     clauses: tuple[str, ...]
     reason: str
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,12 @@ def load_baseline(path: Path | None = None) -> Baseline:
     return Baseline(entries=entries, path=str(folder))
 
 
+def dialect_baseline(name: str) -> Baseline:
+    """Return the built-in baseline of a history dialect, such as `langchain/documented`, empty if it has none."""
+    path = conformance_dir() / "baselines" / "dialects" / f"{name.replace('/', '-')}.yaml"
+    return _read(path) if path.is_file() else Baseline(entries={})
+
+
 def _read(path: Path) -> Baseline:
     try:
         loaded = yaml.safe_load(path.read_text("utf-8"))
@@ -100,25 +110,31 @@ def _read(path: Path) -> Baseline:
         return Baseline(entries={}, path=str(path))
     if not isinstance(loaded, list):
         raise UsageError(f"{path}: a baseline is a list of entries, not {type(loaded).__name__}")
-    entries = [_entry(item, index, path) for index, item in enumerate(loaded)]
+    entries = [entry for index, item in enumerate(loaded) for entry in _entries(item, index, path)]
     twice = {e.id for i, e in enumerate(entries) if any(e.id == other.id for other in entries[:i])}
     if twice:
         raise UsageError(f"{path}: more than one entry for {', '.join(sorted(twice))}")
     return Baseline(entries={entry.id: entry for entry in entries}, path=str(path))
 
 
-def _entry(item: Any, index: int, path: Path) -> Entry:
+def _entries(item: Any, index: int, path: Path) -> list[Entry]:
+    """Return the entries of one item: one for its `id`, or one for each of its `ids`."""
     if not isinstance(item, dict):
         raise UsageError(f"{path}: entry {index + 1} is no map", hint="write id, findings, reason and clauses")
-    missing = [key for key in ("id", "findings", "reason") if not item.get(key)]
-    unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings"})
+    missing = [key for key in ("findings", "reason") if not item.get(key)]
+    missing += ["id"] if bool(item.get("id")) == bool(item.get("ids")) else []
+    unknown = sorted(set(item) - {"id", "ids", "findings", "reason", "clauses", "rulings", "rules"})
     if missing or unknown:
         words = [f"lacks {', '.join(missing)}"] if missing else []
         words += [f"has unknown {', '.join(unknown)}"] if unknown else []
         raise UsageError(f"{path}: entry {index + 1} ({item.get('id', '?')}) {' and '.join(words)}")
-    return Entry(
-        id=str(item["id"]),
-        findings=frozenset(map(str, item["findings"])),
-        clauses=tuple(map(str, item.get("clauses") or ())),
-        reason=str(item["reason"]),
-    )
+    return [
+        Entry(
+            id=str(name),
+            findings=frozenset(map(str, item["findings"])),
+            clauses=tuple(map(str, item.get("clauses") or ())),
+            reason=" ".join(str(item["reason"]).split()),
+            rules=tuple(map(str, item.get("rules") or ())),
+        )
+        for name in item.get("ids") or [item["id"]]
+    ]

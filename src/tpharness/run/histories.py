@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from tpharness.acceptance import PROVIDERS, Provider, check_append_only, check_payload
@@ -24,11 +25,11 @@ from tpharness.errors import TpharnessError
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.journal import AgentTurn, Interrupted, Journal, Response
 from tpharness.run.judge import CheckState, Outcome, Result
-from tpharness.run.moments import Moment, case_moments, sweep_moments
+from tpharness.run.moments import Moment, case_moments, every_moment, sweep_moments
 from tpharness.run.plan import base_case
 from tpharness.scenario.model import CutAt, Scenario
 
-__all__ = ["CHECK_NAMES", "KINDS", "check_moment", "play_history"]
+__all__ = ["CHECK_NAMES", "KINDS", "NEXT_USER", "check_moment", "play_history"]
 
 NOT_READ_BACK = Kind(
     code="history-not-read-back",
@@ -46,13 +47,17 @@ _Checked = dict[str, list[Finding]]
 
 
 def play_history(scenario: Scenario, history: History, place: str | None = None) -> list[Result]:
-    """Play a scenario and its sweep through a history; `place` restricts that to one place of the sweep."""
+    """Play a scenario and its sweep through a history; `place` restricts that to one place.
+
+    A place is one of the sweep, or, without a sweep, `theme/name@cancelled-turn-1-event-12`: the user cancels there.
+    """
     begun = time.perf_counter()
     clauses = scenario.clauses
     case = base_case(scenario)
     results = [] if place is not None else [_result(scenario.id, case_moments(case), history, clauses)]
     passed, unsupported, checks = 0, 0, _nothing_checked()
-    for moment in sweep_moments(case) if scenario.cut is not None else ():
+    anywhere = every_moment(case) if place is not None else ()
+    for moment in chain(sweep_moments(case), anywhere):
         if place in (None, moment.id):
             result = _result(moment.id, [moment], history, clauses)
             if result.outcome is Outcome.PASSED:

@@ -92,16 +92,17 @@ def sweep_moments(case: Case) -> Iterator[Moment]:
             yield from _cut_run(case, script, index, run, reason, names)
 
 
-def every_moment(case: Case, reason: str) -> Iterator[Moment]:
-    """Yield a moment for each event of each run, cut there for this reason, and for each failure that a run has itself.
+def every_moment(case: Case) -> Iterator[Moment]:
+    """Yield a moment for each run cancelled by the user before its first and after each of its events.
 
-    The ids name the turn and the event, `theme/name@turn-1-event-12`; such places need no sweep in the scenario.
+    After an error or an end that the run tells itself it is that which counts (R26). The ids need no sweep in the
+    scenario: `theme/name@cancelled-turn-1-event-12`.
     """
     script = script_of(case)
     for index, run in case.scenario.runs:
         if run.events is not None:
-            names = [f"{case.id}@turn-{index}-event-{count}" for count in range(len(run.events) + 1)]
-            yield from _cut_run(case, script, index, run, reason, names)
+            names = [f"{case.id}@cancelled-turn-{index}-event-{count}" for count in range(len(run.events) + 1)]
+            yield from _cut_run(case, script, index, run, "user_cancelled", names)
 
 
 def _cut_run(
