@@ -23,9 +23,6 @@ from tpharness.scenario import Compare
 
 __all__ = ["run"]
 
-_HISTORY = "history "
-"""What the client of a pair is called when a history is played, before its name."""
-
 _SIDE = "may be given again: every server then plays every client. `tpharness list targets` says what there is."
 
 
@@ -83,15 +80,20 @@ def run(
         faults=_faults(fault or []),
     )
     pairs = [Pair(server=s, client=c) for s, c in product(server or ["reference"], client or ["reference"])]
-    pairs = [] if histories and not versions else list(dict.fromkeys(pairs))
-    pairs += [Pair(server="reference", client=f"{_HISTORY}{name}") for name in histories]
+    plays = {
+        pair: replace(options, server=pair.server, client=pair.client) for pair in pairs if versions or not histories
+    }
+    for name in histories:
+        plays[Pair(server="reference", client=f"history {name}")] = replace(options, history=name)
     pipe = any(destination.path == "-" for destination in destinations)
-    if len(pairs) == 1:
-        played = _play(pairs[0], options, _console(options, wants=wants_console, stderr=pipe))
+    if len(plays) == 1:
+        played = _play(*plays.values(), wants_console=wants_console, stderr=pipe)
         for destination in destinations:
             destination.write(played)
         raise typer.Exit(0 if played.passed else 1)
-    reports = {pair: _play_of_several(pair, options, wants_console=wants_console, stderr=pipe) for pair in pairs}
+    reports = {
+        pair: _play_of_several(pair, one, wants_console=wants_console, stderr=pipe) for pair, one in plays.items()
+    }
     if wants_console:
         print_matrix(Console(highlight=False, stderr=pipe), reports)
     for destination in destinations:
@@ -122,16 +124,13 @@ def _faults(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in FAULTS if name in wanted or "all" in wanted)
 
 
-def _console(options: RunOptions, *, wants: bool, stderr: bool, one_of_several: bool = False) -> ConsoleReport | None:
-    return ConsoleReport(stderr=stderr, roots=options.roots, one_of_several=one_of_several) if wants else None
-
-
-def _play(pair: Pair, options: RunOptions, console: ConsoleReport | None) -> Report:
-    history = pair.client.removeprefix(_HISTORY) if pair.client.startswith(_HISTORY) else ""
-    options = replace(options, server=pair.server, client="reference" if history else pair.client, history=history)
+def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_several: bool = False) -> Report:
+    console = (
+        ConsoleReport(stderr=stderr, roots=options.roots, one_of_several=one_of_several) if wants_console else None
+    )
     model = Report()
     try:
-        for event in run_history(options) if history else run_suite(options):
+        for event in run_history(options) if options.history else run_suite(options):
             model.feed(event)
             if console is not None:
                 console.feed(event)
@@ -144,7 +143,7 @@ def _play(pair: Pair, options: RunOptions, console: ConsoleReport | None) -> Rep
 def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
     """Play one pair; a target that cannot be had leaves the other pairs alone."""
     try:
-        return _play(pair, options, _console(options, wants=wants_console, stderr=stderr, one_of_several=True))
+        return _play(options, wants_console=wants_console, stderr=stderr, one_of_several=True)
     except TargetError as error:
         if wants_console:
             out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)

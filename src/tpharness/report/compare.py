@@ -7,7 +7,7 @@ once the user goes on, or which rules it breaks; in brackets if only at some pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -45,12 +45,12 @@ LEGEND: Mapping[LossKind, str] = {
     "usage": "all token counts of the turn",
     "interruption-fact": "that the turn was cut at all",
 }
-_NARROWEST = 9  # columns of this width show every word, and all histories at 100 columns
+_NARROWEST = 8  # columns of this width show every word, and all histories fit into 100 columns
 _NOTHING = "–"
 _UNHELD = "cannot be held"
 _NO_PLACE = "no place"
 _TITLES = ("What is lost of the turn that is cut", "Whether every model API takes the history")
-_PROVIDER_LETTERS = "C: OpenAI Chat Completions, R: OpenAI Responses, A: Anthropic, G: Gemini"
+_SOMETIMES = "at some of the places that had it to lose, not at all of them"
 
 
 def lost_words(cell: Cell) -> list[str]:
@@ -96,8 +96,8 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         for phase, row in comparison.cells.items():
             table.add_row(phase.title, *(escape(" ".join(words(cell))) for cell in row.values()))
         console.print(table)
-        for line in _legend(words is lost_words, comparison):
-            console.print(escape(line), soft_wrap=True)
+        for word, text in _word_meanings() if words is lost_words else _rule_meanings(comparison):
+            console.print(f"{word:<10} {escape(text)}")
         console.print()
 
 
@@ -106,29 +106,27 @@ def _header(name: str) -> str:
     return name.replace("-", "-\n").replace("/", "/\n")
 
 
-def _legend(of_losses: bool, comparison: Comparison) -> Iterator[str]:
-    if of_losses:
-        for kind, word in WORDS.items():
-            yield f"{word:<10} {LEGEND[kind]}"
-        yield "(word)     at some of the places that had it to lose, not at all of them"
-        yield f"{_NOTHING}          nothing is lost"
-        return
-    meanings = {rule.id: rule.kind.title for rule in RULES}
+def _word_meanings() -> list[tuple[str, str]]:
+    return [*((word, LEGEND[kind]) for kind, word in WORDS.items()), ("(…)", _SOMETIMES), (_NOTHING, "nothing is lost")]
+
+
+def _rule_meanings(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return the rules that are broken anywhere, each with its API and sentence."""
+    rules = {rule.id: f"{rule.provider}: {rule.kind.title}" for rule in RULES}
     broken = {rule for row in comparison.cells.values() for cell in row.values() for rule in cell.refused}
-    for rule in _in_order(broken):
-        yield f"{rule:<10} {meanings.get(rule, rule)}"
-    yield f"(✗ rule)   at some places, not at all of them. {_PROVIDER_LETTERS}"
+    return [*((rule, rules.get(rule, rule)) for rule in _in_order(broken)), ("(✗ …)", "at some places, not at all")]
 
 
 def compare_markdown(comparison: Comparison) -> str:
-    """Return both tables as Markdown, for `docs/HISTORIES.md`."""
+    """Return both tables and what their words mean as Markdown, for `docs/HISTORIES.md`."""
     lines: list[str] = []
+    names = [f"`{name}`" for name in comparison.histories]
     for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
-        names = [f"`{name}`" for name in comparison.histories]
         lines += [f"### {title}", "", f"| interrupted | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
         for phase, row in comparison.cells.items():
             lines.append(f"| {phase.title} | {' | '.join(' '.join(words(cell)) for cell in row.values())} |")
-        lines.append("")
+        meanings = _word_meanings() if words is lost_words else _rule_meanings(comparison)
+        lines += ["", "| word | means |", "|---|---|", *(f"| {word} | {text} |" for word, text in meanings), ""]
     return "\n".join(lines)
 
 

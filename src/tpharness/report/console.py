@@ -73,7 +73,8 @@ class ConsoleReport:
             self._bar.stop()
 
     def _failure(self, result: Result) -> None:
-        lines = failure_lines(result, roots=self._roots)
+        started = self._report.started
+        lines = failure_lines(result, roots=self._roots, history=started.history if started is not None else "")
         self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(printable(result.id))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
@@ -100,10 +101,10 @@ class ConsoleReport:
         )
 
 
-def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[str, str]]:
+def failure_lines(result: Result, *, roots: Sequence[Path] = (), history: str = "") -> list[tuple[str, str]]:
     """Return what went wrong as lines with a level: what, where, got and expected, why, what to do.
 
-    `roots` are the folders of scenarios that are not built in.
+    `roots` are the folders of scenarios that are not built in; `history` is the history that was played, if one was.
     """
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
@@ -118,8 +119,13 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[s
     if fault:
         lines.append(("may", f"what the fault does: tpharness explain {name}; alone: tpharness run {result.id} …"))
     elif result.outcome is not Outcome.ERRORED:
-        command = shlex.join(["tpharness", "replay", result.id, *(a for r in roots for a in ("--scenarios", str(r)))])
-        lines.append(("may", f"see both sides step by step: {command}"))
+        where = [a for r in roots for a in ("--scenarios", str(r))]
+        if history:
+            lines.append(("may", f"alone: {shlex.join(['tpharness', 'run', result.id, '--dialect', history, *where])}"))
+        else:
+            lines.append(
+                ("may", f"see both sides step by step: {shlex.join(['tpharness', 'replay', result.id, *where])}")
+            )
     return [(level, printable(line)) for level, line in lines]
 
 

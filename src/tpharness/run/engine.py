@@ -108,7 +108,13 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
     baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
     if options.baseline is None and not options.roots:
         baseline = dialect_baseline(options.history)
-    yield RunStarted(scenarios=len(selected), server="reference", client=f"history {options.history}", versions=())
+    yield RunStarted(
+        scenarios=len(selected),
+        server="reference",
+        client=f"history {options.history}",
+        versions=(),
+        history=options.history,
+    )
     played: list[Result] = []
     yield from _judged(selected, _through_all(selected, options), baseline, played)
     whole = not options.ids and not options.roots
