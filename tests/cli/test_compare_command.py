@@ -11,12 +11,13 @@ import pytest
 
 def test_the_tables_are_readable_at_a_hundred_columns(call: Any) -> None:
     """Piped, with every history: no line is longer, no word is torn, legends below."""
-    called = call("compare", "histories")
+    called = call("compare", "histories", "cycles")
     assert called.code == 0
     lines = called.out.splitlines()
     assert max(map(len, lines)) <= 100
     assert {"What", "Whether"} <= {line.split()[0] for line in lines if line.strip()}
-    for word in ("thinking", "documented", "0.0.4", "between steps", "that the turn was cut at all"):
+    assert all(line.startswith("(") for line in lines if "…" in line), "only legends have an ellipsis"
+    for word in ("thought", "documented", "0.0.4", "between steps", "that the turn was cut at all"):
         assert word in called.out
     (row,) = [line for line in lines if line.strip().startswith("k of n tools done") and "✓" in line]
     assert row.count("✓") == 6

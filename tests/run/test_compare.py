@@ -11,15 +11,16 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.dialects.message_parts.build import inline, scenario
+from tests.dialects.message_parts.build import inline, journal_of, scenario
 
 from tpharness.dialects.histories import HISTORIES
 from tpharness.dialects.losses import LOSS_KINDS
+from tpharness.errors import UsageError
 from tpharness.report import compare_json, compare_markdown
 from tpharness.report.compare import LEGEND, WORDS, lost_words, refused_words
 from tpharness.resources import scenarios_dir, schema_path
 from tpharness.run.compare import DEFAULT_IDS, Cell, Comparison, compare
-from tpharness.run.histories import play_history
+from tpharness.run.histories import next_view, play_history
 from tpharness.run.phases import Phase
 from tpharness.run.select import find
 from tpharness.scenario import load_scenario
@@ -79,6 +80,19 @@ def test_the_suite_has_every_place() -> None:
         assert min(cell.cuts for cell in row.values()) > 0, phase
 
 
+def test_a_file_that_an_api_takes_in_no_form_is_no_refusal() -> None:
+    """Chat has no form for an audio by its URL; that API is left out, and the places are counted all the same."""
+    played = scenario("parts/user-content-of-every-kind")
+    history = HISTORIES["0.0.4"]
+    document = history.dialect.store(journal_of(played))
+    assert next_view(history, document, "openai-chat") is None
+    with pytest.raises(UsageError, match="audio"):
+        history.dialect.model_input(document, "openai-chat", next_user="Go on.")
+    before = compare([played], [history]).cells[Phase.BEFORE_FIRST_DELTA]["0.0.4"]
+    assert before.cuts > 0
+    assert before.refusals == 0
+
+
 def test_an_example_is_a_place_that_run_takes() -> None:
     """The first refused one is refused again."""
     cell = suite().cells[Phase.SOME_TOOLS_DONE]["langchain/documented"]
@@ -113,7 +127,7 @@ def test_threads_lose_by_their_rules() -> None:
     lost = cells_of("0.0.4", lost_words)
     assert lost[Phase.BETWEEN_STEPS] == "–"
     assert lost[Phase.SECOND_STEP_TEXT] == "text"
-    assert lost[Phase.MID_THINKING] == "thinking cut"
+    assert lost[Phase.MID_THINKING] == "thought cut"
     older = cells_of("0.0.3", lost_words)
     assert all("cut" in words.split() for words in older.values())
     assert older == cells_of("2.0.0", lost_words)
@@ -144,7 +158,7 @@ def test_the_words_of_a_cell() -> None:
     cell = Cell(cuts=3)
     cell.there.update({"usage": 3, "thinking": 2, "partial-text": 1})
     cell.lost.update({"usage": 1, "thinking": 2})
-    assert lost_words(cell) == ["thinking", "(usage)"]
+    assert lost_words(cell) == ["thought", "(usage)"]
     assert refused_words(cell) == ["✓"]
     assert lost_words(Cell(cuts=1)) == ["–"]
     assert lost_words(Cell()) == refused_words(Cell()) == ["no place"]
@@ -156,9 +170,9 @@ def test_the_words_of_a_cell() -> None:
 
 
 def test_every_kind_has_a_word_and_a_meaning() -> None:
-    """Short ones: the widest fits into a column."""
+    """Short ones: the widest fits into a column of 9, brackets included."""
     assert set(WORDS) == set(LEGEND) == set(LOSS_KINDS)
-    assert max(map(len, WORDS.values())) <= 8
+    assert max(map(len, WORDS.values())) <= 7
 
 
 def test_the_tables_of_the_guide_are_those_of_the_suite() -> None:

@@ -27,7 +27,7 @@ WORDS: Mapping[LossKind, str] = {
     "partial-text": "text",
     "partial-arguments": "args",
     "tool-name": "tool",
-    "thinking": "thinking",
+    "thinking": "thought",
     "signature": "sig",
     "finished-result": "result",
     "usage": "usage",
@@ -45,7 +45,7 @@ LEGEND: Mapping[LossKind, str] = {
     "usage": "all token counts of the turn",
     "interruption-fact": "that the turn was cut at all",
 }
-_NARROWEST = 8  # columns of this width show every word, and all histories fit into 100 columns
+_NARROWEST = 9  # columns of this width show every word in brackets, and all histories fit into 100 columns
 _NOTHING = "–"
 _UNHELD = "cannot be held"
 _NO_PLACE = "no place"

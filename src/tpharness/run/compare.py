@@ -17,7 +17,7 @@ from tpharness.dialects.langchain import UnsupportedError
 from tpharness.dialects.losses import LossKind, happened, losses
 from tpharness.dialects.projections import Holdings
 from tpharness.findings import Level
-from tpharness.run.histories import NEXT_USER
+from tpharness.run.histories import next_view
 from tpharness.run.moments import Moment, case_moments, every_moment, has_server
 from tpharness.run.phases import Phase, phase_of
 from tpharness.run.plan import base_case
@@ -112,6 +112,6 @@ def _there(turn: Holdings) -> Iterable[LossKind]:
 
 
 def _broken(document: object, history: History, provider: Provider) -> Iterable[str]:
-    payload = history.dialect.model_input(document, provider, next_user=NEXT_USER)
-    found = check_payload(provider, payload)
+    view = next_view(history, document, provider)
+    found = [] if view is None else check_payload(provider, view)
     return [_RULE_OF.get(finding.code, finding.code) for finding in found if finding.level is Level.MUST]

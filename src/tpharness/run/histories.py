@@ -21,7 +21,7 @@ from tpharness.acceptance.append_only import first_difference
 from tpharness.dialects.histories import History
 from tpharness.dialects.langchain import UnsupportedError
 from tpharness.dialects.message_parts import interrupt_findings
-from tpharness.errors import TpharnessError
+from tpharness.errors import TpharnessError, UsageError
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.journal import AgentTurn, Interrupted, Journal, Response
 from tpharness.run.judge import CheckState, Outcome, Result
@@ -29,7 +29,7 @@ from tpharness.run.moments import Moment, case_moments, every_moment, sweep_mome
 from tpharness.run.plan import base_case
 from tpharness.scenario.model import CutAt, Scenario
 
-__all__ = ["CHECK_NAMES", "KINDS", "NEXT_USER", "check_moment", "play_history"]
+__all__ = ["CHECK_NAMES", "KINDS", "check_moment", "next_view", "play_history"]
 
 NOT_READ_BACK = Kind(
     code="history-not-read-back",
@@ -88,13 +88,26 @@ def check_moment(moment: Moment, history: History) -> _Checked:
         found["interruption-shown"] = interrupt_findings(shown, interrupted=_user_cuts(moment.after))
     earlier = None if moment.before is None else history.dialect.store(moment.before)
     for provider in PROVIDERS:
-        view = history.dialect.model_input(document, provider, next_user=NEXT_USER)
+        view = next_view(history, document, provider)
+        if view is None:
+            continue
         found[f"accepted-{provider}"] = _of(provider, check_payload(provider, view))
         if earlier is not None and moment.before is not None:
             past = _past(moment.before, moment.asked, earlier, history, provider)
             differences = check_append_only(_in_blocks(past), _in_blocks(view))
             found.setdefault("append-only", []).extend(_of(provider, differences))
     return found
+
+
+def next_view(history: History, document: Any, provider: Provider) -> Any:
+    """Return what an API would be sent when the user goes on; None if the history has a file that it takes in no form.
+
+    That is nothing that a history loses or does wrong.
+    """
+    try:
+        return history.dialect.model_input(document, provider, next_user=NEXT_USER)
+    except UsageError:
+        return None
 
 
 # ------------------------------------------------------------------------------------------------ the checks

@@ -35,15 +35,15 @@ class Phase(Enum):
 
 
 _TITLES = {
-    Phase.BEFORE_FIRST_DELTA: "before the first delta",
+    Phase.BEFORE_FIRST_DELTA: "before first delta",
     Phase.MID_TEXT: "mid text",
     Phase.MID_THINKING: "mid thinking",
     Phase.MID_ARGUMENTS: "mid arguments",
     Phase.TOOL_RUNNING: "tool running",
     Phase.SOME_TOOLS_DONE: "k of n tools done",
     Phase.BETWEEN_STEPS: "between steps",
-    Phase.SECOND_STEP_TEXT: "step 2, mid text",
-    Phase.SECOND_STEP_ARGUMENTS: "step 2, mid arguments",
+    Phase.SECOND_STEP_TEXT: "step 2 mid text",
+    Phase.SECOND_STEP_ARGUMENTS: "step 2 mid args",
     Phase.MODEL_ERROR: "model error",
 }
 _FIRST: Mapping[str, Phase] = {
