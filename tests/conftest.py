@@ -1,5 +1,6 @@
 """Settings of the whole test suite."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Fixed seeds and no deadline: a test that fails here fails everywhere, also on a slow machine.
@@ -7,3 +8,8 @@ settings.register_profile("tpharness", derandomize=True, deadline=None, suppress
 settings.load_profile("tpharness")
 
 pytest_plugins = ["pytester"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Peers that need more than Python fail when it is missing, unless they are switched off."""
+    parser.addoption("--without-node", action="store_true", help="leave out the peers that run on Node.js")

@@ -32,6 +32,7 @@ LAYERS = {
     "peers": 9,
     "report": 9,
     "catalogue": 9,
+    "mutation": 9,
     "cli": 10,
     "pytest_plugin": 10,
     "__main__": 11,

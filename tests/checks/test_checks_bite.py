@@ -171,7 +171,18 @@ def test_a_history_that_is_rewritten_is_found(monkeypatch: pytest.MonkeyPatch) -
         return built
 
     monkeypatch.setattr(CHECKS[7].judge.__globals__["history"], "model_history", rewriting)
-    assert judged("resumable", evidence()) == {"history-rewritten"}
+    assert judged("resumable", evidence()) == {"history-rewritten", "history-says-otherwise"}
+
+
+@pytest.mark.parametrize("lost", [0, 3], ids=["what the user said", "the answer"])
+def test_a_history_that_lacks_what_was_said_is_found(monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    """R9: a user turn is a request of its parts; an answer that is kept is part of the history."""
+    module = CHECKS[7].judge.__globals__["history"]
+    messages = module.model_history(GOOD).messages
+    assert [m["kind"] for m in messages] == ["request", "response", "request", "response"]
+    shorter = messages[:lost] + messages[lost + 1 :]
+    monkeypatch.setattr(module, "model_history", lambda *_, **__: module.History(messages=list(shorter)))
+    assert "history-says-otherwise" in judged("resumable", evidence())
 
 
 def test_a_history_that_an_api_rejects_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

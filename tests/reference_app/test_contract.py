@@ -66,7 +66,7 @@ async def test_capabilities_declare_everything(serve: Serve) -> None:
     assert told.pop("name")
     assert told.pop("version")
     assert told == {
-        "contract": "1.0",
+        "contract": "1.1",
         "roles": ["server", "client"],
         "versions": ["2.0.0", "0.0.3", "0.0.4"],
         "carriers": True,

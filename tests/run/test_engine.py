@@ -143,13 +143,62 @@ def test_a_known_failure_has_to_fail_as_the_baseline_says() -> None:
     assert entry("identity-differs").judged(passed).outcome is Outcome.STALE
 
 
+def test_what_does_not_apply_says_nothing_of_a_known_failure() -> None:
+    """A case that was not played is not stale."""
+    unplayed = Result(id="x/y", outcome=Outcome.NOT_APPLICABLE, reason="no hand-off")
+    assert entry("identity-differs").judged(unplayed) is unplayed
+
+
+def test_a_departure_stands_for_all_its_cases(tmp_path: Path) -> None:
+    """Grouped by findings; each case has the clauses and the reason of the departure."""
+    file = tmp_path / "baseline.yaml"
+    file.write_text(
+        "- departure: late\n  clauses: [cycle.kept]\n  rulings: [R40]\n  reason: says it late\n"
+        "  cases: {identity-differs outline-differs: [a/b, c/d], prefix-broken: [e/f]}\n",
+        encoding="utf-8",
+    )
+    entries = load_baseline(file).entries
+    assert {case: sorted(one.findings) for case, one in entries.items()} == {
+        "a/b": ["identity-differs", "outline-differs"],
+        "c/d": ["identity-differs", "outline-differs"],
+        "e/f": ["prefix-broken"],
+    }
+    assert {(one.departure, one.reason, one.clauses) for one in entries.values()} == {
+        ("late", "says it late", ("cycle.kept",))
+    }
+
+
+def test_the_baseline_of_a_peer_is_used_when_it_plays() -> None:
+    """Alone it is strict; beside another peer either one explains a failure, and none is owed."""
+    alone = load_baseline(server="peer:pydantic-ai")
+    assert alone.strict
+    assert alone.entries["tools/null-output"].departure == "null-output"
+    pair = load_baseline(server="peer:pydantic-ai", client="peer:ai-sdk-client")
+    assert not pair.strict
+    assert {"tools/null-output", "tools/second-output"} <= set(pair.entries)
+    passed = Result(id="tools/null-output", outcome=Outcome.PASSED)
+    assert pair.judged(passed) is passed
+    assert alone.judged(passed).outcome is Outcome.STALE
+    assert pair.unmatched([]) == []
+
+
+def test_a_recorded_departure_may_pass_with_another_client() -> None:
+    """What a recorded stream gets wrong another client may bear; failing otherwise it still is stale."""
+    known = "recorded/pydantic-ai/approval-request"
+    passed = Result(id=known, outcome=Outcome.PASSED)
+    assert load_baseline(client="peer:ai-sdk-client").judged(passed) is passed
+    assert load_baseline().judged(passed).outcome is Outcome.STALE
+
+
 def test_an_entry_that_matches_no_case_is_found() -> None:
     """A baseline does not rot unseen."""
     assert [f.code for f in entry("a").unmatched(["other/case"])] == ["baseline-unmatched"]
     assert entry("a").unmatched(["x/y"]) == []
 
 
-@pytest.mark.parametrize("text", ["[", "{}", "- 3", "- {id: a}", "- {id: a, findings: [b], reason: c, odd: d}"])
+@pytest.mark.parametrize(
+    "text", ["[", "{}", "- 3", "- {id: a}", "- {id: a, findings: [b], reason: c, odd: d}", "- {cases: [a], reason: c}"]
+)
 def test_a_broken_baseline_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
     """A baseline that cannot be read stops the run before it begins."""
     file = tmp_path / "baseline.yaml"

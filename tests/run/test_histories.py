@@ -255,7 +255,8 @@ def test_current_is_refused_for_nothing_that_an_interruption_does() -> None:
 def test_a_stale_entry_fails_the_run(tmp_path: Any) -> None:
     """One that says more than happens, and one that names no case."""
     file = tmp_path / "mine.yaml"
-    file.write_text(f"- {{ids: [{ONE_OF_TWO}, histories/none], findings: [chat-orphan-tool-message], reason: wrong}}")
+    cases = f"{{chat-orphan-tool-message: [{ONE_OF_TWO}, histories/none]}}"
+    file.write_text(f"- {{departure: wrong, cases: {cases}, reason: none}}")
     events = list(run_history(RunOptions(ids=(ONE_OF_TWO,), history="langchain/documented", baseline=file)))
     assert [e.result.outcome for e in events if isinstance(e, ResultReady)] == [Outcome.STALE]
     assert isinstance(events[-1], RunFinished)
@@ -263,19 +264,11 @@ def test_a_stale_entry_fails_the_run(tmp_path: Any) -> None:
     assert not events[-1].passed
 
 
-def test_an_entry_has_one_id_or_several(tmp_path: Any) -> None:
-    """Both, neither, or one id in two entries is wrong usage."""
+def test_the_rules_of_a_departure_are_those_of_its_cases(tmp_path: Any) -> None:
+    """Read with each case, beside clauses and rulings."""
     file = tmp_path / "mine.yaml"
-    file.write_text("- {ids: [a, b], findings: [x], reason: same, rules: [C1]}")
+    file.write_text("- {departure: d, cases: {x: [a, b]}, reason: same, rules: [C1]}")
     assert {e.id: e.rules for e in load_baseline(file).entries.values()} == {"a": ("C1",), "b": ("C1",)}
-    for text in (
-        "- {ids: [a], id: b, findings: [x], reason: y}",
-        "- {findings: [x], reason: y}",
-        "- {ids: [a, a], findings: [x], reason: y}",
-    ):
-        file.write_text(text)
-        with pytest.raises(UsageError):
-            load_baseline(file)
 
 
 def test_a_history_that_nobody_has_is_wrong_usage() -> None:

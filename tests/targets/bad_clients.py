@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tests.targets.bad_targets import Bad, declaring, everything
+from tests.targets.bad_targets import CERTIFICATE, QUICK, Bad, declaring, everything
 from tests.targets.clients import CLIENT, ContractClient
 from tests.targets.servers import Connection, RawServer, Request
 
 BadClient = partial(Bad, role="client")
+CALM = replace(QUICK, answer=5.0, silence=5.0)
+"""For a client that answers: its outcome is not about how long a slow machine takes."""
 LOST = "basics/client-loses-the-end"
 
 
@@ -50,6 +54,13 @@ def saying(status: str, body: bytes, kind: str = "application/json") -> Callable
     return receiving(answer)
 
 
+def speaking_tls() -> RawServer:
+    """Have a certificate that nobody trusts."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(CERTIFICATE)
+    return RawServer(ContractClient(), tls=context)
+
+
 async def _endless(request: Request, connection: Connection) -> None:
     del request
     await connection.stream("application/json")
@@ -70,6 +81,23 @@ async def _half(request: Request, connection: Connection) -> None:
 
 BAD_CLIENTS = (
     BadClient("a client where nobody listens", None, "refused", "nobody listens there: .*refused.*start the server"),
+    BadClient(
+        "a client that speaks TLS, asked without",
+        speaking_tls,
+        "refused",
+        "the server speaks TLS.*use https://",
+        url=lambda url: url.replace("https:", "http:"),
+    ),
+    BadClient(
+        "a client asked with TLS that speaks none",
+        lambda: RawServer(ContractClient()),
+        "refused",
+        "no connection with TLS within 0.25 s. does the target speak TLS. Otherwise use http://",
+        url=lambda url: url.replace("http:", "https:"),
+    ),
+    BadClient(
+        "a client with a certificate of its own", speaking_tls, "refused", "the certificate is not trusted: .*self"
+    ),
     BadClient(
         "a client with 404 for everything",
         everything("404 Not Found"),
@@ -124,7 +152,12 @@ BAD_CLIENTS = (
     BadClient(
         "an answer without an end", receiving(_endless), "errored", "/receive answers with more than 67108864 bytes"
     ),
-    BadClient("an answer that never comes", receiving(_never), "errored", "/receive: .*nothing for 0.25 s"),
+    BadClient(
+        "an answer that never comes",
+        receiving(_never),
+        "errored",
+        "/receive: .*nothing for 0.25 s; stream 0 was never asked for. read each stream to its end",
+    ),
     BadClient("an answer that breaks off", receiving(_half), "errored", "/receive: .*breaks off after 11 bytes"),
     BadClient(
         "no threads in the answer",
@@ -135,8 +168,8 @@ BAD_CLIENTS = (
     BadClient(
         "a version is missing",
         changed(lambda threads: {v: t for v, t in threads.items() if v != "0.0.3"}),
-        "errored",
-        "/receive: the answer holds no thread of version 0.0.3",
+        "failed",
+        "versions-not-kept: .*/receive: the answer holds no thread of version 0.0.3",
     ),
     BadClient(
         "threads with another id",
@@ -167,7 +200,7 @@ BAD_CLIENTS = (
         "fetches its stream and never reads it",
         breaking("read"),
         "errored",
-        "/receive: .*nothing for 0.25 s",
+        "/receive: .*nothing for 0.25 s; stream 0 was asked for once and sent whole. read each stream",
     ),
     BadClient(
         "claims resume, does not come back",
@@ -176,25 +209,66 @@ BAD_CLIENTS = (
         "reconnect-not-kept: .*broke off and was not asked for again",
     ),
     BadClient(
+        "claims resume, begins anew",
+        breaking("name"),
+        "failed",
+        "reconnect-not-kept: .*broke off and was asked for again without the id of a frame",
+        patience=CALM,
+    ),
+    BadClient(
         "claims user_cancelled, reads on",
         breaking("user_cancelled"),
         "failed",
         "detects-not-kept: .*0.08 s after `: tp stop` it still listens",
         "interruptions/stopped-by-its-client",
+        patience=CALM,
+    ),
+    BadClient(
+        "says user_cancelled, keeps listening",
+        breaking("close"),
+        "failed",
+        "^detects-not-kept: .*0.08 s after `: tp stop` it still listens to stream 0$",
+        "interruptions/stopped-by-its-client",
+        patience=CALM,
     ),
     BadClient(
         "claims timeout, waits for ever",
         breaking("timeout"),
-        "errored",
-        "/receive: .*nothing for 0.25 s",
+        "failed",
+        "detects-not-kept: .*0.08 s after its limit of 0.05 s it still listens to stream 0",
         "interruptions/timeout-while-a-tool-hangs",
+        patience=CALM,
+    ),
+    BadClient(
+        "claims timeout, waits for ever whatever happens",
+        breaking("timeout", "silence"),
+        "failed",
+        "detects-not-kept: .*0.08 s after its limit of 0.05 s it still listens to stream 0",
+        "interruptions/timeout-while-a-tool-hangs",
+    ),
+    BadClient(
+        "claims timeout, has no patience",
+        breaking("patience"),
+        "failed",
+        "detects-not-kept: .*it went from stream 0 before its limit of 0.5 s was over",
+        "interruptions/timeout-while-a-tool-hangs",
+        patience=CALM,
     ),
     BadClient(
         "claims network_failure, calls it complete",
         breaking("network_failure"),
         "failed",
-        "",
+        "detects-not-kept: .*stream 0 broke off, and its turn is complete in the thread",
         "interruptions/between-steps",
+        patience=CALM,
+    ),
+    BadClient(
+        "claims network_failure, makes a turn of nothing",
+        breaking("network_failure"),
+        "failed",
+        "detects-not-kept: .*stream 0 broke off, and the thread ends with a complete turn more than the streams tell",
+        "interruptions/before-first-chunk-network",
+        patience=CALM,
     ),
     BadClient("adopts nothing", breaking("adopt"), "errored", "/adopt answers 404 Not Found: no such path", LOST),
 )

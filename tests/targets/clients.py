@@ -47,12 +47,17 @@ class Fetched:
 
 @dataclass
 class ContractClient:
-    """The client's half of the contract, for a `RawServer`; `breaks` are promises that it does not keep."""
+    """The client's half of the contract, for a `RawServer`; `breaks` are promises that it does not keep.
+
+    `late` is how many seconds of its limits go by before it listens, as on a machine that is busy.
+    """
 
     declares: dict[str, Any] = field(default_factory=lambda: dict(CLIENT))
     breaks: frozenset[str] = frozenset()
     fetched: list[Fetched] = field(default_factory=list)
     cases: list[dict[str, Any]] = field(default_factory=list)
+    late: float = 0.0
+    kept_open: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
 
     async def __call__(self, request: Request, connection: Connection) -> None:
         """Answer one request."""
@@ -62,6 +67,12 @@ class ContractClient:
             case "POST", "/receive":
                 self.cases.append(request.value)
                 await connection.json({"threads": await self.receive(request.value)})
+                while self.kept_open:
+                    reader, writer = self.kept_open.pop()
+                    try:
+                        await reader.read()
+                    finally:
+                        writer.transport.abort()
             case "POST", "/adopt" if "adopt" not in self.breaks:
                 await connection.json({"threads": request.value["threads"]})
             case _:
@@ -80,6 +91,8 @@ class ContractClient:
             seen = None
             if "url" in turn and "fetch" not in self.breaks:
                 seen = await self.read(turn, session)
+            if "silence" in self.breaks:
+                await asyncio.sleep(3600)
             session.close(Observed(reason=turn["end"].get("reason") or seen, at=turn["end"]["at"]))
         return threads_json({Version(v): session.threads()[Version(v)] for v in case["versions"]})
 
@@ -117,9 +130,11 @@ class ContractClient:
         """Make one request."""
         url = urlsplit(turn["url"])
         reader, writer = await asyncio.open_connection(url.hostname, url.port)
-        named = f"Last-Event-ID: {last}\r\n" if last else ""
+        named = f"Last-Event-ID: {last}\r\n" if last and "name" not in self.breaks else ""
         writer.write(f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\n{named}\r\n".encode())
         seconds = None if "timeout" in self.breaks else turn.get("limits", {}).get("stream_seconds")
+        if seconds is not None:
+            seconds = seconds / 10 if "patience" in self.breaks else max(0.0, seconds - self.late)
         data, reason = b"", "network_failure"
         try:
             if "read" in self.breaks:
@@ -141,7 +156,10 @@ class ContractClient:
         except ConnectionError:
             pass
         finally:
-            writer.transport.abort()
+            if reason == "user_cancelled" and "close" in self.breaks:
+                self.kept_open.append((reader, writer))
+            else:
+                writer.transport.abort()
         head, _, rest = data.partition(b"\r\n\r\n")
         body, whole = dechunked(rest) if b"chunked" in head else (rest, True)
         got = Fetched(head=head, body=body.partition(STOP)[0], reason=None if whole else reason)

@@ -21,7 +21,7 @@ from tpharness.run import ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.run.plan import base_case, script_of, streams_of
 from tpharness.scenario import load_scenario
 from tpharness.targets import Reference
-from tpharness.targets.contract import Observed, Outcome, Stream
+from tpharness.targets.contract import Observed, Outcome, Packet, Stream
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_client
@@ -49,7 +49,7 @@ async def received(name: str, client: ContractClient, **options: Any) -> tuple[O
     served = await Reference().serve(script)
     turns = streams_of(case, served.streams)
     async with RawServer(client) as raw:
-        target = HttpClient(raw.url, patience=PATIENT, **options)
+        target = HttpClient(raw.url, **{"patience": PATIENT, **options})
         try:
             return await target.receive(script, turns), await Reference().receive(script, turns)
         finally:
@@ -124,6 +124,37 @@ def test_a_broken_stream_is_gone_on_with() -> None:
         first, rest = (fetched.body for fetched in client.fetched)
         assert first.startswith(b"id: 1\ndata: ")
         assert rest.startswith(b"id: %d\ndata: " % (first.count(b"\n\n") + 1))
+
+    bounded(work())
+
+
+def test_a_client_that_gives_up_before_all_was_told_gets_a_longer_limit() -> None:
+    """The usual limit is short for the harness's sake; on a busy machine it may be over before the stream begins."""
+    patience = replace(PATIENT, limit=0.1)
+    client = ContractClient(late=0.12)
+    got, wanted = bounded(received(TIMEOUT, client, patience=patience))
+    assert got.threads == wanted.threads
+    assert got.findings == ()
+    limits = [turn["limits"]["stream_seconds"] for case in client.cases for turn in case["turns"] if "end" in turn]
+    assert limits[:2] == [0.1, 0.4]
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_connection_breaks_after_all_of_a_large_stream_has_come(reset: bool) -> None:
+    """What was sent is there, however slowly it is read; RST would take away what is still on its way."""
+    data = b"data: " + b"x" * (3 << 20) + b"\n\n"
+
+    async def work() -> None:
+        client = ContractClient()
+        case = base_case(load_scenario(scenarios_dir() / f"{BROKEN}.yaml", root=scenarios_dir()))
+        end = Observed(reason="network_failure", at="2025-01-20T10:00:09Z")
+        at = "2025-01-20T10:00:01Z"
+        stream = Stream(agent_id="assistant", begun_at=at, packets=(Packet(data=data, at=at),), end=end)
+        async with RawServer(client) as raw:
+            target = HttpClient(raw.url, patience=PATIENT, reset=reset)
+            await target.receive(script_of(case), [stream])
+            await target.close()
+        assert [(len(f.body), f.reason) for f in client.fetched] == [(len(data), "network_failure")]
 
     bounded(work())
 

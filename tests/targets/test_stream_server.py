@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlsplit
@@ -73,6 +74,89 @@ def test_a_client_of_http_1_0_gets_no_chunked_coding() -> None:
             told = await asked(server.offer(FRAMES, Ending.PLAIN), http="1.0")
         assert told.partition(b"\r\n\r\n")[2] == b"".join(FRAMES)
         assert b"chunked" not in told
+
+    bounded(work())
+
+
+def test_a_reset_waits_until_everything_has_arrived() -> None:
+    """Whoever reads slowly still gets all of it: RST throws away what is on its way."""
+    body = b"x" * (4 << 20)
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        async with StreamServer() as server:
+            offer = server.offer((body,), Ending.RESET)
+            url = urlsplit(offer.url)
+            with socket.socket() as raw:
+                raw.setblocking(False)
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 13)
+                await loop.sock_connect(raw, (str(url.hostname), int(url.port or 0)))
+                await loop.sock_sendall(raw, f"GET {url.path} HTTP/1.1\r\n\r\n".encode())
+                got = bytearray()
+                try:
+                    while data := await loop.sock_recv(raw, 1 << 16):
+                        got += data
+                        await asyncio.sleep(0)
+                    pytest.fail("the connection was closed, not reset")
+                except ConnectionResetError:
+                    pass
+        assert got == HEAD + b"%x\r\n%b\r\n" % (len(body), body)
+
+    bounded(work())
+
+
+@pytest.mark.parametrize("ending", [Ending.PLAIN, Ending.BROKEN])
+def test_a_stream_that_is_asked_for_twice_is_told_twice(ending: Ending) -> None:
+    """At once or one after the other, each time whole; that it was so is told."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            offer = server.offer(FRAMES, ending)
+            both = await asyncio.gather(asked(offer), asked(offer))
+            last = b"0\r\n\r\n" if ending is Ending.PLAIN else b""
+            assert [*both, await asked(offer)] == [HEAD + CHUNKS + last] * 3
+            assert (offer.asked, offer.resumed) == (3, 0)
+
+    bounded(work())
+
+
+def test_a_client_that_gives_up_in_silence_shows_its_patience() -> None:
+    """Long before its limit, about then, never; who never goes is not told again."""
+
+    async def work() -> None:
+        async with StreamServer(settle=0.05) as server:
+            seen = []
+            for limit, patience in ((20.0, 0.0), (0.05, 0.05), (0.02, None)):
+                offer = server.offer(FRAMES, Ending.SILENT, limit=limit)
+                reader, writer = await connected(offer)
+                writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
+                await reader.readexactly(len(HEAD + CHUNKS))
+                if patience is None:
+                    assert await reader.read() == b""
+                    assert (await asked(offer)).startswith(b"HTTP/1.1 404 ")
+                else:
+                    await asyncio.sleep(patience)
+                writer.close()
+                await offer.idle.wait()
+                seen.append((offer.gave_up, offer.stayed))
+            assert seen == [(True, False), (False, False), (False, True)]
+
+    bounded(work())
+
+
+@pytest.mark.parametrize("last", ['{"type": "finish"}', '{"type":"abort"}', "[DONE]"])
+def test_nobody_needs_patience_with_a_stream_that_has_said_its_end(last: str) -> None:
+    """Whatever may follow decides nothing."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            offer = server.offer((*FRAMES, f"data: {last}\n\n".encode()), Ending.SILENT, limit=20.0)
+            reader, writer = await connected(offer)
+            writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
+            await reader.readuntil(f"data: {last}\n\n".encode())
+            writer.close()
+            await offer.idle.wait()
+            assert not offer.gave_up
 
     bounded(work())
 
@@ -171,16 +255,24 @@ def test_other_requests_are_refused(request_: dict[str, str], status: bytes) -> 
 
 
 def test_a_head_that_is_too_long_is_refused() -> None:
-    """64 KiB are enough for anybody."""
+    """64 KiB are enough for anybody; who is still sending gets the refusal all the same."""
 
     async def work() -> None:
         async with StreamServer() as server:
             offer = server.offer(FRAMES, Ending.PLAIN)
-            try:
-                told = await asked(offer, "X: " + "x" * (1 << 20))
-            except ConnectionResetError:  # it was still sending when it was refused
-                told = b"HTTP/1.1 431 "
-            assert told.startswith(b"HTTP/1.1 431 ")
+            assert (await asked(offer, "X: " + "x" * (1 << 20))).startswith(b"HTTP/1.1 431 ")
+
+    bounded(work())
+
+
+def test_an_answer_to_head_has_no_body() -> None:
+    """Whatever it says."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            for path in ("", "/elsewhere"):
+                told = await asked(server.offer(FRAMES, Ending.PLAIN), method="HEAD", path=path)
+                assert told.endswith(b"\r\n\r\n")
 
     bounded(work())
 
@@ -214,9 +306,23 @@ def test_a_stream_that_broke_off_goes_on_after_the_last_frame() -> None:
         (b"\xef\xbb\xbfdata: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"),
         (b"data: 1\r\n\r\n", b"data: 2\r\n\r\n", b"data: 3\r\n\r\n"),
         (b'data: {"type":"finish"}\n\n', b"data: 2\n\n", b"data: 3\n\n"),
+        (b"data: 1\n\n", b"data: 2\nid: 7\n\n", b"data: 3\n\n"),
+        (b": 1\n\n", b": 2\n\n", b"data: 3\n\n", b": 4\n\n"),
     ],
-    ids=["empty", "one frame", "a byte order mark", "other line ends", "said its end before the middle"],
+    ids=[
+        *("empty", "one frame", "a byte order mark", "other line ends", "said its end before the middle"),
+        *("an id of its own", "comments and one frame"),
+    ],
 )
 def test_not_every_stream_can_be_broken_off(frames: tuple[bytes, ...]) -> None:
     """Where there is nothing to come back for, or where an id would change what is under test."""
     assert resumable(frames)[1] is None
+
+
+def test_comments_get_no_ids() -> None:
+    """They are nothing that one could go on after (R35), and stay where they are."""
+    frames = (b": a\n\n", b"data: 1\n\n", b": b\n: c\n\n", b": d\ndata: 2\n\n", b"data: 3\n\n", b"data: par")
+    told, middle = resumable(frames)
+    assert told == (b": a\n\nid: 1\ndata: 1\n\n: b\n: c\n\nid: 2\n: d\ndata: 2\n\nid: 3\ndata: 3\n\ndata: par")
+    assert middle is not None
+    assert middle > told.index(b"data: 1\n\n") + len(b"data: 1\n\n")

@@ -1,6 +1,12 @@
-"""Resumable: a model API accepts the history rebuilt from the thread, and the history only grows (invariant 7)."""
+"""Resumable: a model API accepts the history rebuilt from the thread, and the history only grows (invariant 7).
+
+What was said is in it, by whom it was said, and nothing else is: counted here without a line of what rebuilds it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tpharness.checks.contract import Check, Evidence, Side
 from tpharness.findings import Finding, Kind, Level, Place
@@ -15,6 +21,16 @@ REWRITTEN = Kind(
     remedy="append to the history, never change or drop what was sent to the model before",
     rulings=("R20", "R23"),
 )
+OTHERWISE = Kind(
+    code="history-says-otherwise",
+    level=Level.MUST,
+    title="the history does not say what the thread says: all that was said, interrupted turns too, and no events",
+    remedy="send user turns as requests, keep the cycles of interrupted turns, leave system messages out",
+    clauses=("history.user-turn-request", "history.system-left-out", "history.interrupted-included"),
+    rulings=("R9",),
+)
+
+_ANSWERS = ("tool-return", "retry-prompt")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
@@ -28,6 +44,10 @@ def _judge(evidence: Evidence) -> list[Finding]:
 def _accepted(evidence: Evidence, side: Side) -> list[Finding]:
     messages = history.model_history(side.thread).messages
     findings = [f.located(case=evidence.case, side=side.name) for f in history.check_history(messages)]
+    said, sent = list(_said(side.thread)), list(_sent(messages))
+    if said != sent:
+        got, expected = next(((a, b) for a, b in zip(sent, said, strict=False) if a != b), (None, None))
+        findings.append(OTHERWISE.at(Place(case=evidence.case, side=side.name), got=got, expected=expected))
     turns = side.thread["turns"]
     if turns and turns[-1]["turn_type"] == "agent":
         before = history.model_history({**side.thread, "turns": turns[:-1]})
@@ -37,10 +57,32 @@ def _accepted(evidence: Evidence, side: Side) -> list[Finding]:
     return findings
 
 
+def _said(thread: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what a thread holds beside calls and their returns, each with `request` or `response`."""
+    for turn in thread["turns"]:
+        if turn["turn_type"] == "user":
+            yield from (("request", part) for part in turn["parts"] if _is_said(part))
+            continue
+        for message in turn["messages"]:
+            if message["message_type"] != "system":
+                yield from ((message["message_type"], part) for part in message["parts"] if _is_said(part))
+
+
+def _sent(messages: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for message in messages:
+        yield from ((message["kind"], part) for part in message["parts"] if _is_said(part))
+
+
+def _is_said(part: Mapping[str, Any]) -> bool:
+    kind = str(part.get("part_kind"))
+    answer = kind in _ANSWERS and bool(part.get("tool_call_id"))
+    return not (answer or kind == "tool-call" or kind.startswith("meta:"))
+
+
 RESUMABLE = Check(
     name="resumable",
     title="a model API accepts the history, which only grows",
-    kinds=(REWRITTEN, *history.KINDS),
+    kinds=(REWRITTEN, OTHERWISE, *history.KINDS),
     applies=lambda evidence: evidence.server is not None or evidence.client is not None,
     judge=_judge,
 )

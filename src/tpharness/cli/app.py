@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli import check, compare, convert, diff, explain, fold, hash, listing, replay, run, serve  # noqa: A004
+from tpharness.cli import (
+    check,
+    compare,
+    convert,
+    diff,
+    explain,
+    fold,
+    hash,  # noqa: A004
+    listing,
+    mutate,
+    record,
+    replay,
+    run,
+    serve,
+)
 
 __all__ = ["app"]
 
@@ -46,5 +60,7 @@ app.command("hash")(hash.hash_)
 app.command("diff")(diff.diff)
 app.command("convert")(convert.convert)
 app.command("fold")(fold.fold)
+app.command("record")(record.record)
 app.command("replay")(replay.replay)
+app.command("mutate")(mutate.mutate)
 app.command("serve")(serve.serve)

@@ -95,6 +95,7 @@ class Playback:
     def over(self) -> None:
         """The stream has ended by itself: nothing more will happen."""
         self._at_end = None
+        self.now = self._times[-1] if self._times else self.now
         self._advance(len(self._times) - 1)
 
     def stop(self) -> None:

@@ -126,6 +126,8 @@ class _Reader:
         elif kind in ("function_tool_call", "function_tool_result"):
             self._tool(index, str(kind), event)
         elif kind == "error":
+            if self._answer is not None and self._answer.ended and not self._answer.calls:
+                raise CannotPlayError("an error between the end of the last answer and the end of the run")
             story.failed_at, story.failure = index, str(event.get("error_text") or "error")
         elif kind == "agent_run_result":
             if any(self._open_calls()):

@@ -241,4 +241,6 @@ def _broken(scenario: Scenario, error: Exception) -> Result:
 def _baseline(options: RunOptions) -> Baseline:
     if options.baseline is not None:
         return load_baseline(options.baseline)
-    return Baseline(entries={}) if options.roots else load_baseline()
+    if options.roots:
+        return Baseline(entries={})
+    return load_baseline(server=options.server, client=options.client)

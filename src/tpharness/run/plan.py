@@ -163,8 +163,12 @@ def streams_of(case: Case, derived: Sequence[Sequence[Packet]] | None) -> tuple[
 def delivery(case: Case) -> Delivery:
     """Return how much of what the server said reaches the client."""
     runs = [run for _, run in case.scenario.runs]
+    recorded = case.scenario.recorded
     if any(run.events is None for run in runs):
-        return Delivery.UNRELATED
+        if recorded is None or not recorded.threads:
+            return Delivery.UNRELATED
+        cut = any(run.interrupt is not None and run.interrupt.wire is WireEnd.CUT for run in runs)
+        return Delivery.PART if cut else Delivery.WHOLE
     lost = any(run.interrupt is not None and run.interrupt.client_after is not None for run in runs)
     return Delivery.PART if lost else Delivery.WHOLE
 

@@ -32,7 +32,7 @@ from tpharness.targets.contract import (
     SteppableClient,
     Stream,
 )
-from tpharness.targets.reference import ReferenceClient, ReferenceServer
+from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 
 __all__ = ["Players", "mode_of", "play"]
@@ -73,13 +73,15 @@ async def play(case: Case, players: Players, *, thorough: bool = True, lost: boo
     script = script_of(case)
     how = Delivery.PART if lost else delivery(case)
     has_server = how is not Delivery.UNRELATED
-    served = await players.server.serve(script) if has_server else None
+    recorded = _recorded(case, players)
+    served = await players.server.serve(script) if has_server and recorded is None else recorded
     if served is not None and not players.server.capabilities.marks and isinstance(players.server, Remote):
         _need_events(case, served)
     turns = _as_seen(case, streams_of(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
     trail = _trail(script, turns, players.client) if thorough else {}
-    rechunked, repeated = ([], []) if not thorough else await _variants(script, turns, players, served)
+    again = served if recorded is None else None
+    rechunked, repeated = ([], []) if not thorough else await _variants(script, turns, players, again)
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
     library = _library(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
@@ -105,6 +107,14 @@ async def play(case: Case, players: Players, *, thorough: bool = True, lost: boo
         for version in case.versions
     ]
     return [told for piece in pieces for told in _as_told(case, piece, players)]
+
+
+def _recorded(case: Case, players: Players) -> Outcome | None:
+    """Return what a recorded server ended up with, where nobody but the reference plays the server."""
+    recorded = case.scenario.recorded
+    if recorded is None or not recorded.threads or not isinstance(players.server, Reference):
+        return None
+    return Outcome(threads={v: dict(thread) for v, thread in recorded.threads.items() if v in case.versions})
 
 
 def _need_events(case: Case, served: Outcome) -> None:

@@ -10,14 +10,14 @@ The cost is linear in the length of the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tpharness.checks import Delivery, Evidence, Side
 from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.run.judge import Result, judge
+from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.plan import Case, cut_time, place_name, script_of
 from tpharness.scenario.model import AgentRun, Compare, CutAt, CutSide
 from tpharness.targets.contract import (
@@ -85,6 +85,8 @@ class _Judges:
                 self.checks[name] = state
         if result.outcome.green and not extra:
             return True
+        if extra:  # what the fold reported against the peer fails the place, whatever the threads say
+            result = replace(result, outcome=Outcome.FAILED, findings=(*result.findings, *extra))
         self.failed.append(result)
         return False
 

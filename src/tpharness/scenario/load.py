@@ -332,9 +332,19 @@ def _recorded(fields: Fields) -> Recorded | None:
     node = fields.node("recorded")
     if node is None:
         return None
-    recorded = Fields(node, fields.problems, "recorded", ("implementation", "version", "note"))
+    recorded = Fields(node, fields.problems, "recorded", ("implementation", "version", "note", "threads"))
     return Recorded(
         implementation=recorded.text("implementation", required=True) or "",
         version=recorded.text("version", required=True) or "",
         note=recorded.text("note", empty=True) or "",
+        threads=_recorded_threads(recorded),
     )
+
+
+def _recorded_threads(recorded: Fields) -> dict[Version, Any]:
+    held = recorded.any("threads", {})
+    known = {str(version.value): version for version in Version}
+    if isinstance(held, dict) and all(key in known and isinstance(held[key], dict) for key in held):
+        return {known[key]: thread for key, thread in held.items()}
+    recorded.bad("threads", f"a map from version ({', '.join(known)}) to thread")
+    return {}

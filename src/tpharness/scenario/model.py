@@ -199,11 +199,16 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Where a recording comes from."""
+    """Where a recording comes from.
+
+    `threads` are what the recorded server held afterwards, by version: on the embedded reference they stand where the
+    server's own threads would, so that the recording gets the verdict that the live run got.
+    """
 
     implementation: str
     version: str
     note: str = ""
+    threads: Mapping[Version, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

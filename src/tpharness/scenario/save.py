@@ -99,6 +99,9 @@ def _document(scenario: Scenario) -> dict[str, Any]:
         document["recorded"] = {"implementation": recorded.implementation, "version": recorded.version}
         if recorded.note:
             document["recorded"]["note"] = recorded.note
+        if recorded.threads:
+            threads = {str(version.value): _plain(thread) for version, thread in recorded.threads.items()}
+            document["recorded"]["threads"] = threads
     document["turns"] = [_turn(turn) for turn in scenario.turns]
     if scenario.cut is not None:
         document["cut"] = _cut(scenario.cut)

@@ -17,9 +17,10 @@ from typing import Any
 from yarl import URL
 
 from tpharness.faults.catalogue import Comeback
-from tpharness.findings import Finding, Place
+from tpharness.findings import Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
+from tpharness.targets.client_promises import Offered, account, broken_promises, never_ended
 from tpharness.targets.contract import Capabilities, Outcome, Script, Stream
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import (
@@ -34,8 +35,8 @@ from tpharness.targets.forms import (
     versions_for,
 )
 from tpharness.targets.net import Http
-from tpharness.targets.remote import CAPABILITY_KINDS, LEFT, NOT_FETCHED, Limits, Patience
-from tpharness.targets.stream_server import Ending, Offer, StreamServer, resumable
+from tpharness.targets.remote import CAPABILITY_KINDS, BrokenContractError, Limits, Patience, UnreachableError
+from tpharness.targets.stream_server import Ending, StreamServer, resumable
 
 __all__ = ["HttpClient"]
 
@@ -47,6 +48,11 @@ _ENDINGS = {
     "user_cancelled": Ending.STOPPED,
 }
 """How what a client may detect happens for real."""
+_LONGER = (1, 4, 10)
+"""By these a client's limit is multiplied while it gives up before the harness has told it everything.
+
+The usual limit is short, so that nobody waits for clocks; on a busy machine it may be over before the stream has begun.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,39 +149,73 @@ class HttpClient:
 
     async def _received(self, script: Script, turns: Sequence[UserTurn | Stream], *, resumed: bool) -> Outcome:
         await self.open()
-        if not versions_for(script, self.capabilities) or self._streams is None:
+        if not versions_for(script, self.capabilities):
             return Outcome(threads={})
-        streams, offers, told = self._streams, [], []
+        for factor in _LONGER:
+            limit = self._http.patience.limit * factor
+            threads, offered = await self._asked(script, turns, limit=limit, resumed=resumed)
+            if self._relay is not None:  # what its plan did cannot be told from what the client did
+                return Outcome(threads=threads)
+            if not any(one.offer.gave_up for one in offered):
+                break
+        settle = self._http.patience.settle
+        return Outcome(threads=threads, findings=tuple(broken_promises(script, turns, offered, threads, settle)))
+
+    async def _asked(
+        self, script: Script, turns: Sequence[UserTurn | Stream], *, limit: float, resumed: bool
+    ) -> tuple[dict[Version, Any], list[Offered]]:
+        """Have the streams received once; return the threads, and what was done with each stream."""
+        if self._streams is None:
+            raise RuntimeError("streams are served between open and close")
+        offered: list[Offered] = []
+        told: list[dict[str, Any]] = []
+        last = max((i for i, turn in enumerate(turns) if isinstance(turn, Stream)), default=None)
         try:
-            last = max((i for i, turn in enumerate(turns) if isinstance(turn, Stream)), default=None)
             for index, turn in enumerate(turns):
                 if isinstance(turn, UserTurn):
                     told.append(user_json(turn))
                     continue
-                offer, document = self._offered(streams, turn, resumed=resumed, struck=index == last)
-                offers.append(offer)
+                relayed = self._relay is not None and index == last  # a relay's fault strikes this one
+                offer = self._relayed if relayed else self._offered
+                one, document = offer(self._streams, turn, len(offered), limit=limit, resumed=resumed)
+                offered.append(one)
                 told.append(document)
-            answer = await self._http.ask(
-                "POST", self._endpoint, "/receive", case_json(script, told, self.capabilities)
-            )
+            document = case_json(script, told, self.capabilities)
+            answer = await self._http.ask("POST", self._endpoint, "/receive", document)
+            for one in offered:
+                await self._streams.over(one.offer)
+        except UnreachableError as error:
+            raise self._unanswered(error, offered) from error
         finally:
-            for offer in offers:
-                streams.withdraw(offer)
+            for one in offered:
+                self._streams.withdraw(one.offer)
         what = f"POST {self._endpoint.base}/receive: the answer"
         received = checked("received", answer.value, what)["threads"]
-        threads = case_threads(received, script, self.capabilities, what)
-        # With a relay between, what its plan did cannot be told from what the client did.
-        plain = enumerate(offers) if self._relay is None else ()
-        findings = [found for number, offer in plain for found in self._kept(offer, number)]
-        return Outcome(threads=threads, findings=tuple(findings))
+        for version in versions_for(script, self.capabilities):
+            if version.value not in received:
+                kind = CAPABILITY_KINDS["versions"]
+                words = f"{kind.title}: {what} holds no thread of version {version.value}"
+                raise BrokenContractError(kind.at(Place(side="client"), words))
+        return case_threads(received, script, self.capabilities, what), offered
+
+    def _unanswered(
+        self, error: UnreachableError, offered: Sequence[Offered]
+    ) -> UnreachableError | BrokenContractError:
+        """Return what no answer to /receive means: what the client did with its streams says more than the silence."""
+        ended = never_ended(offered, self._http.patience.settle)
+        if ended is not None:
+            return BrokenContractError(ended)
+        if not isinstance(error.__cause__, TimeoutError):
+            return error
+        return UnreachableError(
+            f"{error}; {account(offered)}",
+            hint="read each stream to its end, or to where limits.stream_seconds is over; then answer with the threads",
+        )
 
     def _offered(
-        self, streams: StreamServer, stream: Stream, *, resumed: bool, struck: bool
-    ) -> tuple[Offer, dict[str, Any]]:
-        """Return a stream on offer, and what the client is told of it. `struck`: a relay's fault strikes this one."""
-        relay = self._relay
-        if relay is not None and struck:
-            return self._relayed(streams, stream, relay)
+        self, streams: StreamServer, stream: Stream, number: int, *, limit: float, resumed: bool
+    ) -> tuple[Offered, dict[str, Any]]:
+        """Return a stream on offer, and what the client is told of it."""
         pieces, reason = tuple(packet.data for packet in stream.packets), stream.end.reason
         real = self._live and reason in self.capabilities.detects
         ending = _ENDINGS[str(reason)] if real else Ending.PLAIN
@@ -185,12 +225,19 @@ class HttpClient:
         if resumed and (real or reason is None):  # who is told the end of a stream does not wait for more of it
             data, breaks_at = resumable(pieces)
             pieces = (data,)
-        offer = streams.offer(pieces, ending, breaks_at=breaks_at)
-        url = offer.url if relay is None else _moved(offer.url, relay.port)
-        return offer, self._told(stream, url, reason, live=real)
+        offer = streams.offer(pieces, ending, limit=limit, breaks_at=breaks_at)
+        url = offer.url if self._relay is None else _moved(offer.url, self._relay.port)
+        one = Offered(number=number, offer=offer, reason=reason if real else None)
+        return one, _told(stream, url, reason, limit=limit, live=real)
 
-    def _relayed(self, streams: StreamServer, stream: Stream, relay: _Relayed) -> tuple[Offer, dict[str, Any]]:
+    def _relayed(
+        self, streams: StreamServer, stream: Stream, number: int, *, limit: float, resumed: bool
+    ) -> tuple[Offered, dict[str, Any]]:
         """Return a stream that a fault strikes on its way, and what the client is told of it."""
+        del resumed  # the fault says how it is broken off
+        relay = self._relay
+        if relay is None:
+            raise RuntimeError("there is no relay")
         pieces = tuple(packet.data for packet in stream.packets)
         repeats = 0
         if relay.comeback is not None:
@@ -198,31 +245,17 @@ class HttpClient:
             repeats = {Comeback.AFTER_THE_LAST: 0, Comeback.AFTER_AN_EARLIER: 2}.get(relay.comeback, 1 << 30)
         offer = streams.offer(pieces, Ending.PLAIN, repeats=repeats)
         live = relay.ends in self.capabilities.detects
-        return offer, self._told(stream, _moved(offer.url, relay.port), relay.ends, live=live)
+        url = _moved(offer.url, relay.port)
+        return Offered(number=number, offer=offer), _told(stream, url, relay.ends, limit=limit, live=live)
 
-    def _told(self, stream: Stream, url: str, reason: str | None, *, live: bool) -> dict[str, Any]:
-        """Return what the client is told of a stream: how it ends only where that does not happen for real."""
-        told = None if live else reason
-        document = stream_json(replace(stream, end=replace(stream.end, reason=told)), url=url)
-        if live and reason == "timeout":
-            document["limits"] = {"stream_seconds": self._http.patience.limit}
-        return document
 
-    def _kept(self, offer: Offer, number: int) -> list[Finding]:
-        """Hold what the client did with a stream against what it declares."""
-        where = Place(side="client")
-        if not offer.asked:
-            return [NOT_FETCHED.at(where, f"{NOT_FETCHED.title}: stream {number} of the case")]
-        if offer.left:
-            return [LEFT.at(where, f"{LEFT.title}: stream {number} of the case")]
-        if offer.stayed:
-            kind = CAPABILITY_KINDS["detects"]
-            words = f"{self._http.patience.settle:g} s after `: tp stop` it still listens to stream {number}"
-            return [kind.at(where, f"{kind.title}: {words}")]
-        if offer.breaks_at is not None and not offer.resumed and not offer.whole:
-            kind = CAPABILITY_KINDS["reconnect"]
-            return [kind.at(where, f"{kind.title}: stream {number} broke off and was not asked for again")]
-        return []
+def _told(stream: Stream, url: str, reason: str | None, *, limit: float, live: bool) -> dict[str, Any]:
+    """Return what the client is told of a stream: how it ends only where that does not happen for real."""
+    told = None if live else reason
+    document = stream_json(replace(stream, end=replace(stream.end, reason=told)), url=url)
+    if live and reason == "timeout":
+        document["limits"] = {"stream_seconds": limit}
+    return document
 
 
 def _moved(url: str, port: int) -> str:

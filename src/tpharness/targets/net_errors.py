@@ -43,6 +43,12 @@ async def explained(error: Exception, what: str, endpoint: Endpoint, patience: P
             return UnreachableError(
                 f"{what}: nobody listens there: {brief(error)}", hint="start the server, or correct the port"
             )
+        case aiohttp.ConnectionTimeoutError() if endpoint.base.startswith("https:"):
+            return UnreachableError(
+                f"{what}: no connection with TLS within {patience.connect:g} s",
+                hint=f"does the target speak TLS? Otherwise use {endpoint.base.replace('https:', 'http:', 1)}; "
+                "or a firewall drops packets",
+            )
         case aiohttp.ConnectionTimeoutError():
             return UnreachableError(
                 f"{what}: no connection within {patience.connect:g} s",

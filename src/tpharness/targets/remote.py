@@ -147,8 +147,9 @@ CAPABILITY_KINDS = {
     ),
     "versions": _claim(
         "versions",
-        "the server declares a version and does not write the thread in it",
-        "answer GET /threads/{thread_id}?version=… for each version that is declared; or declare fewer",
+        "the target declares a version and does not give the thread in it",
+        "answer GET /threads/{thread_id}?version=…, a client /receive, with each version that is declared and asked "
+        "for; or declare fewer",
     ),
     "durable": _claim(
         "durable",
@@ -165,8 +166,9 @@ CAPABILITY_KINDS = {
     "detects": _claim(
         "detects",
         "the client declares that it notices how its stream ends, and does not act on it",
-        "at the comment `: tp stop` close the connection and record user_cancelled; "
-        "or do not declare user_cancelled under detects",
+        "at the comment `: tp stop` close the connection and record user_cancelled; after limits.stream_seconds "
+        "without an event give up and record timeout; where the body breaks off record network_failure; "
+        "or do not declare it under detects",
         "R27",
     ),
     "reconnect": _claim(

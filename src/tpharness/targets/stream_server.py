@@ -3,16 +3,23 @@
 In: the pieces of a response body and how it ends. Out: a URL for each, and what was done there: how often it was asked
 for, whether the client stayed to the end, whether it went away when that was due. The HTTP is written here, without a
 framework, since nobody else ends a body in the middle, falls silent or resets a connection on demand.
+
+A stream that is asked for twice, at once or one after the other, is told twice, each time whole; with `Last-Event-ID`
+what comes after that frame is told, 204 when nothing does. HTTP/1.0 gets a body without chunks. Whatever else is asked
+is refused with a status and a sentence: another path (404), another method (405), no HTTP (400), a head of more than
+64 KiB (431) or one that does not come (408).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import re
 import secrets
 import socket
 import struct
+import termios
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
@@ -21,10 +28,14 @@ __all__ = ["Ending", "Offer", "StreamServer", "resumable"]
 
 _HEAD_LIMIT = 64 << 10  # bytes of a request's head
 _HEAD_SECONDS = 5.0
+_LINGER = 1.0  # seconds in which a client that is refused may still send what nobody reads
+_POLL = 0.001  # seconds between two looks at what a connection has not delivered yet
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
 _LAST_ID = re.compile(rb"^last-event-id:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _STOP = b"\n: tp stop\n\n"
-_ENDS = (b'"type":"finish"', b'"type":"abort"', b"[DONE]")
+_OWN_ID = re.compile(rb"^id", re.MULTILINE)
+_DATA = re.compile(rb"^data", re.MULTILINE)
+_SAID_END = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
 
 
 class Ending(Enum):
@@ -41,24 +52,46 @@ class Ending(Enum):
 class Offer:
     """One stream that may be asked for.
 
-    `breaks_at`: the first connection is broken off after so many bytes. `repeats`: so many frames before the rest are
-    told again to a client that comes back for it.
+    `limit`: after so many seconds of silence the client is to give up. `breaks_at`: the first connection is broken off
+    after so many bytes. `repeats`: so many frames before the rest are told again to a client that comes back for it.
 
     What was done there: `asked` counts connections, `resumed` those that named a frame; `whole` says that all was
-    sent, `left` that the client went before the stream had said its end, `stayed` that it did not go when it was to.
+    sent, `left` that the client went before the stream had said its end, `unread` that it did not take what was sent,
+    `hasty` that it went long before its limit, `stayed` that it did not go when it was to.
     """
 
     url: str
     pieces: tuple[bytes, ...]
     ending: Ending
+    limit: float = 0.0
     breaks_at: int | None = None
     repeats: int = 0
     asked: int = 0
     resumed: int = 0
     whole: bool = False
     left: bool = False
+    unread: bool = False
+    hasty: bool = False
     stayed: bool = False
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    _open: int = 0
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the client gave up a silent stream before its limit, perhaps before it had got all of it."""
+        missed = not (self.whole or self.unread) and (self.left or not self.asked or self.breaks_at is not None)
+        return self.ending is Ending.SILENT and (self.hasty or missed)
+
+    def __enter__(self) -> Self:
+        self._open += 1
+        self.idle.clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open -= 1
+        if not self._open:
+            self.idle.set()
 
 
 class StreamServer:
@@ -98,11 +131,18 @@ class StreamServer:
         return host.strip("[]"), int(port)
 
     def offer(
-        self, pieces: tuple[bytes, ...], ending: Ending, *, breaks_at: int | None = None, repeats: int = 0
+        self,
+        pieces: tuple[bytes, ...],
+        ending: Ending,
+        *,
+        limit: float = 0.0,
+        breaks_at: int | None = None,
+        repeats: int = 0,
     ) -> Offer:
         """Return a stream under a URL of its own, which stays until `withdraw`."""
         path = f"/streams/{secrets.token_urlsafe(12)}"
-        offer = Offer(url=self._base + path, pieces=pieces, ending=ending, breaks_at=breaks_at, repeats=repeats)
+        url = self._base + path
+        offer = Offer(url=url, pieces=pieces, ending=ending, limit=limit, breaks_at=breaks_at, repeats=repeats)
         self._offers[path] = offer
         return offer
 
@@ -110,6 +150,17 @@ class StreamServer:
         """Take a stream away; connections that still wait on it are closed."""
         self._offers.pop(offer.url.removeprefix(self._base), None)
         offer.withdrawn.set()
+
+    async def over(self, offer: Offer) -> None:
+        """Withdraw a stream whose client says that it is done, and wait until it is known what it did there.
+
+        A client that is to stop has to close its connection; in silence nobody has to wait any more.
+        """
+        if offer.asked and offer.ending is Ending.STOPPED:
+            await offer.idle.wait()
+        self.withdraw(offer)
+        if offer.asked:
+            await offer.idle.wait()
 
     # ------------------------------------------------------------------------------------------------ a connection
 
@@ -131,26 +182,31 @@ class StreamServer:
                 await writer.wait_closed()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def refuse(status: bytes, why: bytes, more: bytes = b"") -> None:
+            await _refuse(reader, writer, status, why, more)
+
         try:
             async with asyncio.timeout(_HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
         except TimeoutError:
-            return await _refuse(writer, b"408 Request Timeout", b"the head of the request did not come")
+            return await refuse(b"408 Request Timeout", b"the head of the request did not come")
         except asyncio.LimitOverrunError:
-            return await _refuse(writer, b"431 Request Header Fields Too Large", b"a head of more than 64 KiB")
+            return await refuse(b"431 Request Header Fields Too Large", b"a head of more than 64 KiB")
         request = _REQUEST.match(head)
         if request is None:
-            return await _refuse(writer, b"400 Bad Request", b"no request of HTTP/1.1")
+            return await refuse(b"400 Bad Request", b"no request of HTTP/1.1")
+        bodiless = request[1] == b"HEAD"
         offer = self._offers.get(request[2].decode("ascii"))
-        if offer is None:
-            return await _refuse(writer, b"404 Not Found", b"no stream is offered here, or it is offered no more")
+        if offer is None or offer.stayed:  # who did not go when it was due is not told again
+            why = b"no stream is offered here, or it is offered no more"
+            return await refuse(b"404 Not Found", b"" if bodiless else why)
         if request[1] != b"GET":
-            return await _refuse(
-                writer, b"405 Method Not Allowed", b"a stream is asked for with GET", b"Allow: GET\r\n"
-            )
+            why = b"a stream is asked for with GET"
+            return await refuse(b"405 Method Not Allowed", b"" if bodiless else why, b"Allow: GET\r\n")
         offer.asked += 1
         named = _LAST_ID.search(head)
-        return await self._stream(offer, named and named[1], reader, writer, chunked=request[3] == b"1")
+        with offer:
+            return await self._stream(offer, named and named[1], reader, writer, chunked=request[3] == b"1")
 
     async def _stream(
         self,
@@ -172,20 +228,25 @@ class StreamServer:
         if breaks is not None:
             pieces = (b"".join(pieces)[:breaks],)
         gone = asyncio.ensure_future(_gone(reader))
+        loop = asyncio.get_running_loop()
+        told = loop.time()
         try:
-            async with asyncio.timeout(self._silence):
+            async with asyncio.timeout_at(told + self._silence) as patience:
                 writer.write(_head(chunked=chunked))
                 for piece in pieces:
                     if piece:
+                        told = loop.time()
+                        patience.reschedule(told + self._silence)
                         writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                         await writer.drain()
             if breaks is not None:
                 return None
             offer.whole = True
-            await self._end(offer, gone, writer, chunked=chunked)
-        except (TimeoutError, ConnectionError):
+            await self._end(offer, gone, writer, told, chunked=chunked)
+        except (TimeoutError, ConnectionError) as error:
             # It reads no more, or went away: both are the client's choice once the stream has said its end.
-            offer.left = offer.left or not any(end in b"".join(pieces) for end in _ENDS)
+            offer.left = offer.left or not _SAID_END.search(b"".join(pieces))
+            offer.unread = offer.unread or isinstance(error, TimeoutError)
             _reset(writer)
         finally:
             gone.cancel()
@@ -194,8 +255,9 @@ class StreamServer:
         return None
 
     async def _end(
-        self, offer: Offer, gone: asyncio.Future[None], writer: asyncio.StreamWriter, *, chunked: bool
+        self, offer: Offer, gone: asyncio.Future[None], writer: asyncio.StreamWriter, told: float, *, chunked: bool
     ) -> None:
+        """End a body as its offer says; the last of its bytes began to go out at `told`, by the loop's clock."""
         match offer.ending:
             case Ending.PLAIN:
                 writer.write(b"0\r\n\r\n" if chunked else b"")
@@ -203,16 +265,18 @@ class StreamServer:
             case Ending.BROKEN if chunked:
                 pass  # the end of the body is missing
             case Ending.BROKEN | Ending.RESET:
+                await _delivered(writer, self._silence)
                 _reset(writer)
             case Ending.SILENT:
-                await _first(gone, offer.withdrawn)
+                if not await _first(gone, offer.withdrawn, offer.limit + self._settle):
+                    offer.stayed = True
+                elif asyncio.get_running_loop().time() - told < offer.limit / 2:
+                    # Nobody has to listen on after a stream has said its end.
+                    offer.hasty = not _SAID_END.search(b"".join(offer.pieces))
             case Ending.STOPPED:
                 writer.write(b"%x\r\n%b\r\n" % (len(_STOP), _STOP) if chunked else _STOP)
                 await writer.drain()
-                try:
-                    async with asyncio.timeout(self._settle):
-                        await asyncio.shield(gone)
-                except TimeoutError:
+                if not await _first(gone, offer.withdrawn, self._settle):
                     offer.stayed = True
 
 
@@ -221,13 +285,24 @@ def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
 
     None for a stream that has no frame to go on after, has frames of another form, or has said its end by then.
     """
-    frames = b"".join(pieces).split(b"\n\n")
-    if len(frames) < 3 or not all(frame.startswith((b"data:", b":")) for frame in frames[:-1]):
-        return b"".join(pieces), None
-    named = [b"id: %d\n%b" % (number, frame) for number, frame in enumerate(frames[:-1], 1)]
-    data = b"\n\n".join([*named, frames[-1]])
-    middle = max(len(data) // 2, len(named[0]) + 3)
-    return data, None if any(end in data[:middle] for end in _ENDS) else middle
+    data = b"".join(pieces)
+    *frames, rest = data.split(b"\n\n")
+    named: list[bytes] = []
+    ids = first = 0
+    for frame in frames:
+        if not frame.startswith((b"data:", b":")):
+            return data, None
+        if _DATA.search(frame):  # a comment is nothing that one could go on after (R35)
+            ids += 1
+            named.append(b"id: %d\n%b\n\n" % (ids, frame))
+            first = first or sum(map(len, named))
+        else:
+            named.append(frame + b"\n\n")
+    if ids < 2 or b"\r" in data or _OWN_ID.search(data):
+        return data, None
+    told = b"".join([*named, rest])
+    middle = max(len(told) // 2, first + 1)
+    return told, None if _SAID_END.search(told[:middle]) else middle
 
 
 def _after(data: bytes, name: bytes, repeats: int) -> bytes | None:
@@ -247,10 +322,17 @@ def _head(*, chunked: bool) -> bytes:
     )
 
 
-async def _refuse(writer: asyncio.StreamWriter, status: bytes, why: bytes, more: bytes = b"") -> None:
+async def _refuse(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, status: bytes, why: bytes, more: bytes
+) -> None:
     head = b"HTTP/1.1 %b\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n%bConnection: close\r\n\r\n"
     writer.write(head % (status, len(why), more) + why)
     await writer.drain()
+    # A connection that is closed with bytes unread is reset, and the refusal with it.
+    with contextlib.suppress(OSError, TimeoutError):
+        writer.write_eof()
+        async with asyncio.timeout(_LINGER):
+            await _gone(reader)
 
 
 async def _gone(reader: asyncio.StreamReader) -> None:
@@ -260,12 +342,23 @@ async def _gone(reader: asyncio.StreamReader) -> None:
             pass
 
 
-async def _first(gone: asyncio.Future[None], withdrawn: asyncio.Event) -> None:
+async def _first(gone: asyncio.Future[None], withdrawn: asyncio.Event, seconds: float) -> bool:
+    """Wait until the client has gone or its stream is withdrawn; False when neither happens in so many seconds."""
     waiting: asyncio.Future[object] = asyncio.ensure_future(withdrawn.wait())
     try:
-        await asyncio.wait((gone, waiting), return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait((gone, waiting), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
         waiting.cancel()
+    return bool(done)
+
+
+async def _delivered(writer: asyncio.StreamWriter, seconds: float) -> None:
+    """Wait until the other side has acknowledged all that was written: what is still on its way is lost with RST."""
+    connection = writer.get_extra_info("socket")
+    with contextlib.suppress(OSError):  # not every system tells
+        async with asyncio.timeout(seconds):
+            while any(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))):  # noqa: ASYNC110  # nothing tells
+                await asyncio.sleep(_POLL)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

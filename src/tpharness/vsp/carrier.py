@@ -50,11 +50,6 @@ class CarriedFacts:
         facts = {k: self._facts.pop(k) for k in _OF_RESPONSE if k in self._facts}
         return {**self.at_response_start(), **facts} if facts else {}
 
-    def begin_turn(self) -> None:
-        """Forget the facts of the turn before."""
-        for name in (*_OF_RESPONSE, *_STANDING, "started_at", "completed_at", "interrupted_at"):
-            self._facts.pop(name, None)
-
 
 def carried_return(fields: dict[str, Any], told: Any) -> tuple[str, dict[str, Any]]:
     """Return kind and fields of a return: what the wire said, and over it what a carrier told.

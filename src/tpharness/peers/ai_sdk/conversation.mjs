@@ -34,7 +34,7 @@ export async function received(value, chat) {
         from: same ? last.parts.length : 0,
         before: same ? answered(last.parts) : new Set(),
         at,
-        finished: cut === null || finish.finishReason === "content-filter",
+        finished: cut === null || finish.finishReason != null, // R40
         error,
       }),
       cut: cut === null ? null : { reason: cut, at: turn.end.at },

@@ -38,6 +38,7 @@ export class Playback {
   /** The stream has ended by itself: nothing more will happen. */
   over() {
     this.atEnd = undefined;
+    this.now = this.times.at(-1) ?? this.now;
     this.#advance(this.times.length - 1);
   }
 

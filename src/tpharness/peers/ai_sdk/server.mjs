@@ -231,10 +231,11 @@ function* told(event, answer) {
   if (part.part_kind === "text" || part.part_kind === "thinking") {
     const name = part.part_kind === "text" ? "text" : "reasoning";
     const provider = part.provider_name ?? "test";
-    const signed = part.signature ? { providerMetadata: { [provider]: { signature: part.signature } } } : {};
+    const facts = { ...(part.signature && { signature: part.signature }), ...(part.id && { itemId: part.id }) };
+    const told = Object.keys(facts).length > 0 ? { providerMetadata: { [provider]: facts } } : {};
     if (start) yield { type: `${name}-start`, id };
     if (!end && text) yield { type: `${name}-delta`, id, delta: text };
-    if (end) yield { type: `${name}-end`, id, ...(name === "reasoning" ? signed : {}) };
+    if (end) yield { type: `${name}-end`, id, ...told };
   } else if (part.part_kind === "tool-call" || part.part_kind === "builtin-tool-call") {
     if (start) yield { type: "tool-input-start", id: part.tool_call_id, toolName: part.tool_name, ...provided };
     if (!end && args != null && args !== "") {
@@ -329,7 +330,7 @@ function entriesOf(step, number, live, answer) {
   const returns = [];
   for (const part of step.content) {
     const call = { tool_name: part.toolName, tool_call_id: part.toolCallId };
-    if (part.type === "text") parts.push({ part_kind: "text", content: part.text });
+    if (part.type === "text") parts.push({ part_kind: "text", content: part.text, ...itemId(part, "id") });
     else if (part.type === "reasoning") parts.push(thinking(part));
     else if (part.type === "tool-call") {
       const kind = part.providerExecuted ? "builtin-tool-call" : "tool-call";
@@ -363,7 +364,14 @@ function entriesOf(step, number, live, answer) {
 function thinking(part) {
   const [provider, metadata] = Object.entries(part.providerMetadata ?? {})[0] ?? ["unknown", {}];
   const signed = metadata.signature ? { signature: metadata.signature } : {};
-  return { part_kind: "thinking", content: part.text, ...signed, provider_name: provider };
+  const id = itemId(part, "thinking_id");
+  return { part_kind: "thinking", content: part.text, ...id, ...signed, provider_name: provider };
+}
+
+/** The provider's own id of a part, which the package's providers keep as `itemId`. */
+function itemId(part, name) {
+  const [metadata] = Object.values(part.providerMetadata ?? {});
+  return metadata?.itemId ? { [name]: metadata.itemId } : {};
 }
 
 function countsOf(usage) {

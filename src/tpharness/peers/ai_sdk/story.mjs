@@ -102,6 +102,9 @@ export function readStory(events) {
       }
     } else if (kind === "error") {
       if (answer?.ended && unanswered()) throw new CannotPlay("a tool whose failure is the end of the run");
+      if (answer?.ended && answer.calls.length === 0) {
+        throw new CannotPlay("an error between the end of the last answer and the end of the run");
+      }
       story.failedAt = index;
       story.failure = event.error_text || "error";
     } else if (kind === "agent_run_result") {

@@ -1,0 +1,175 @@
+"""Every server against every client: plays all pairs, and writes conformance/interop.json and docs/INTEROP.md.
+
+python scripts/interop.py            # play, then write both
+python scripts/interop.py --render   # write the page again from what was played
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tpharness.resources import conformance_dir, scenarios_dir
+from tpharness.run import Outcome, ResultReady, RunOptions, RunStarted, run_suite
+from tpharness.run.baseline import load_baseline
+from tpharness.scenario import load_scenario
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "conformance" / "interop.json"
+PAGE = ROOT / "docs" / "INTEROP.md"
+SERVERS = ("reference", "peer:pydantic-ai", "peer:ai-sdk-server", "peer:langgraph")
+CLIENTS = ("reference", "peer:ai-sdk-client")
+TEMPLATE = ROOT / "scripts" / "interop.md"
+REPRODUCTIONS = ROOT / "docs" / "reproductions"
+
+
+def play() -> dict[str, Any]:
+    """Play every pair; return what came of it."""
+    names: dict[str, str] = {}
+    pairs = []
+    unplayable: dict[str, collections.Counter[str]] = {}
+    for server in SERVERS:
+        for client in CLIENTS:
+            baseline = load_baseline(server=server, client=client)
+            counts: collections.Counter[str] = collections.Counter()
+            departures: collections.Counter[str] = collections.Counter()
+            wrong = []
+            for event in run_suite(RunOptions(server=server, client=client)):
+                if isinstance(event, RunStarted):
+                    names[server], names[client] = event.server, event.client
+                if not isinstance(event, ResultReady):
+                    continue
+                result = event.result
+                counts[result.outcome.value] += result.cases
+                if result.outcome is Outcome.EXPECTED:
+                    departures[baseline.entries[result.id].departure or "recorded"] += result.cases
+                elif result.outcome is Outcome.NOT_APPLICABLE and client == "reference":
+                    unplayable.setdefault(server, collections.Counter())[result.reason] += 1
+                elif not result.outcome.green:
+                    wrong.append(result.id)
+            print(server, client, dict(counts), wrong)
+            pairs.append(
+                {
+                    "server": server,
+                    "client": client,
+                    "counts": dict(sorted(counts.items())),
+                    "departures": dict(sorted(departures.items())),
+                }
+            )
+    reasons = {server: dict(found.most_common()) for server, found in unplayable.items()}
+    return {"names": names, "pairs": pairs, "not_applicable": reasons}
+
+
+def departures() -> list[dict[str, Any]]:
+    """Return the departures of all peers as the baselines have them, with the target that has each."""
+    found = []
+    for file in sorted((conformance_dir() / "baselines" / "peers").glob("*.yaml")):
+        role, _, name = file.stem.partition("-")
+        items = yaml.safe_load(file.read_text("utf-8"))
+        found += [{**item, "role": role, "target": f"peer:{name}"} for item in items]
+    return found
+
+
+def smallest(departure: dict[str, Any]) -> str:
+    """Return the case of a departure with the fewest events: the one to look at first."""
+    ids = [case for cases in departure["cases"].values() for case in cases]
+
+    def size(case: str) -> tuple[int, int, str]:
+        path = scenarios_dir() / f"{case.partition('@')[0]}.yaml"
+        scenario = load_scenario(path, root=scenarios_dir())
+        return ("@" in case, sum(len(run.events or ()) or 99 for _, run in scenario.runs), case)
+
+    return min(ids, key=size)
+
+
+def reports() -> list[dict[str, str]]:
+    """Return the reports: the file that shows a departure, its title, versions, what is expected, what it prints."""
+    found: list[dict[str, str]] = yaml.safe_load((REPRODUCTIONS / "reports.yaml").read_text("utf-8"))
+    return found
+
+
+def render(data: dict[str, Any]) -> str:
+    """Return the page."""
+    page = TEMPLATE.read_text("utf-8")
+    places = {
+        **data["names"],
+        "matrix": _matrix(data),
+        "departures": _departures(),
+        "reasons": "\n".join(f"- **{one['title']}** (`{one['target']}`): {one['reason']}." for one in departures()),
+        "reports": "\n".join(map(_report, reports())),
+        "not_applicable": "\n\n".join(
+            _unplayable(server, reasons) for server, reasons in data["not_applicable"].items() if server != "reference"
+        ),
+    }
+    for name, text in places.items():
+        page = page.replace(f"{{{name}}}", text)
+    return page
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _matrix(data: dict[str, Any]) -> str:
+    pairs = {(pair["server"], pair["client"]): pair["counts"] for pair in data["pairs"]}
+    rows = []
+    for server in SERVERS:
+        row = [f"`{server}`"]
+        for client in CLIENTS:
+            counts = pairs[server, client]
+            row.append(" / ".join(str(counts.get(key, 0)) for key in ("passed", "expected", "not-applicable")))
+        rows.append(row)
+    return _table(["server", *(f"`{client}`" for client in CLIENTS)], rows)
+
+
+def _departures() -> str:
+    rows = []
+    for one in departures():
+        clauses = ", ".join(f"`{clause}`" for clause in one["clauses"])
+        count = str(sum(map(len, one["cases"].values())))
+        rows.append(
+            [f"`{one['target']}`", one["title"], count, clauses, ", ".join(one["rulings"]), f"`{smallest(one)}`"]
+        )
+    return _table(["target", "departure", "cases", "clauses", "rulings", "the smallest scenario"], rows)
+
+
+def _report(report: dict[str, str]) -> str:
+    language = "python" if report["file"].endswith(".py") else "js"
+    code = (REPRODUCTIONS / report["file"]).read_text("utf-8").rstrip()
+    lines = [
+        "",
+        f"### {report['title']}",
+        "",
+        f"Versions: {report['versions']}.",
+        "",
+        f"```{language}",
+        code,
+        "```",
+        "",
+    ]
+    lines += [f"Expected: {report['expected']}", "", "Got:", "", "```", report["got"].rstrip(), "```"]
+    return "\n".join(lines)
+
+
+def _unplayable(server: str, reasons: dict[str, int]) -> str:
+    rows = [[str(count), reason] for reason, count in sorted(reasons.items(), key=lambda x: (-x[1], x[0]))]
+    return f"### `{server}`\n\n{_table(['cases', 'reason'], rows)}"
+
+
+def main() -> None:
+    """Play, unless told to write only, and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--render", action="store_true")
+    if not parser.parse_args().render:
+        DATA.write_text(json.dumps(play(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(render(json.loads(DATA.read_text("utf-8"))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""`tpharness mutate`: play the suite on wrong implementations and say which of them it lets through."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import print_json
+from tpharness.errors import UsageError
+from tpharness.mutation import (
+    Changes,
+    Defect,
+    Matrix,
+    Row,
+    killers,
+    load_changes,
+    load_scenarios,
+    play_module,
+    smoke,
+    unharmed,
+)
+from tpharness.report import printable, write_whole
+
+__all__ = ["mutate"]
+
+
+def mutate(
+    module: Annotated[str, typer.Argument(help="A module with DEFECTS, as in import: tests.seeded_defects.")],
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; all when none.")
+    ] = None,
+    defect: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only these, or patterns with *; may be given again.")
+    ] = None,
+    scenarios: Annotated[
+        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    names: Annotated[bool, typer.Option("--list", help="Only name what is seeded.")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write killers.json beside the module: a few scenarios for each defect.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Play scenarios on the reference with one defect at a time, and say which scenarios find it."""
+    changes = load_changes(module)
+    chosen = _chosen(changes, defect or [])
+    if names:
+        for one in map(changes.named, chosen):
+            print(printable(f"{one.name:<48}  {one.side:<6}  {one.sentence}"))
+        return
+    if update and (ids or scenarios or defect):
+        raise UsageError("--update plays everything", hint="leave out the scenarios and --defect")
+    roots = tuple(scenarios or ())
+    loaded = load_scenarios(ids or (), roots)
+    cases = unharmed(loaded)
+    rows = []
+    for row in play_module(module, chosen, ids or (), roots, jobs=jobs):
+        rows.append(row)
+        if not json:
+            print(printable(_line(row)), flush=True)
+    matrix = Matrix(rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere)
+    if update:
+        _write_killers(matrix, cases, changes.folder / "killers.json")
+    if json:
+        print_json(matrix.as_json())
+    else:
+        _print_summary(matrix, whole=not defect)
+    raise typer.Exit(0 if matrix.passed and (bool(defect) or bool(ids) or not matrix.unbroken) else 1)
+
+
+def _chosen(changes: Changes, patterns: Sequence[str]) -> list[str]:
+    known = [one.name for one in changes.all()]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            changes.named(pattern)  # says that there is none
+    return [name for name in known if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def _line(row: Row) -> str:
+    change = row.change
+    if not isinstance(change, Defect):
+        verdict = f"accused by {', '.join(kill.case for kill in row.kills[:3])}" if row.killed else "harmless"
+        return f"{verdict:<10}  {change.name}: {change.sentence}"
+    if not row.killed:
+        return f"SURVIVES    {change.name}: {change.sentence}"
+    first = row.kills[0]
+    where = "right" if row.is_right(first) else "another"
+    verdict = "killed" if row.right else "MISJUDGED"
+    cited = ", ".join(sorted(first.cites & {*change.clauses, *change.rulings}) or sorted(first.named)[:3]) or "nothing"
+    return f"{verdict:<10}  {change.name}: by {len(row.kills)}, first {first.case} for {where} clause ({cited})"
+
+
+def _print_summary(matrix: Matrix, *, whole: bool) -> None:
+    found, defects = sum(row.right for row in matrix.defects), len(matrix.defects)
+    at_once = sum(bool(row.kills) and row.is_right(row.kills[0]) for row in matrix.defects)
+    print(f"\n{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%}), {at_once} at once")
+    for title, rows in (
+        ("survivors", matrix.survivors),
+        ("failed for other clauses only", matrix.misjudged),
+        ("harmless, and accused", matrix.accused),
+    ):
+        _print_list(title, [f"{row.change.name}: {row.change.sentence}" for row in rows])
+    unconfirmed = [f"{name}: {', '.join(clauses)}" for name, clauses in matrix.unconfirmed.items()]
+    _print_list("clauses that a defect breaks and no failure cites", unconfirmed)
+    if whole:
+        _print_list("MUST clauses that scenarios exercise and no defect breaks", matrix.unbroken)
+        _print_list("scenarios that find no defect", matrix.idle)
+        _print_list("scenarios that find only what one in ten finds", matrix.blunt)
+    chosen = smoke(matrix.defects)
+    _print_list(f"a set of {len(chosen)} scenarios that finds them all", chosen)
+
+
+def _print_list(title: str, items: Sequence[str]) -> None:
+    if items:
+        print(f"\n{title}:")
+        for item in items:
+            print(printable(f"  {item}"))
+
+
+def _write_killers(matrix: Matrix, cases: Mapping[str, int], path: Path) -> None:
+    table = {row.change.name: list(killers(row, cases)) for row in matrix.defects if row.killed}
+    write_whole(str(path), jsonlib.dumps(table, indent=1) + "\n")
+    print(f"wrote {path}", file=sys.stderr)

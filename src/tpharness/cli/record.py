@@ -1,0 +1,191 @@
+"""`tpharness record`: a live stream, and the thread fetched after it → a scenario."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tpharness.checks import Evidence
+from tpharness.cli.files import read_bytes
+from tpharness.cli.places import case_of
+from tpharness.errors import InputError, UsageError
+from tpharness.findings import shorten
+from tpharness.protocol.versions import Version
+from tpharness.report import printable
+from tpharness.resources import scenarios_dir
+from tpharness.run.engine import RunOptions, play_one
+from tpharness.run.judge import Result, judge
+from tpharness.run.play import Players, play
+from tpharness.run.record import recorded_case, recorded_stream
+from tpharness.run.select import find
+from tpharness.scenario import Scenario, load_scenario, scenario_id, write
+from tpharness.targets import Outcome, Reference
+from tpharness.targets.capture import Captured, capture, fetch_json
+from tpharness.targets.contract import Script, ServerTarget
+from tpharness.targets.remote import Remote
+from tpharness.targets.spec import resolve_server
+
+__all__ = ["record"]
+
+
+def record(
+    source: Annotated[str, typer.Argument(help="The URL of a stream; with --play a server: peer:NAME, http://…")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The scenario file to write, THEME/NAME.yaml.")],
+    play_id: Annotated[
+        str | None, typer.Option("--play", metavar="ID", help="Let a server under test play this case.")
+    ] = None,
+    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios, for --play.")] = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="What the user says; posted as useChat posts it.")] = None,
+    body: Annotated[Path | None, typer.Option(help="A JSON file to post instead.")] = None,
+    header: Annotated[list[str] | None, typer.Option(help="A header, 'Name: value'; may be given again.")] = None,
+    cut_after: Annotated[int | None, typer.Option(min=0, help="Break off after so many bytes.")] = None,
+    cut_at: Annotated[str | None, typer.Option(help="Break off where this text first stands, right after it.")] = None,
+    thread: Annotated[str | None, typer.Option(metavar="URL", help="Where the server's thread is afterwards.")] = None,
+) -> None:
+    """Record a live stream as a scenario, and say what it comes to: live and replayed."""
+    if output.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"{output} is no scenario file", hint="name it THEME/NAME.yaml")
+    if play_id is not None:
+        recorded, live = _played(source, play_id, scenarios, output)
+    else:
+        headers = dict(map(_header, header or ()))
+        asked = _posted(prompt, body)
+        captured, threads = asyncio.run(_captured(source, asked, headers, cut_after, cut_at, thread))
+        recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
+    write(recorded, output)
+    streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
+    print(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {printable(str(output))}")
+    if live is not None:
+        print(f"live      {_verdict(live)}")
+    (result, *_) = play_one(load_scenario(output), RunOptions())
+    print(f"replayed  {_verdict(result)}")
+    for finding in result.findings:
+        print(f"  {printable(finding.line())}")
+    print(f"play it again: tpharness run --scenarios {printable(str(output))}")
+    raise typer.Exit(0)
+
+
+# ------------------------------------------------------------------------------------------------ a server under test
+
+
+def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) -> tuple[Scenario, Result]:
+    found = find((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
+    if len(found) != 1:
+        some = ", ".join(one.id for one in found[:3])
+        raise UsageError(f"{name!r} names {len(found)} scenarios, and one is recorded", hint=f"for example {some}")
+    scenario = load_scenario(found[0].path, root=found[0].root)
+    case = case_of(scenario, name, scenario.versions)
+    server = _Remembering(resolve_server(source))
+    evidence = asyncio.run(
+        _live(server, lambda: play(case, Players(server=server, client=Reference()), thorough=False))
+    )
+    if server.outcome is None:
+        raise UsageError(f"{case.id} gives the stream itself: a server has nothing to play")
+    declared = server.capabilities
+    return recorded_case(case, declared, server.outcome, scenario_id(output.parent.parent, output)), judge(
+        case.id, evidence
+    )
+
+
+class _Remembering:
+    """A server as it is, whose first outcome is remembered."""
+
+    def __init__(self, server: ServerTarget) -> None:
+        self.inner = server
+        self.outcome: Outcome | None = None
+
+    @property
+    def capabilities(self) -> Any:
+        """What the server declares."""
+        return self.inner.capabilities
+
+    async def serve(self, script: Script) -> Outcome:
+        """Play the script."""
+        outcome = await self.inner.serve(script)
+        self.outcome = self.outcome or outcome
+        return outcome
+
+
+async def _live(server: _Remembering, playing: Any) -> list[Evidence]:
+    inner = server.inner
+    try:
+        if isinstance(inner, Remote):
+            await inner.open()
+        evidence: list[Evidence] = await playing()
+        return evidence
+    finally:
+        if isinstance(inner, Remote):
+            await inner.close()
+
+
+# ------------------------------------------------------------------------------------------------ any stream
+
+
+async def _captured(
+    url: str,
+    body: Any,
+    headers: Mapping[str, str],
+    cut_after: int | None,
+    cut_at: str | None,
+    thread: str | None,
+) -> tuple[Captured, dict[Version, Any]]:
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{shorten(url)} is no URL", hint="a server under test is recorded with --play ID")
+    cut = None if cut_at is None else cut_at.encode()
+    captured = await capture(url, body, headers=headers, cut_after=cut_after, cut_at=cut)
+    if thread is None:
+        return captured, {}
+    document = await fetch_json(thread, headers)
+    said = document.get("version") if isinstance(document, dict) else None
+    known = {str(version.value): version for version in Version}
+    if said not in known:
+        raise InputError(f"{thread} is no thread: its version is {shorten(str(said), 40)}", hint=", ".join(known))
+    return captured, {known[str(said)]: document}
+
+
+def _of_stream(
+    captured: Captured, threads: Mapping[Version, Any], prompts: list[str], source: str, output: Path
+) -> Scenario:
+    now = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+    return recorded_stream(
+        captured,
+        prompts,
+        scenario_id=scenario_id(output.parent.parent, output),
+        started_at=now,
+        source=source.partition("?")[0],
+        threads=threads,
+    )
+
+
+def _posted(prompt: list[str] | None, body: Path | None) -> Any:
+    """Return the body to post: a file's, or the one that the AI SDK's chat posts; None to get the stream."""
+    if body is not None:
+        try:
+            return json.loads(read_bytes(str(body)))
+        except ValueError as error:
+            raise InputError(f"{body} is no JSON: {error}") from error
+    if not prompt:
+        return None
+    messages = [
+        {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
+        for number, text in enumerate(prompt, 1)
+    ]
+    return {"id": "tpharness", "trigger": "submit-message", "messages": messages}
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError(f"{shorten(text)} is no header", hint="write 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def _verdict(result: Result) -> str:
+    codes = ", ".join(sorted({finding.code for finding in result.findings}))
+    return f"{result.outcome.value}{f': {codes}' if codes else ''}{f' ({result.reason})' if result.reason else ''}"

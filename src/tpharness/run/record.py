@@ -1,0 +1,127 @@
+"""A live run → a scenario that holds it: the stream as it came, and the thread that the server had afterwards.
+
+In: a case and a server that has played it, or a stream that was captured. Out: a scenario that gets the verdict that
+the live run got, on the embedded reference and without the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tpharness.errors import UsageError
+from tpharness.protocol.versions import Version
+from tpharness.run.plan import Case
+from tpharness.scenario.model import (
+    AgentRun,
+    Clock,
+    Compare,
+    CutUnit,
+    Expectation,
+    Interrupt,
+    Recorded,
+    Scenario,
+    Turn,
+    UserTurn,
+    Wire,
+    WireEnd,
+)
+from tpharness.targets.capture import Captured
+from tpharness.targets.contract import Capabilities, Outcome
+
+__all__ = ["recorded_case", "recorded_stream"]
+
+_AGENT = "assistant"
+
+
+def recorded_case(case: Case, declared: Capabilities, outcome: Outcome, scenario_id: str) -> Scenario:
+    """Return the scenario of a case that a server has played: its script, with the bytes and threads of that server."""
+    streams = iter(outcome.streams)
+    turns: list[Turn] = []
+    for turn in case.scenario.turns:
+        if isinstance(turn, UserTurn):
+            turns.append(turn)
+            continue
+        sent = next(streams, ())
+        wire = turn.wire or Wire(data=b"".join(packet.data for packet in sent))
+        turns.append(replace(turn, wire=wire, interrupt=_in_bytes(turn)))
+    carriers = case.scenario.carriers and declared.carriers
+    return replace(
+        case.scenario,
+        id=scenario_id,
+        turns=tuple(turns),
+        versions=tuple(outcome.threads),
+        cut=None,
+        carriers=carriers,
+        compare=case.scenario.compare if carriers else Compare.CONTENT,
+        tags=tuple(dict.fromkeys((*case.scenario.tags, "recorded"))),
+        recorded=Recorded(
+            implementation=declared.name,
+            version=declared.implementation_version or "unknown",
+            note=f"recorded while it played {case.id}",
+            threads=outcome.threads,
+        ),
+    )
+
+
+def _in_bytes(run: AgentRun) -> Interrupt | None:
+    """Return the interruption as it is told of a stream that is given: what the client saw of it is all there is."""
+    cut = run.interrupt
+    if cut is None or cut.client_after is None or run.wire is not None:
+        return cut
+    if cut.client_after.unit is CutUnit.BYTE:
+        return cut
+    raise UsageError(
+        "a case in which the client sees less than the server sent, counted in events, cannot be recorded yet",
+        hint="record the whole run, or one that is cut on both sides",
+    )
+
+
+def recorded_stream(
+    captured: Captured,
+    prompts: Sequence[str],
+    *,
+    scenario_id: str,
+    started_at: str,
+    source: str,
+    threads: Mapping[Version, Mapping[str, Any]],
+) -> Scenario:
+    """Return the scenario of a stream that was captured from any application; there is nothing to expect of it yet."""
+    thread: Mapping[str, Any] = next(iter(threads.values()), {})
+    agents = dict(thread.get("agents") or {}) or {
+        _AGENT: {
+            "agent_id": _AGENT,
+            "agent_name": "Assistant",
+            "model_name": "unknown",
+            "provider_name": "unknown",
+            "created_at": started_at,
+        }
+    }
+    runs = [turn for turn in thread.get("turns") or () if turn.get("turn_type") == "agent"]
+    agent = str(runs[-1]["agent_id"]) if runs else next(iter(agents))
+    interrupt = None
+    if captured.end is not None:
+        wire = WireEnd.STALL if captured.end == "timeout" else WireEnd.CUT
+        interrupt = Interrupt(reason=captured.end, at=started_at, wire=wire, server_after=None)
+    turns: list[Turn] = [
+        UserTurn(parts=({"part_kind": "user-prompt", "content": prompt},), submitted_at=started_at)
+        for prompt in prompts
+    ]
+    turns.append(AgentRun(agent_id=agent, started_at=started_at, wire=Wire(data=captured.data), interrupt=interrupt))
+    return Scenario(
+        id=scenario_id,
+        description=f"A stream recorded from {source}.",
+        clauses=("sync.identity",) if threads else ("stream.text",),
+        tags=("recorded",),
+        versions=tuple(threads) or tuple(Version),
+        compare=Compare.CONTENT,
+        carriers=False,
+        clock=Clock(start=started_at, tick=0.0),
+        thread_id=str(thread.get("thread_id") or scenario_id),
+        created_at=str(thread.get("created_at") or started_at),
+        agents=agents,
+        turns=tuple(turns),
+        expect=Expectation(),
+        recorded=Recorded(implementation=source, version=captured.server or "unknown", threads=threads),
+    )

@@ -1,0 +1,104 @@
+"""`tpharness mutate`: what it prints, what it writes, and when it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEFECTS = """
+from contextlib import nullcontext
+from unittest import mock
+from tpharness.dialects import thread
+from tpharness.mutation import Defect, Harmless
+from tpharness.readings import AnswerRule, Readings
+
+def kept():
+    real = thread.survivors
+    return mock.patch.object(thread, "survivors", lambda tail, _: real(tail, Readings(R21=AnswerRule.ANY_RETURN)))
+
+def one(name, seed, *clauses):
+    return Defect(name=name, sentence="It is wrong.", side="both", clauses=clauses, seed=seed)
+
+DEFECTS = [one("any-return", kept, "cycle.all-returns")%s]
+HARMLESS = [Harmless(name="as-ever", sentence="Nothing is changed.", side="both", seed=nullcontext)]
+"""
+HALF = "interruptions/one-of-two-tools-done"
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """Return the name of a module with one defect, or with those of the parameter besides."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    more = getattr(request, "param", "")
+    name = f"defects_{abs(hash(more + str(tmp_path)))}"
+    (tmp_path / f"{name}.py").write_text(DEFECTS % more, "utf-8")
+    return name
+
+
+def test_a_defect_that_is_found_passes(call: Any, module: str) -> None:
+    """The first failure and its clause are named, and the smallest set of scenarios."""
+    called = call("mutate", module, HALF, "parts/file")
+    assert called.code == 0
+    assert f"killed      any-return: by 1, first {HALF} for right clause (cycle.all-returns)" in called.out
+    assert "harmless    as-ever" in called.out
+    assert "1 of 1 defects fail for a clause that they break (100%), 1 at once" in called.out
+    assert "scenarios that find no defect:\n  parts/file" in called.out
+
+
+@pytest.mark.parametrize("module", [', one("asleep", nullcontext, "sse.bom")'], indirect=True)
+def test_a_survivor_fails(call: Any, module: str) -> None:
+    """What nobody finds is named, in JSON too."""
+    called = call("mutate", module, HALF)
+    assert called.code == 1
+    assert "survivors:\n  asleep: It is wrong." in called.out
+    told = json.loads(call("mutate", module, HALF, "--json").out)
+    assert told["survivors"] == ["asleep"]
+    assert told["score"] == 0.5
+    assert told["defects"][0]["first"]["right"] is True
+    assert told["smoke"] == [HALF]
+    assert call("mutate", module, HALF, "--defect", "any-*").code == 0
+
+
+@pytest.mark.parametrize("module", [', one("elsewhere", kept, "sse.bom")'], indirect=True)
+def test_a_defect_that_fails_for_another_clause_fails(call: Any, module: str) -> None:
+    """To be found is not enough."""
+    called = call("mutate", module, HALF, "--defect", "elsewhere")
+    assert called.code == 1
+    assert "MISJUDGED" in called.out
+    assert "failed for other clauses only:\n  elsewhere" in called.out
+
+
+def test_worker_processes_find_the_same(call: Any, module: str) -> None:
+    """Rows come back in order, with what each defect is."""
+    called = call("mutate", module, HALF, "--jobs", "2", "--json")
+    told = json.loads(called.out)
+    assert [row["name"] for row in told["defects"] + told["harmless"]] == ["any-return", "as-ever"]
+    assert told["defects"][0]["killed_by"] == [HALF]
+
+
+def test_what_is_seeded_is_listed(call: Any, module: str) -> None:
+    """--list plays nothing."""
+    called = call("mutate", module, "--list")
+    assert called.code == 0
+    assert [line.split()[0] for line in called.out.splitlines()] == ["any-return", "as-ever"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no_such_module"], "cannot import"),
+        (["json"], "holds no DEFECTS"),
+        (["{}", "--defect", "nobody"], "nothing that is seeded is called 'nobody'"),
+        (["{}", "no/such"], "no scenario"),
+        (["{}", "basics", "--update"], "--update plays everything"),
+    ],
+)
+def test_wrong_use_is_told(call: Any, module: str, arguments: list[str], words: str) -> None:
+    """Exit code 2 and a line, no traceback."""
+    called = call("mutate", *(argument.format(module) for argument in arguments))
+    assert called.code == 2
+    assert words in called.err

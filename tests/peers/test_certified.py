@@ -1,0 +1,84 @@
+"""Every peer plays the whole suite: what it does otherwise is in its baseline, and nothing else fails.
+
+Slow for a test, and what the project is for: a few seconds a peer.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tpharness.resources import conformance_dir
+from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run.judge import Result
+
+SERVERS = ("pydantic-ai", "ai-sdk-server", "langgraph")
+CLIENT = "ai-sdk-client"
+NODE = (CLIENT, "ai-sdk-server")
+
+
+@pytest.fixture(autouse=True)
+def _without_node(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--without-node") and any(name in request.node.name for name in NODE):
+        pytest.skip("--without-node")
+
+
+def played(server: str, client: str, *ids: str) -> tuple[RunFinished, list[Result]]:
+    """Play on a pair; return the verdict and the results."""
+    events = list(run_suite(RunOptions(server=server, client=client, ids=ids)))
+    finished = events[-1]
+    assert isinstance(finished, RunFinished)
+    return finished, [event.result for event in events if isinstance(event, ResultReady)]
+
+
+def told(server: str, client: str) -> dict[str, int]:
+    """Return how many cases a pair has with each outcome, as docs/INTEROP.md says."""
+    data = json.loads((conformance_dir() / "interop.json").read_text("utf-8"))
+    (pair,) = [pair for pair in data["pairs"] if (pair["server"], pair["client"]) == (server, client)]
+    counts: dict[str, int] = pair["counts"]
+    return counts
+
+
+def counted(results: list[Result]) -> dict[str, int]:
+    """Count cases by their outcome."""
+    counts: collections.Counter[str] = collections.Counter()
+    for result in results:
+        counts[result.outcome.value] += result.cases
+    return dict(counts)
+
+
+def wrong(results: list[Result]) -> Iterator[str]:
+    """Yield what is not as expected, readable in a failure."""
+    for result in results:
+        if not result.outcome.green:
+            codes = ", ".join(sorted({finding.code for finding in result.findings}))
+            yield f"{result.id}: {result.outcome.value} {codes} {result.reason}"
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_departs_only_as_its_baseline_says(name: str) -> None:
+    """And docs/INTEROP.md says how many cases passed, depart and do not apply."""
+    finished, results = played(f"peer:{name}", "reference")
+    assert list(wrong(results)) == []
+    assert finished.passed
+    assert counted(results) == told(f"peer:{name}", "reference")
+
+
+@pytest.mark.parametrize("name", [CLIENT])
+def test_a_client_departs_only_as_its_baseline_says(name: str) -> None:
+    """A client has to take every stream, so almost all applies; docs/INTEROP.md has the numbers."""
+    finished, results = played("reference", f"peer:{name}")
+    assert list(wrong(results)) == []
+    assert finished.passed
+    assert counted(results) == told("reference", f"peer:{name}")
+
+
+@pytest.mark.parametrize("name", SERVERS, ids=lambda name: f"{name}-{CLIENT}")
+def test_two_peers_together_depart_only_where_one_does_alone(name: str) -> None:
+    """What neither departs from alone holds for the pair."""
+    _, results = played(f"peer:{name}", f"peer:{CLIENT}", "basics", "interruptions", "cycles")
+    assert list(wrong(results)) == []
+    assert sum(result.outcome is Outcome.PASSED for result in results) > 100

@@ -1,0 +1,66 @@
+"""docs/INTEROP.md says what is so: it is made from the baselines and from what was played, and its reports run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tpharness
+from tpharness.targets.node_packages import node_program
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def interop() -> ModuleType:
+    """Return scripts/interop.py as a module."""
+    spec = importlib.util.spec_from_file_location("interop", ROOT / "scripts" / "interop.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_what_was_played(interop: ModuleType) -> None:
+    """`python scripts/interop.py --render` changes nothing."""
+    data = json.loads(interop.DATA.read_text("utf-8"))
+    assert interop.render(data) == interop.PAGE.read_text("utf-8")
+
+
+def test_every_departure_of_a_baseline_has_a_name_a_title_and_a_reason(interop: ModuleType) -> None:
+    """And its cases are found by the loader under that name."""
+    for one in interop.departures():
+        assert one["departure"]
+        assert one["title"]
+        assert len(one["reason"]) > 40
+        assert one["clauses"]
+        assert one["rulings"]
+
+
+def test_the_reports_print_what_the_page_says(
+    interop: ModuleType, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Each report is run as its reader would run it."""
+    for report in interop.reports():
+        file = report["file"]
+        path = interop.REPRODUCTIONS / file
+        if file.endswith(".py"):
+            command = [sys.executable, str(path)]
+        elif request.config.getoption("--without-node"):
+            continue
+        else:
+            program = node_program(Path(tpharness.__file__).parent / "peers" / "ai_sdk")
+            copy = program.scripts / f"report-{tmp_path.name}.mjs"
+            shutil.copy(path, copy)
+            request.addfinalizer(copy.unlink)
+            command = [str(program.node), str(copy)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.stdout.strip() == report["got"].strip(), done.stderr

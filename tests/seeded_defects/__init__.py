@@ -1,0 +1,45 @@
+"""Wrong implementations on purpose. `tpharness mutate tests.seeded_defects` plays the suite on each."""
+
+from __future__ import annotations
+
+from tests.seeded_defects import (
+    calls,
+    cycles,
+    events,
+    facts,
+    frames,
+    interrupts,
+    messages,
+    parts,
+    responses,
+    streams,
+    threads,
+    tools,
+    turns,
+    values,
+)
+from tests.seeded_defects.harmless import HARMLESS
+
+__all__ = ["DEFECTS", "ELSEWHERE", "HARMLESS"]
+
+DEFECTS = (
+    *cycles.DEFECTS,
+    *responses.DEFECTS,
+    *interrupts.DEFECTS,
+    *turns.DEFECTS,
+    *parts.DEFECTS,
+    *messages.DEFECTS,
+    *tools.DEFECTS,
+    *calls.DEFECTS,
+    *events.DEFECTS,
+    *facts.DEFECTS,
+    *frames.DEFECTS,
+    *streams.DEFECTS,
+    *threads.DEFECTS,
+    *values.DEFECTS,
+)
+ELSEWHERE = {
+    "canon.hash": "a hash of another kind is the same on both sides; "
+    "tests/seeded_defects/test_seeded_defects.py::test_the_hash_is_sha256_over_the_canonical_bytes",
+}
+"""MUST clauses that no change of the reference breaks before the eyes of a scenario: why, and the test that bites."""

@@ -1,0 +1,215 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
+"""Arguments, references, open calls and stopped tools: R6, R7, R12, R30, R41."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.seeded_defects.seeding import (
+    client_writer,
+    defect,
+    on_chunk,
+    on_event,
+    on_wire,
+    server_writer,
+    together,
+    wrap,
+)
+from tests.seeded_defects.tools import on_returns
+
+from tpharness.journal import JournalWriter
+from tpharness.server_events import encoder, parts, recorder
+from tpharness.server_events.events import EventKind
+from tpharness.vsp import chunks as c
+
+__all__ = ["DEFECTS"]
+
+
+def both_contents(part):
+    return {**part, "content": None, **part} if "content_ref" not in part else {**part, "content": "see content_ref"}
+
+
+def bare_digest(part):
+    ref = part.get("content_ref")
+    if isinstance(ref, dict) and ref.get("hash"):
+        return {**part, "content_ref": {**ref, "hash": "sha1:" + str(ref["hash"]).removeprefix("sha256:")}}
+    return part
+
+
+def without_metadata(part):
+    return {k: v for k, v in part.items() if k != "metadata"}
+
+
+class ForgetsCalls(JournalWriter):
+    """Calls of earlier turns are forgotten."""
+
+    def begin_turn(self, agent_id, at):
+        super().begin_turn(agent_id, at)
+        self._calls.clear()
+
+
+def made_up_returns(was):
+    def complete(self, at, usage=None):
+        for call_id, key in list(self._calls.items()):
+            if key in self._open_keys:
+                fields = {
+                    "tool_name": self._call_names[key],
+                    "tool_call_id": call_id,
+                    "status": "error",
+                    "content": "pending",
+                }
+                self.add_return(call_id, "tool-return", fields, at)
+        return was(self, at, usage)
+
+    return complete
+
+
+def stopped_tools_answer(was):
+    return lambda part, name: was({**part, "outcome": "failed"} if part.get("outcome") == "interrupted" else part, name)
+
+
+def stopped_tools_told(was):
+    def result(self, event):
+        part = event["part"]
+        if part.get("outcome") == "interrupted":
+            event = {**event, "part": {**part, "outcome": "failed"}}
+        return was(self, event)
+
+    return result
+
+
+def as_text(was):
+    return lambda held: was(held) if isinstance(was(held), str) or not isinstance(held, str) else held
+
+
+def first_key_wins(held: Any):
+    if not isinstance(held, str):
+        return held
+    try:
+        return json.loads(held, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    except ValueError:
+        return held
+
+
+def broken_is_empty(was):
+    def read(held):
+        value = was(held)
+        return {} if isinstance(held, str) and isinstance(value, str) and not held.startswith('"') else value
+
+    return read
+
+
+def read_args(make):
+    """Both readings of arguments on the server: what it stores and what it tells."""
+    return together(*(wrap(module, "tool_args", make) for module in (recorder, parts, encoder)))
+
+
+def quoted(was):
+    def available(self, chunk):
+        handle = self._tools.get(chunk.tool_call_id)
+        done = was(self, chunk)
+        if handle is not None and handle.kind == "tool-call" and handle.complete:
+            handle.fields["args"] = json.dumps(handle.fields["args"])
+        return done
+
+    return available
+
+
+DEFECTS = (
+    defect(
+        "refused-arguments-stored-as-error",
+        "both",
+        "A call that was refused before its tool ran has the status error.",
+        "tool.status-validation-error R22",
+        on_returns(lambda p: {**p, "status": "error" if p["status"] == "validation_error" else p["status"]}),
+    ),
+    defect(
+        "calls-of-earlier-turns-forgotten",
+        "client",
+        "A return for a call that an earlier run left open finds no call.",
+        "tool.later-turn-answers R30",
+        client_writer(ForgetsCalls),
+    ),
+    defect(
+        "server-forgets-open-calls",
+        "server",
+        "The server loses what waits for approval when the next run begins.",
+        "tool.later-turn-answers R30",
+        server_writer(ForgetsCalls),
+    ),
+    defect(
+        "pending-return-made-up",
+        "both",
+        "A call that waits for approval gets a return that says so.",
+        "tool.pending-implicit tool.pending-kept R30",
+        wrap(JournalWriter, "complete_turn", made_up_returns),
+    ),
+    defect(
+        "stopped-tool-recorded-as-failed",
+        "server",
+        "A tool that the interruption stopped gets an error return in the server's thread.",
+        "tool.interrupted-no-return R41",
+        wrap(recorder, "return_part", stopped_tools_answer),
+    ),
+    defect(
+        "stopped-tool-failed-on-both-sides",
+        "both",
+        "A tool that the interruption stopped is reported and recorded as failed, so its cycle stays.",
+        "tool.interrupted-no-return cycle.all-returns R41",
+        together(
+            on_event(stopped_tools_told, EventKind.FUNCTION_TOOL_RESULT),
+            on_wire(stopped_tools_told, EventKind.FUNCTION_TOOL_RESULT),
+        ),
+    ),
+    defect(
+        "arguments-stored-as-text",
+        "server",
+        "The server stores arguments as the text that the model wrote.",
+        "tool.args-parsed R12",
+        read_args(as_text),
+    ),
+    defect(
+        "arguments-encoded-twice",
+        "client",
+        "The client stores arguments as JSON in a string.",
+        "tool.args-parsed R12",
+        on_chunk(quoted, c.ToolInputAvailableChunk),
+    ),
+    defect(
+        "first-of-duplicate-keys-wins",
+        "both",
+        "Of two equal keys in the arguments the first one counts.",
+        "tool.args-duplicate-keys R12",
+        read_args(lambda _: first_key_wins),
+    ),
+    defect(
+        "arguments-that-are-no-json-emptied",
+        "both",
+        "Arguments that are no JSON are stored as an empty object.",
+        "tool.args-parsed R12",
+        read_args(broken_is_empty),
+    ),
+    defect(
+        "content-beside-its-reference",
+        "both",
+        "A return that refers to its content holds a summary of it as well.",
+        "ref.content-or-ref R6",
+        on_returns(both_contents),
+    ),
+    defect(
+        "reference-hash-of-another-kind",
+        "both",
+        "The hash of a reference is not a sha256.",
+        "ref.hash R6",
+        on_returns(bare_digest),
+    ),
+    defect(
+        "metadata-of-returns-lost",
+        "both",
+        "What a tool said beside its result is not kept.",
+        "thread.unknown-preserved R7",
+        on_returns(without_metadata),
+    ),
+)

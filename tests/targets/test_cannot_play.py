@@ -1,0 +1,85 @@
+"""A target that says what it cannot make happen: over HTTP with 501, over stdio with a word. It does not apply then."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+from tests.targets.servers import Connection, ContractServer, RawServer, in_thread
+
+from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run.judge import Result
+
+WHY = "a hand-off to another agent inside one stream"
+
+
+class Narrow(ContractServer):
+    """A contract server that has no hand-off inside a stream."""
+
+    async def run(self, name: str, asked: dict[str, Any], connection: Connection) -> None:
+        """Refuse what it cannot play before anything of the run has happened."""
+        if any(event["event_kind"] == "agent_start" for event in asked["run"]["events"]):
+            await connection.json({"error": {"message": WHY}}, "501 Not Implemented")
+        else:
+            await super().run(name, asked, connection)
+
+
+def played(server: str, *ids: str, faults: tuple[str, ...] = ()) -> tuple[RunFinished, list[Result]]:
+    """Play on a server; return the verdict and the results."""
+    events = list(run_suite(RunOptions(server=server, ids=ids, faults=faults)))
+    finished = events[-1]
+    assert isinstance(finished, RunFinished)
+    return finished, [event.result for event in events if isinstance(event, ResultReady)]
+
+
+def test_501_makes_a_case_not_applicable_with_the_servers_own_reason() -> None:
+    """The other case of the run passes, and so does the run."""
+    with in_thread(RawServer(Narrow())) as server:
+        finished, results = played(server.url, "threads/handoff-in-one-stream", "tools/metadata")
+    assert {result.id: (result.outcome, result.reason) for result in results} == {
+        "threads/handoff-in-one-stream": (Outcome.NOT_APPLICABLE, WHY),
+        "tools/metadata": (Outcome.PASSED, ""),
+    }
+    assert finished.passed
+
+
+def test_a_server_that_can_play_nothing_does_not_pass() -> None:
+    """Not applicable everywhere is no verdict at all."""
+    with in_thread(RawServer(Narrow())) as server:
+        finished, _ = played(server.url, "threads/handoff-in-one-stream")
+    assert not finished.passed
+
+
+def test_what_cannot_be_played_is_not_played_with_faults_either() -> None:
+    """The unharmed run is refused, and that is the result."""
+    with in_thread(RawServer(Narrow())) as server:
+        _, results = played(server.url, "threads/handoff-in-one-stream", faults=("fin-in-middle",))
+    assert {result.outcome for result in results} == {Outcome.NOT_APPLICABLE}
+
+
+STDIO = """
+import json, sys
+for line in sys.stdin:
+    q = json.loads(line)
+    if q["op"] == "start":
+        answer = {"capabilities": {"contract": "1.1", "name": "narrow", "roles": ["server"]}}
+    elif q["op"] == "serve":
+        answer = {"error": {"message": "WHY", "cannot_play": True}}
+    else:
+        answer = {"stopped": True}
+    print(json.dumps({"id": q["id"], **answer}), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+def test_a_program_says_so_with_a_word() -> None:
+    """An error without the word is an error."""
+    code = textwrap.dedent(STDIO).replace("WHY", WHY)
+    _, results = played("stdio:" + shlex.join([sys.executable, "-I", "-c", code]), "tools/metadata")
+    assert [(result.outcome, result.reason) for result in results] == [(Outcome.NOT_APPLICABLE, WHY)]
+    plain = code.replace(', "cannot_play": True', "")
+    _, results = played("stdio:" + shlex.join([sys.executable, "-I", "-c", plain]), "tools/metadata")
+    assert [result.outcome for result in results] == [Outcome.ERRORED]
