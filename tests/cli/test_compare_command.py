@@ -33,6 +33,13 @@ def test_named_histories_and_scenarios_alone_are_compared(call: Any) -> None:
     assert list(told["places"][0]["dialects"]) == told["dialects"]
 
 
+def test_the_tables_come_as_markdown_too(call: Any) -> None:
+    """For a page of documentation: a column for each history that was named."""
+    called = call("compare", "histories", "--dialect", "langchain", "--markdown")
+    assert "| interrupted | `langchain/documented` | `langchain/repaired` |" in called.out
+    assert "| k of n tools done | ✗ C1 R1 A1 G1 | ✓ |" in called.out
+
+
 def test_a_place_that_no_scenario_has_says_so(call: Any) -> None:
     """K01 has no tools; the row is there all the same."""
     called = call("compare", "histories/k01-text-only", "--dialect", "0.0.4")
@@ -55,6 +62,7 @@ def test_own_scenarios_are_all_compared(call: Any, tmp_path: Path) -> None:
     [
         (["compare", "--dialect", "langchan"], "no history is called 'langchan'"),
         (["compare", "no/such"], "no scenario"),
+        (["compare", "--json", "--markdown"], "two forms of one output"),
         (["compare", "cycles/three-steps@event-3"], "compare cycles/three-steps"),
         (["run", "--dialect", "lang"], "message-parts/plan"),
         (["run", "--dialect", "langchain", "--client", "reference"], "leave --server, --client"),

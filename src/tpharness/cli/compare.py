@@ -11,7 +11,7 @@ from rich.console import Console
 from tpharness.cli.files import print_json
 from tpharness.dialects.histories import HISTORIES, History, histories_named, names
 from tpharness.errors import UsageError
-from tpharness.report import compare_json, print_comparison
+from tpharness.report import compare_json, compare_markdown, print_comparison
 from tpharness.resources import scenarios_dir
 from tpharness.run.compare import DEFAULT_IDS
 from tpharness.run.compare import compare as compare_histories
@@ -33,6 +33,7 @@ def compare(
         typer.Option(metavar="NAME", help="Only this history, such as 0.0.4 or langchain; may be given again."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, as docs/HISTORIES.md has it.")] = False,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -43,11 +44,16 @@ def compare(
     at = next((one for one in wanted if "@" in one), None)
     if at is not None:
         raise UsageError(f"{at!r} names one place, and compare cuts everywhere", hint=f"compare {at.partition('@')[0]}")
+    if json and markdown:
+        raise UsageError("--json and --markdown are two forms of one output", hint="leave one of them away")
     histories = _histories(dialect or list(HISTORIES))
     loaded = (load_scenario(one.path, root=one.root) for one in find(wanted, roots))
     comparison = compare_histories(loaded, histories)
     if json:
         print_json(compare_json(comparison))
+        return
+    if markdown:
+        print(compare_markdown(comparison))
         return
     console = Console(highlight=False)
     if not console.is_terminal:
