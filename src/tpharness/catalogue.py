@@ -11,7 +11,7 @@ from tpharness.checks import CHECKS
 from tpharness.dialects import message_parts
 from tpharness.findings import Kind
 from tpharness.protocol import history, parse, rules
-from tpharness.run import baseline, judge, trace
+from tpharness.run import baseline, histories, judge, trace
 from tpharness.server_events import recorder
 from tpharness.targets import remote
 from tpharness.vsp import chunks, majors, sse, violations
@@ -36,6 +36,7 @@ def all_kinds() -> Mapping[str, Kind]:
         sdk.KINDS,
         scenario.KINDS,
         baseline.KINDS,
+        histories.KINDS,
         judge.KINDS,
         trace.KINDS,
         remote.KINDS,

@@ -9,6 +9,7 @@ import typer
 
 from tpharness.cli import (
     check,
+    compare,
     convert,
     diff,
     explain,
@@ -54,6 +55,7 @@ app.command("run")(run.run)
 app.command("list")(listing.list_)
 app.command("explain")(explain.explain)
 app.command("check")(check.check)
+app.command("compare")(compare.compare)
 app.command("hash")(hash.hash_)
 app.command("diff")(diff.diff)
 app.command("convert")(convert.convert)

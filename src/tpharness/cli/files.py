@@ -62,13 +62,14 @@ def read_thread(path: str) -> dict[str, Any]:
     return thread
 
 
-def version_option(text: str) -> Version:
-    """Return the version that an option names. UsageError for an unknown one."""
+def version_option(text: str, others: Sequence[str] = ()) -> Version:
+    """Return the version that an option names. UsageError for an unknown one; `others` may be named there as well."""
     try:
         return Version(text)
     except ValueError:
         known = ", ".join(str(v.value) for v in Version)
-        raise UsageError(f"unknown version {text!r}", hint=f"known versions are {known}") from None
+        hint = f"known versions are {known}" + (f"; histories are {', '.join(others)}" if others else "")
+        raise UsageError(f"unknown version {text!r}", hint=hint) from None
 
 
 def print_json(value: Any) -> None:

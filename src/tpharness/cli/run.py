@@ -12,10 +12,13 @@ import typer
 from rich.console import Console
 
 from tpharness.cli.files import version_option
+from tpharness.dialects.histories import OTHER_HISTORIES, histories_named
+from tpharness.dialects.histories import names as names_of
 from tpharness.errors import TargetError, UsageError
 from tpharness.faults import FAULTS
+from tpharness.protocol.versions import Version
 from tpharness.report import ConsoleReport, Pair, Report, parse_reports, print_matrix
-from tpharness.run import RunOptions, run_suite
+from tpharness.run import RunOptions, run_history, run_suite
 from tpharness.scenario import Compare
 
 __all__ = ["run"]
@@ -33,7 +36,13 @@ def run(
     client: Annotated[
         list[str] | None, typer.Option(metavar="TARGET", help=f"The client to play [default: reference]; {_SIDE}")
     ] = None,
-    dialect: Annotated[list[str] | None, typer.Option(help="Only this version; may be given again.")] = None,
+    dialect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this version, such as 0.0.4; or a history, such as langchain; may be given again.",
+        ),
+    ] = None,
     compare: Annotated[str | None, typer.Option(help="exact or content, instead of what each scenario says.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     report: Annotated[
@@ -55,29 +64,53 @@ def run(
     wants_console, destinations = parse_reports(report or [])
     if compare not in (None, "exact", "content"):
         raise UsageError(f"--compare takes exact or content, not {compare!r}")
+    versions, histories = _dialects(dialect or [])
+    if histories and (server or client or fault or compare):
+        raise UsageError(
+            "histories are kept by the reference in this process, by themselves and without faults",
+            hint="leave --server, --client, --fault and --compare away, or name a version: --dialect 0.0.4",
+        )
     options = RunOptions(
         ids=tuple(ids or ()),
         roots=tuple(scenarios or ()),
-        versions=tuple(map(version_option, dialect)) if dialect else None,
+        versions=versions or None,
         compare=None if compare is None else Compare(compare),
         jobs=jobs,
         baseline=baseline,
         faults=_faults(fault or []),
     )
     pairs = [Pair(server=s, client=c) for s, c in product(server or ["reference"], client or ["reference"])]
-    pairs = list(dict.fromkeys(pairs))
+    plays = {
+        pair: replace(options, server=pair.server, client=pair.client) for pair in pairs if versions or not histories
+    }
+    for name in histories:
+        plays[Pair(server="reference", client=f"history {name}")] = replace(options, history=name)
     pipe = any(destination.path == "-" for destination in destinations)
-    if len(pairs) == 1:
-        played = _play(pairs[0], options, _console(options, wants=wants_console, stderr=pipe))
+    if len(plays) == 1:
+        played = _play(*plays.values(), wants_console=wants_console, stderr=pipe)
         for destination in destinations:
             destination.write(played)
         raise typer.Exit(0 if played.passed else 1)
-    reports = {pair: _play_of_several(pair, options, wants_console=wants_console, stderr=pipe) for pair in pairs}
+    reports = {
+        pair: _play_of_several(pair, one, wants_console=wants_console, stderr=pipe) for pair, one in plays.items()
+    }
     if wants_console:
         print_matrix(Console(highlight=False, stderr=pipe), reports)
     for destination in destinations:
         destination.write_matrix({str(pair): played for pair, played in reports.items()})
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
+
+
+def _dialects(names: list[str]) -> tuple[tuple[Version, ...], list[str]]:
+    """Return the versions that are named, and the histories, those without a variant with all of theirs."""
+    versions: list[Version] = []
+    histories: list[str] = []
+    for name in names:
+        named = histories_named(name, OTHER_HISTORIES)
+        histories += [history.name for history in named]
+        if not named:
+            versions.append(version_option(name, others=names_of(OTHER_HISTORIES)))
+    return tuple(dict.fromkeys(versions)), list(dict.fromkeys(histories))
 
 
 def _faults(names: list[str]) -> tuple[str, ...]:
@@ -91,15 +124,13 @@ def _faults(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in FAULTS if name in wanted or "all" in wanted)
 
 
-def _console(options: RunOptions, *, wants: bool, stderr: bool, one_of_several: bool = False) -> ConsoleReport | None:
-    return ConsoleReport(stderr=stderr, roots=options.roots, one_of_several=one_of_several) if wants else None
-
-
-def _play(pair: Pair, options: RunOptions, console: ConsoleReport | None) -> Report:
-    options = replace(options, server=pair.server, client=pair.client)
+def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_several: bool = False) -> Report:
+    console = (
+        ConsoleReport(stderr=stderr, roots=options.roots, one_of_several=one_of_several) if wants_console else None
+    )
     model = Report()
     try:
-        for event in run_suite(options):
+        for event in run_history(options) if options.history else run_suite(options):
             model.feed(event)
             if console is not None:
                 console.feed(event)
@@ -112,7 +143,7 @@ def _play(pair: Pair, options: RunOptions, console: ConsoleReport | None) -> Rep
 def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
     """Play one pair; a target that cannot be had leaves the other pairs alone."""
     try:
-        return _play(pair, options, _console(options, wants=wants_console, stderr=stderr, one_of_several=True))
+        return _play(options, wants_console=wants_console, stderr=stderr, one_of_several=True)
     except TargetError as error:
         if wants_console:
             out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)

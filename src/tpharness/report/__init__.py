@@ -1,5 +1,6 @@
 """Reports: consumers of the events of a run, one format each."""
 
+from tpharness.report.compare import compare_json, compare_markdown, print_comparison
 from tpharness.report.console import ConsoleReport, failure_lines, printable
 from tpharness.report.files import write_whole
 from tpharness.report.json import as_json, json_text, render_json
@@ -14,9 +15,12 @@ __all__ = [
     "Pair",
     "Report",
     "as_json",
+    "compare_json",
+    "compare_markdown",
     "failure_lines",
     "json_text",
     "parse_reports",
+    "print_comparison",
     "print_matrix",
     "printable",
     "render_json",

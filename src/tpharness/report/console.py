@@ -53,8 +53,8 @@ class ConsoleReport:
         match event:
             case RunStarted():
                 sides = escape(f"server {event.server}, client {event.client}")
-                versions = ", ".join(event.versions)
-                self._out.print(f"{_count(event.scenarios, 'scenario')}, {sides}, versions {versions}")
+                versions = f", versions {', '.join(event.versions)}" if event.versions else ""
+                self._out.print(f"{_count(event.scenarios, 'scenario')}, {sides}{versions}")
                 if self._show_bar:
                     self._bar.start()
                     self._task = self._bar.add_task("playing", total=event.scenarios)
@@ -73,7 +73,8 @@ class ConsoleReport:
             self._bar.stop()
 
     def _failure(self, result: Result) -> None:
-        lines = failure_lines(result, roots=self._roots)
+        started = self._report.started
+        lines = failure_lines(result, roots=self._roots, history=started.history if started is not None else "")
         self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(printable(result.id))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
@@ -85,8 +86,8 @@ class ConsoleReport:
         expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
         if expected and not self._one_of_several:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
-            for result in expected:
-                self._out.print(f"  [yellow]{escape(result.id)}[/]: {escape(printable(result.reason))}")
+            for name, reason in _by_reason(expected):
+                self._out.print(f"  [yellow]{escape(name)}[/]: {escape(printable(reason))}")
         for problem in event.problems:
             self._out.print(f"\n[bold red]RUN[/] {escape(printable(problem.line()))}\n  {escape(problem.kind.remedy)}")
         if not any(event.counts.values()):
@@ -94,16 +95,16 @@ class ConsoleReport:
         counts = ", ".join(f"{count} {outcome.value}" for outcome, count in event.counts.items()) or "nothing played"
         cases = _count(sum(event.counts.values()), "case")
         word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
+        clauses = f"{len(event.exercised)} of {event.clauses_owed} clauses exercised, " if event.clauses_owed else ""
         self._out.print(
-            f"\n{word} {_count(report.scenarios, 'scenario')}, {cases} ({counts}), "
-            f"{len(event.exercised)} of {event.clauses_owed} clauses exercised, {event.seconds:.1f} s"
+            f"\n{word} {_count(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
         )
 
 
-def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[str, str]]:
+def failure_lines(result: Result, *, roots: Sequence[Path] = (), history: str = "") -> list[tuple[str, str]]:
     """Return what went wrong as lines with a level: what, where, got and expected, why, what to do.
 
-    `roots` are the folders of scenarios that are not built in.
+    `roots` are the folders of scenarios that are not built in; `history` is the history that was played, if one was.
     """
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
@@ -118,14 +119,29 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = ()) -> list[tuple[s
     if fault:
         lines.append(("may", f"what the fault does: tpharness explain {name}; alone: tpharness run {result.id} …"))
     elif result.outcome is not Outcome.ERRORED:
-        command = shlex.join(["tpharness", "replay", result.id, *(a for r in roots for a in ("--scenarios", str(r)))])
-        lines.append(("may", f"see both sides step by step: {command}"))
+        where = [a for r in roots for a in ("--scenarios", str(r))]
+        if history:
+            lines.append(("may", f"alone: {shlex.join(['tpharness', 'run', result.id, '--dialect', history, *where])}"))
+        else:
+            lines.append(
+                ("may", f"see both sides step by step: {shlex.join(['tpharness', 'replay', result.id, *where])}")
+            )
     return [(level, printable(line)) for level, line in lines]
 
 
 def printable(text: str) -> str:
     """Return text on one line that a terminal can show: what is not printable, as a peer may send it, as an escape."""
     return shorten(text, 10 * len(text) + 1)  # room for the longest escape of every character
+
+
+def _by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Return each reason once, with the cases that it is the reason of: their ids, or the first and how many more."""
+    by_reason: dict[str, list[str]] = {}
+    for result in results:
+        by_reason.setdefault(result.reason, []).append(result.id)
+    return [
+        (ids[0] + (f" and {len(ids) - 1} more" if len(ids) > 1 else ""), reason) for reason, ids in by_reason.items()
+    ]
 
 
 def _count(number: int, word: str) -> str:

@@ -19,7 +19,7 @@ from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["KINDS", "Baseline", "Entry", "load_baseline"]
+__all__ = ["KINDS", "Baseline", "Entry", "dialect_baseline", "load_baseline"]
 
 STALE = Kind(
     code="baseline-stale",
@@ -47,6 +47,8 @@ class Entry:
     rulings: tuple[str, ...] = ()
     departure: str = ""
     """The name of the departure that the case shows, where a baseline groups its cases."""
+    rules: tuple[str, ...] = ()
+    """The rules of model APIs that a history breaks, such as `A5`."""
     may_pass: bool = False
     """Whether the case may as well pass: what a recorded stream gets wrong, another client may bear."""
 
@@ -117,6 +119,12 @@ def load_baseline(path: Path | None = None, *, server: str = "reference", client
     return Baseline(entries=entries, path=str(folder), strict=alone)
 
 
+def dialect_baseline(name: str) -> Baseline:
+    """Return the built-in baseline of a history dialect, such as `langchain/documented`, empty if it has none."""
+    path = conformance_dir() / "baselines" / "dialects" / f"{name.replace('/', '-')}.yaml"
+    return _read(path) if path.is_file() else Baseline(entries={})
+
+
 def _read(path: Path) -> Baseline:
     try:
         loaded = yaml.safe_load(path.read_text("utf-8"))
@@ -158,7 +166,7 @@ def _entries(item: Any, index: int, path: Path) -> list[Entry]:
 
 def _entry(item: dict[str, Any], index: int, path: Path) -> Entry:
     missing = [key for key in ("id", "findings", "reason") if not item.get(key)]
-    unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings"})
+    unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules"})
     if missing or unknown:
         words = [f"lacks {', '.join(missing)}"] if missing else []
         words += [f"has unknown {', '.join(unknown)}"] if unknown else []
@@ -169,4 +177,5 @@ def _entry(item: dict[str, Any], index: int, path: Path) -> Entry:
         clauses=tuple(map(str, item.get("clauses") or ())),
         rulings=tuple(map(str, item.get("rulings") or ())),
         reason=str(item["reason"]),
+        rules=tuple(map(str, item.get("rules") or ())),
     )

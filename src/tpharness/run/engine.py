@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,14 +17,16 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tpharness.clauses import load_clauses
-from tpharness.errors import ScenarioError, TargetError, TpharnessError
+from tpharness.dialects.histories import HISTORIES
+from tpharness.errors import ScenarioError, TargetError, TpharnessError, UsageError
 from tpharness.faults import FAULTS
 from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import label, written
-from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.baseline import Baseline, dialect_baseline, load_baseline
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run.histories import play_history
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.select import Selected, find
 from tpharness.run.stage import Stage
@@ -33,7 +35,7 @@ from tpharness.scenario import load_scenario
 from tpharness.scenario.model import Compare, Scenario
 from tpharness.targets.remote import Patience
 
-__all__ = ["RunOptions", "play_one", "run_suite"]
+__all__ = ["RunOptions", "play_one", "run_history", "run_suite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,8 @@ class RunOptions:
 
     `roots` are folders or files with scenarios, the built-in ones when empty. `baseline` None means the built-in one
     when built-in scenarios are played, and none otherwise. `patience` is how long a remote target is waited for.
-    With `faults` every scenario is played with each of them, and not without.
+    With `faults` every scenario is played with each of them, and not without. `history` names the history dialect that
+    `run_history` plays.
     """
 
     ids: tuple[str, ...] = ()
@@ -55,6 +58,7 @@ class RunOptions:
     baseline: Path | None = None
     patience: Patience = field(default_factory=Patience)
     faults: tuple[str, ...] = ()
+    history: str = ""
 
     @property
     def whole_suite(self) -> bool:
@@ -78,15 +82,8 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
             client=label(stage.players.client),
             versions=tuple(str(v.value) for v in written(options.versions or tuple(Version), stage.players)),
         )
-        counts: Counter[Outcome] = Counter()
         played: list[Result] = []
-        for one, results in zip(selected, _play_all(selected, options, stage), strict=True):
-            for result in results:
-                judged = baseline.judged(result)
-                counts[judged.outcome] += judged.cases
-                played.append(judged)
-                yield ResultReady(result=judged)
-            yield ScenarioFinished(id=one.id)
+        yield from _judged(selected, _play_all(selected, options, stage), baseline, played)
     clauses = load_clauses()
     found = exercised(played)
     problems: list[Finding] = []
@@ -94,15 +91,60 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
         problems += baseline.unmatched(result.id for result in played)
     if options.whole_suite:
         problems += unexercised(clauses, exercised(map(_as_if_played, played)))
+    finished = _finished(played, problems, time.perf_counter() - begun)
+    yield replace(finished, exercised=found, clauses_owed=len(clauses))
+
+
+def run_history(options: RunOptions) -> Iterator[RunEvent]:
+    """Play the selected scenarios through the history dialect `options.history`, in this process.
+
+    The findings that are known of a dialect are its built-in baseline, unless the scenarios or the baseline are the
+    caller's own. No clause is owed: histories are not threads. UsageError for a name that no history has.
+    """
+    begun = time.perf_counter()
+    if options.history not in HISTORIES:
+        raise UsageError(f"no history is called {options.history!r}", hint=f"there are {', '.join(HISTORIES)}")
+    selected = find(options.ids, options.roots or (scenarios_dir(),))
+    baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
+    if options.baseline is None and not options.roots:
+        baseline = dialect_baseline(options.history)
+    yield RunStarted(
+        scenarios=len(selected),
+        server="reference",
+        client=f"history {options.history}",
+        versions=(),
+        history=options.history,
+    )
+    played: list[Result] = []
+    yield from _judged(selected, _through_all(selected, options), baseline, played)
+    whole = not options.ids and not options.roots
+    problems = baseline.unmatched(result.id for result in played) if whole or options.baseline is not None else []
+    yield _finished(played, problems, time.perf_counter() - begun)
+
+
+def _judged(
+    selected: Sequence[Selected], results: Iterable[list[Result]], baseline: Baseline, played: list[Result]
+) -> Iterator[RunEvent]:
+    """Yield the verdicts as the baseline sees them, and add them to `played`."""
+    for one, some in zip(selected, results, strict=True):
+        for result in some:
+            judged = baseline.judged(result)
+            played.append(judged)
+            yield ResultReady(result=judged)
+        yield ScenarioFinished(id=one.id)
+
+
+def _finished(played: Sequence[Result], problems: Sequence[Finding], seconds: float) -> RunFinished:
+    counts: Counter[Outcome] = Counter()
+    for result in played:
+        counts[result.outcome] += result.cases
     judged_any = bool(counts[Outcome.PASSED] + counts[Outcome.EXPECTED])
     counts = +counts
-    yield RunFinished(
+    return RunFinished(
         passed=judged_any and not problems and all(outcome.green for outcome in counts),
         counts=dict(counts),
-        seconds=time.perf_counter() - begun,
+        seconds=seconds,
         problems=tuple(problems),
-        exercised=found,
-        clauses_owed=len(clauses),
     )
 
 
@@ -153,17 +195,47 @@ def _in_worker(one: Selected, options: RunOptions) -> list[Result]:
 
 
 async def _play_file(one: Selected, stage: Stage) -> list[Result]:
-    try:
-        scenario = load_scenario(one.path, root=one.root)
-    except ScenarioError as error:
-        return [Result(id=one.id, outcome=Outcome.ERRORED, findings=error.findings, reason=str(error))]
-    except TpharnessError as error:
-        return [Result(id=one.id, outcome=Outcome.ERRORED, reason=f"{error} {error.hint}".strip())]
+    scenario = _loaded(one)
+    if isinstance(scenario, Result):
+        return [scenario]
     try:
         return await stage.play(scenario, one.place)
     except Exception as error:  # noqa: BLE001  # one broken case must not hide the verdicts on the others
-        reason = f"tpharness itself failed: {type(error).__name__}: {error}"
-        return [Result(id=one.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)]
+        return [_broken(scenario, error)]
+
+
+def _through_all(selected: Sequence[Selected], options: RunOptions) -> Iterator[list[Result]]:
+    worker = partial(_through, history=options.history)
+    if options.jobs <= 1 or len(selected) < 2:
+        yield from map(worker, selected)
+        return
+    with ProcessPoolExecutor(max_workers=options.jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(worker, selected, chunksize=4)
+
+
+def _through(one: Selected, history: str) -> list[Result]:
+    """Play one scenario through a history."""
+    scenario = _loaded(one)
+    if isinstance(scenario, Result):
+        return [scenario]
+    try:
+        return play_history(scenario, HISTORIES[history], one.place)
+    except Exception as error:  # noqa: BLE001  # as above
+        return [_broken(scenario, error)]
+
+
+def _loaded(one: Selected) -> Scenario | Result:
+    try:
+        return load_scenario(one.path, root=one.root)
+    except ScenarioError as error:
+        return Result(id=one.id, outcome=Outcome.ERRORED, findings=error.findings, reason=str(error))
+    except TpharnessError as error:
+        return Result(id=one.id, outcome=Outcome.ERRORED, reason=f"{error} {error.hint}".strip())
+
+
+def _broken(scenario: Scenario, error: Exception) -> Result:
+    reason = f"tpharness itself failed: {type(error).__name__}: {error}"
+    return Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)
 
 
 def _baseline(options: RunOptions) -> Baseline:

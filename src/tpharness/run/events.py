@@ -12,12 +12,16 @@ __all__ = ["ResultReady", "RunEvent", "RunFinished", "RunStarted", "ScenarioFini
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The run begins: how many scenarios are played, on which server and client, in which versions."""
+    """The run begins: how many scenarios are played, on which server and client, in which versions.
+
+    `history` is the history dialect that they are played through, empty where threads are played.
+    """
 
     scenarios: int
     server: str
     client: str
     versions: tuple[str, ...]
+    history: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,71 @@
+"""`tpharness compare`: what each history loses of an interrupted turn, and which model APIs take it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tpharness.cli.files import print_json
+from tpharness.dialects.histories import HISTORIES, History, histories_named, names
+from tpharness.errors import UsageError
+from tpharness.report import compare_json, compare_markdown, print_comparison
+from tpharness.resources import scenarios_dir
+from tpharness.run.compare import DEFAULT_IDS
+from tpharness.run.compare import compare as compare_histories
+from tpharness.run.select import find
+from tpharness.scenario import load_scenario
+
+__all__ = ["compare"]
+
+_PIPED_WIDTH = 100
+
+
+def compare(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help=f"Scenario ids, themes or patterns with *; {', '.join(DEFAULT_IDS)} when none."),
+    ] = None,
+    dialect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this history, such as 0.0.4 or langchain; may be given again."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, as docs/HISTORIES.md has it.")] = False,
+    scenarios: Annotated[
+        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+    ] = None,
+) -> None:
+    """Cut scenarios wherever a user can, and compare what each history keeps and who takes it."""
+    roots = tuple(scenarios) if scenarios else (scenarios_dir(),)
+    wanted = tuple(ids or (() if scenarios else DEFAULT_IDS))
+    at = next((one for one in wanted if "@" in one), None)
+    if at is not None:
+        raise UsageError(f"{at!r} names one place, and compare cuts everywhere", hint=f"compare {at.partition('@')[0]}")
+    if json and markdown:
+        raise UsageError("--json and --markdown are two forms of one output", hint="leave one of them away")
+    histories = _histories(dialect or list(HISTORIES))
+    loaded = (load_scenario(one.path, root=one.root) for one in find(wanted, roots))
+    comparison = compare_histories(loaded, histories)
+    if json:
+        print_json(compare_json(comparison))
+        return
+    if markdown:
+        print(compare_markdown(comparison))
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PIPED_WIDTH)
+    print_comparison(console, comparison)
+
+
+def _histories(wanted: list[str]) -> list[History]:
+    found: dict[str, History] = {}
+    for name in wanted:
+        named = histories_named(name)
+        if not named:
+            raise UsageError(f"no history is called {name!r}", hint=f"there are {', '.join(names())}")
+        found.update((history.name, history) for history in named)
+    return list(found.values())
