@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 import textwrap
 import time
@@ -230,3 +231,30 @@ def test_a_peer_that_does_not_start_costs_the_run(tmp_path: Path, monkeypatch: p
 def test_free_ports_are_free() -> None:
     """Two in a row are seldom the same, and each can be bound."""
     assert 0 < free_port() < 1 << 16
+
+
+HARNESS = """
+import asyncio, sys, time
+from tpharness.targets.peers import PeerServer
+async def main():
+    server = PeerServer(sys.argv[1])
+    await server.open()
+    print(server._process.pid, flush=True)
+    time.sleep(60)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+def test_a_peer_ends_with_a_harness_that_is_killed() -> None:
+    """SIGKILL leaves no time to end anything: the peer sees its standard input end."""
+    with subprocess.Popen([sys.executable, "-c", HARNESS, "peer:serve"], stdout=subprocess.PIPE) as harness:
+        assert harness.stdout is not None
+        pid = int(harness.stdout.readline())
+        assert runs(pid)
+        harness.kill()
+        harness.wait()
+        deadline = time.monotonic() + 10
+        while runs(pid):
+            assert time.monotonic() < deadline, "the peer outlives its harness"
+            time.sleep(0.01)

@@ -39,6 +39,9 @@ def serve(
 ) -> None:
     """Serve the reference over HTTP, as the control contract has it, until SIGINT or SIGTERM."""
     from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server
+    from tpharness.targets.server_process import end_with_parent  # noqa: PLC0415  # as above
+
+    end_with_parent()
 
     settings = Settings(
         store=store,

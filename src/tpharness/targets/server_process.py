@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from multiprocessing.util import Finalize
@@ -22,7 +23,10 @@ from typing import Self
 
 from tpharness.targets.remote import UnreachableError
 
-__all__ = ["ServerProcess", "free_port"]
+__all__ = ["PARENT_VARIABLE", "ServerProcess", "end_with_parent", "free_port"]
+
+PARENT_VARIABLE = "TPHARNESS_PARENT"
+"""Set to `stdin` in what the harness starts: whose standard input ends has lost it, and may end too."""
 
 _TAIL_LINES = 20
 _LINE_SHOWN = 300
@@ -36,6 +40,19 @@ def free_port() -> int:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
         return port
+
+
+def end_with_parent() -> None:
+    """End this process when the harness that started it is gone; without such a harness nothing happens."""
+    if os.environ.get(PARENT_VARIABLE) == "stdin":
+        threading.Thread(target=_until_orphaned, daemon=True, name="waits for the end of the harness").start()
+
+
+def _until_orphaned() -> None:
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    os._exit(0)
 
 
 class ServerProcess:
@@ -60,7 +77,7 @@ class ServerProcess:
         self._command = [word.replace("{port}", str(self.port)).replace("{folder}", folder) for word in command]
         self._name = name or " ".join(self._command)
         self._cwd = cwd
-        self._env = {**os.environ, **(env or {})}
+        self._env = {**os.environ, PARENT_VARIABLE: "stdin", **(env or {})}
         self._ready = ready
         self._process: asyncio.subprocess.Process | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -91,7 +108,7 @@ class ServerProcess:
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.PIPE,  # closes when the harness ends, also by SIGKILL
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
