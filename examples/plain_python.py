@@ -714,6 +714,8 @@ class Run:
     def on_system_event(self, event: Json) -> Iterator[Json]:
         data: Any = event.get("event_data")
         name = str(OLD_NAMES.get(event["event_type"], event["event_type"]))
+        if not name.startswith(("data-", "meta:", "source.")):
+            name = f"data-{name}"  # R34: as the wire has it
         more = pick(event, "source_agent", "target_agents")
         if not event.get("transient") or name.startswith("data-tp-"):
             self.thread.add_event(name, data, self.at, more)
