@@ -16,6 +16,7 @@ from tpharness.cli import (
     fold,
     hash,  # noqa: A004
     listing,
+    merge,
     mutate,
     record,
     replay,
@@ -62,5 +63,6 @@ app.command("convert")(convert.convert)
 app.command("fold")(fold.fold)
 app.command("record")(record.record)
 app.command("replay")(replay.replay)
+app.command("merge")(merge.merge)
 app.command("mutate")(mutate.mutate)
 app.command("serve")(serve.serve)

@@ -19,6 +19,7 @@ from tpharness.faults import FAULTS
 from tpharness.protocol.versions import Version
 from tpharness.report import ConsoleReport, Pair, Report, parse_reports, print_matrix
 from tpharness.run import RunOptions, run_history, run_suite
+from tpharness.run.shard import Shard
 from tpharness.scenario import Compare
 
 __all__ = ["run"]
@@ -56,6 +57,9 @@ def run(
             help="Play with this fault on the wire, or all; may be given again. `tpharness list faults`.",
         ),
     ] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Only part I of N; `tpharness merge` puts the reports together.")
+    ] = None,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -78,7 +82,10 @@ def run(
         jobs=jobs,
         baseline=baseline,
         faults=_faults(fault or []),
+        shard=None if shard is None else Shard.parse(shard),
     )
+    if shard is not None and (histories or len(server or ()) > 1 or len(client or ()) > 1):
+        raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")
     pairs = [Pair(server=s, client=c) for s, c in product(server or ["reference"], client or ["reference"])]
     plays = {
         pair: replace(options, server=pair.server, client=pair.client) for pair in pairs if versions or not histories

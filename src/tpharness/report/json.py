@@ -22,6 +22,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "server": started.server if started else "",
         "client": started.client if started else "",
         "versions": list(started.versions) if started else [],
+        **({"shard": dict(started.shard)} if started and started.shard else {}),
         "passed": report.passed,
         "seconds": round(finished.seconds, 3) if finished else None,
         "counts": {outcome.value: count for outcome, count in finished.counts.items()} if finished else {},

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from tpharness.clauses import load_clauses
 from tpharness.dialects.histories import HISTORIES
@@ -29,8 +30,9 @@ from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted,
 from tpharness.run.histories import play_history
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.select import Selected, find
+from tpharness.run.shard import Shard, selection
 from tpharness.run.stage import Stage
-from tpharness.run.trace import exercised, unexercised
+from tpharness.run.trace import as_if_played, exercised, unexercised
 from tpharness.scenario import load_scenario
 from tpharness.scenario.model import Compare, Scenario
 from tpharness.targets.remote import Patience
@@ -59,6 +61,7 @@ class RunOptions:
     patience: Patience = field(default_factory=Patience)
     faults: tuple[str, ...] = ()
     history: str = ""
+    shard: Shard | None = None
 
     @property
     def whole_suite(self) -> bool:
@@ -73,7 +76,8 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
     at all: one that is not there, or whose capabilities cannot be had.
     """
     begun = time.perf_counter()
-    selected = find(options.ids, options.roots or (scenarios_dir(),))
+    everything = find(options.ids, options.roots or (scenarios_dir(),))
+    selected = everything if options.shard is None else options.shard.of_selected(everything)
     baseline = _baseline(options)
     with _stage(options) as stage:
         yield RunStarted(
@@ -81,18 +85,33 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
             server=label(stage.players.server),
             client=label(stage.players.client),
             versions=tuple(str(v.value) for v in written(options.versions or tuple(Version), stage.players)),
+            shard=None if options.shard is None else _part(options, options.shard, everything),
         )
         played: list[Result] = []
         yield from _judged(selected, _play_all(selected, options, stage), baseline, played)
     clauses = load_clauses()
     found = exercised(played)
     problems: list[Finding] = []
-    if options.whole_suite or options.baseline is not None:
+    if options.shard is None and (options.whole_suite or options.baseline is not None):
         problems += baseline.unmatched(result.id for result in played)
-    if options.whole_suite:
-        problems += unexercised(clauses, exercised(map(_as_if_played, played)))
+    if options.shard is None and options.whole_suite:
+        problems += unexercised(clauses, exercised(map(as_if_played, played)))
     finished = _finished(played, problems, time.perf_counter() - begun)
     yield replace(finished, exercised=found, clauses_owed=len(clauses))
+
+
+def _part(options: RunOptions, shard: Shard, everything: Sequence[Selected]) -> dict[str, Any]:
+    """Return what a report says of a shard; what only the whole can tell is owed by whoever puts it together."""
+    baseline = None if options.baseline is None else options.baseline.read_bytes()
+    settings = (options.versions, options.compare, options.faults, options.server, options.client, baseline)
+    return {
+        "index": shard.index,
+        "of": shard.of,
+        "selection": selection(everything, *settings),
+        "scenarios": len(everything),
+        "whole_suite": options.whole_suite and options.baseline is None,
+        "spec": [options.server, options.client],
+    }
 
 
 def run_history(options: RunOptions) -> Iterator[RunEvent]:
@@ -170,11 +189,6 @@ def _stage(options: RunOptions) -> Stage:
         alone=options.server.startswith("peer:")
         and any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS),
     )
-
-
-def _as_if_played(result: Result) -> Result:
-    """A clause whose scenarios do not apply to the target is not owed by the suite: it is there."""
-    return replace(result, outcome=Outcome.PASSED) if result.outcome is Outcome.NOT_APPLICABLE else result
 
 
 def _play_all(selected: Sequence[Selected], options: RunOptions, stage: Stage) -> Iterator[list[Result]]:

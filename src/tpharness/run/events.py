@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tpharness.findings import Finding
 from tpharness.run.judge import Outcome, Result
@@ -22,6 +24,8 @@ class RunStarted:
     client: str
     versions: tuple[str, ...]
     history: str = ""
+    shard: Mapping[str, Any] | None = None
+    """Which part of a run this is, as the report of a shard tells it; None for a whole run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

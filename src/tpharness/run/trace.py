@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from tpharness.clauses import Clause
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["KINDS", "exercised", "unexercised"]
+__all__ = ["KINDS", "as_if_played", "exercised", "unexercised"]
 
 UNEXERCISED = Kind(
     code="clause-unexercised",
@@ -27,6 +28,11 @@ def exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
             for clause in result.clauses:
                 found.setdefault(clause, {})[result.id.partition("@")[0]] = None
     return {clause: tuple(ids) for clause, ids in sorted(found.items())}
+
+
+def as_if_played(result: Result) -> Result:
+    """A clause whose scenarios do not apply to the target is not owed by the suite: it is there."""
+    return replace(result, outcome=Outcome.PASSED) if result.outcome is Outcome.NOT_APPLICABLE else result
 
 
 def unexercised(clauses: Mapping[str, Clause], found: Mapping[str, tuple[str, ...]]) -> list[Finding]:

@@ -1,0 +1,57 @@
+"""`tpharness merge`: the reports of all shards of a run → one verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tpharness.cli.files import read_bytes
+from tpharness.errors import InputError, UsageError
+from tpharness.report import printable, write_whole
+from tpharness.report.json import json_text
+from tpharness.run.shard import merge as put_together
+
+__all__ = ["merge"]
+
+
+def merge(
+    files: Annotated[list[str], typer.Argument(help="The JSON reports of all shards, in any order.")],
+    report: Annotated[Path | None, typer.Option("--report", "-o", help="Write the report of the whole run.")] = None,
+) -> None:
+    """Put the shards of a run together. Gaps, overlaps and shards of another run are refused."""
+    if len(set(files)) != len(files):
+        raise UsageError("a file is named twice", hint="give each shard once")
+    merged = put_together({name: _read(name) for name in files})
+    finished = merged.finished
+    for result in merged.results:
+        if result["outcome"] in ("failed", "errored", "stale", "could-not-run"):
+            codes = ", ".join(sorted({finding["code"] for finding in result["findings"]}))
+            print(printable(f"{result['outcome'].upper()} {result['id']} {codes} {result['reason']}".rstrip()))
+    for problem in finished.problems:
+        print(printable(problem.line()))
+    if merged.report.get("error"):
+        print(printable(f"COULD NOT RUN {merged.report['error']}"))
+    counts = ", ".join(f"{count} {outcome.value}" for outcome, count in finished.counts.items() if count)
+    print(
+        f"{'PASSED' if finished.passed else 'FAILED'} {merged.shards} of {merged.shards} shards, "
+        f"{merged.scenarios} scenarios, {sum(finished.counts.values())} cases ({counts}), "
+        f"{len(finished.exercised)} of {finished.clauses_owed} clauses exercised"
+    )
+    if report is not None:
+        write_whole(str(report), json_text(dict(merged.report)) + "\n")
+    raise typer.Exit(0 if finished.passed else 1)
+
+
+def _read(name: str) -> dict[str, Any]:
+    try:
+        value = json.loads(read_bytes(name))
+    except ValueError as error:
+        raise InputError(
+            f"{name} is no JSON: {error}", hint="give reports that --report json:PATH has written"
+        ) from error
+    if not isinstance(value, dict):
+        raise InputError(f"{name} is no report", hint="give reports that --report json:PATH has written")
+    return value

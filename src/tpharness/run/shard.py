@@ -1,0 +1,162 @@
+"""Shards: one run split over machines that know nothing of each other, and put together again without a gap.
+
+In: `2/5`. Out: every fifth of the selected scenarios, beginning with the second. What is put together has to be shards
+of one and the same selection, each of them exactly once: only then have all cases been tried.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from tpharness.clauses import load_clauses
+from tpharness.errors import InputError, UsageError
+from tpharness.findings import Finding
+from tpharness.run.baseline import load_baseline
+from tpharness.run.events import RunFinished
+from tpharness.run.judge import Outcome, Result
+from tpharness.run.select import Selected
+from tpharness.run.trace import as_if_played, exercised, unexercised
+
+__all__ = ["Merged", "Shard", "merge", "selection"]
+
+_FORM = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """Shard `index` of `of`, counted from 1."""
+
+    index: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read `INDEX/OF`. UsageError for what is none."""
+        match = _FORM.fullmatch(text)
+        if match is None or int(match[1]) > int(match[2]):
+            raise UsageError(f"{text!r} is no shard", hint="write --shard 2/5 for the second of five")
+        return cls(index=int(match[1]), of=int(match[2]))
+
+    def of_selected(self, selected: Sequence[Selected]) -> list[Selected]:
+        """Return the scenarios of this shard; neighbours, which are alike, go to different shards."""
+        return list(selected[self.index - 1 :: self.of])
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.of}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """Several shards put together: the verdict on the whole, and the results of all, by id."""
+
+    shards: int
+    scenarios: int
+    finished: RunFinished
+    results: tuple[Mapping[str, Any], ...]
+    report: Mapping[str, Any]
+
+
+def selection(selected: Sequence[Selected], *settings: object) -> str:
+    """Return what tells one selection from another: the scenarios to the byte, how they are played, and by which us."""
+    digest = hashlib.sha256(version("tpharness").encode())
+    for setting in settings:
+        digest.update(repr(setting).encode() + b"\0")
+    for one in selected:
+        digest.update(f"{one.id}\0{one.place}\0".encode() + one.path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def merge(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
+    """Put the JSON reports of shards together, by the names of their files.
+
+    InputError for what is no report of a shard, for shards of different selections, for one that is there twice and
+    for one that is missing.
+    """
+    begun = time.perf_counter()
+    shards = {name: _shard(name, report) for name, report in reports.items()}
+    first = next(iter(shards), None)
+    if first is None:
+        raise InputError("there is nothing to put together", hint="give the JSON reports of all shards")
+    for name, shard in shards.items():
+        for key in ("selection", "of", "server", "client"):
+            mine, theirs = _told(reports[first], shards[first], key), _told(reports[name], shard, key)
+            if mine != theirs:
+                raise InputError(
+                    f"{name} and {first} are no shards of one run: {key} is {theirs} and {mine}",
+                    hint="run every shard with the same scenarios, options and version of tpharness",
+                )
+    _complete({name: int(shard["index"]) for name, shard in shards.items()}, int(shards[first]["of"]))
+    results = sorted((r for report in reports.values() for r in report["results"]), key=lambda r: str(r["id"]))
+    played = [_result(result) for result in results]
+    errors = [str(report["error"]) for report in reports.values() if report.get("error")]
+    problems: list[Finding] = []
+    if shards[first]["whole_suite"]:
+        problems += load_baseline(server=shards[first]["spec"][0], client=shards[first]["spec"][1]).unmatched(
+            result.id for result in played
+        )
+        problems += unexercised(load_clauses(), exercised(map(as_if_played, played)))
+    counts: Counter[Outcome] = Counter()
+    for result in played:
+        counts[result.outcome] += result.cases
+    judged = counts[Outcome.PASSED] + counts[Outcome.EXPECTED]
+    finished = RunFinished(
+        passed=bool(judged) and not problems and not errors and all(o.green for o, n in counts.items() if n),
+        counts=dict(counts),
+        seconds=sum(float(report.get("seconds") or 0) for report in reports.values()),
+        problems=tuple(problems),
+        exercised=exercised(played),
+        clauses_owed=len(load_clauses()),
+    )
+    whole = {key: value for key, value in reports[first].items() if key not in ("shard", "error")}
+    whole |= {
+        "passed": finished.passed,
+        "seconds": round(finished.seconds + time.perf_counter() - begun, 3),
+        "counts": {outcome.value: count for outcome, count in counts.items()},
+        "results": results,
+        "problems": [finding.as_json() for finding in problems],
+        "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()},
+        **({"error": "; ".join(errors)} if errors else {}),
+    }
+    scenarios = int(shards[first]["scenarios"])
+    return Merged(shards=len(shards), scenarios=scenarios, finished=finished, results=tuple(results), report=whole)
+
+
+def _shard(name: str, report: Mapping[str, Any]) -> Mapping[str, Any]:
+    if report.get("format") != "tpharness-report/1":
+        raise InputError(f"{name} is no report of a run", hint="write one with --report json:PATH")
+    shard = report.get("shard")
+    if not isinstance(shard, dict):
+        raise InputError(f"{name} is the report of a whole run, not of a shard", hint="run with --shard INDEX/OF")
+    return shard
+
+
+def _told(report: Mapping[str, Any], shard: Mapping[str, Any], key: str) -> Any:
+    return shard[key] if key in shard else report[key]
+
+
+def _complete(indices: Mapping[str, int], of: int) -> None:
+    found: dict[int, str] = {}
+    for name, index in indices.items():
+        if index in found:
+            raise InputError(f"{found[index]} and {name} are both shard {index}/{of}", hint="give each shard once")
+        found[index] = name
+    missing = [f"{index}/{of}" for index in range(1, of + 1) if index not in found]
+    if missing:
+        raise InputError(f"shard {', '.join(missing)} is missing", hint="give the reports of all shards")
+
+
+def _result(result: Mapping[str, Any]) -> Result:
+    return Result(
+        id=str(result["id"]),
+        outcome=Outcome(result["outcome"]),
+        cases=int(result["cases"]),
+        reason=str(result["reason"]),
+        clauses=tuple(result["clauses"]),
+    )

@@ -1,0 +1,133 @@
+"""Shards and `tpharness merge`: together they are the whole run, and nothing less is taken for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from tests.cli.conftest import Call
+
+from tpharness.resources import schema_path
+
+THEME = ("basics", "cycles", "tools")
+
+
+@pytest.fixture
+def shards(call: Call, tmp_path: Path) -> list[str]:
+    """Play three shards of three themes; return their reports."""
+    names = [str(tmp_path / f"{index}.json") for index in (1, 2, 3)]
+    for index, name in enumerate(names, 1):
+        assert call("run", *THEME, "--shard", f"{index}/3", "--report", f"json:{name}").code == 0
+    return names
+
+
+def read(name: str | Path) -> Any:
+    """Return a report."""
+    return json.loads(Path(name).read_text("utf-8"))
+
+
+def test_all_shards_together_are_the_whole_run(call: Call, shards: list[str], tmp_path: Path) -> None:
+    """The same cases, the same counts, the same clauses; in whatever order the reports are given."""
+    whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"
+    assert call("run", *THEME, "--report", f"json:{whole}").code == 0
+    done = call("merge", *reversed(shards), "-o", str(merged))
+    assert done.code == 0
+    assert done.out.startswith("PASSED 3 of 3 shards, ")
+    one, other = read(whole), read(merged)
+    assert sorted(r["id"] for r in one["results"]) == [r["id"] for r in other["results"]]
+    for key in ("counts", "passed", "problems", "server", "client", "versions"):
+        assert one[key] == other[key]
+    assert {clause: set(ids) for clause, ids in one["exercised"].items()} == {
+        clause: set(ids) for clause, ids in other["exercised"].items()
+    }
+    schema = read(schema_path("report"))
+    for name in (*shards, str(merged)):
+        jsonschema_rs.validate(schema, read(name))
+
+
+def test_no_two_shards_share_a_scenario(shards: list[str]) -> None:
+    """And each has some."""
+    ids = [{result["id"].partition("@")[0] for result in read(name)["results"]} for name in shards]
+    assert all(ids)
+    assert not ids[0] & ids[1]
+    assert not ids[1] & ids[2]
+    assert not ids[0] & ids[2]
+
+
+def test_a_gap_is_refused(call: Call, shards: list[str]) -> None:
+    """What was not played is not passed."""
+    done = call("merge", shards[0], shards[2])
+    assert (done.code, "shard 2/3 is missing" in done.err) == (2, True)
+
+
+def test_an_overlap_is_refused(call: Call, shards: list[str], tmp_path: Path) -> None:
+    """A shard that counts twice hides one that does not count."""
+    again = tmp_path / "again.json"
+    again.write_bytes(Path(shards[0]).read_bytes())
+    done = call("merge", *shards, str(again))
+    assert (done.code, "are both shard 1/3" in done.err) == (2, True)
+    assert "named twice" in call("merge", shards[0], shards[0]).err
+
+
+@pytest.mark.parametrize("options", [("basics",), (*THEME, "--dialect", "0.0.4"), (*THEME, "--compare", "content")])
+def test_shards_of_another_run_are_refused(
+    call: Call, shards: list[str], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Other scenarios or other options are another run, however alike the reports look."""
+    other = tmp_path / "other.json"
+    assert call("run", *options, "--shard", "2/3", "--report", f"json:{other}").code == 0
+    done = call("merge", shards[0], str(other), shards[2])
+    assert (done.code, "are no shards of one run" in done.err) == (2, True)
+
+
+def test_a_failure_in_one_shard_is_a_failure_of_the_whole(call: Call, shards: list[str]) -> None:
+    """And it is named with its findings."""
+    report = read(shards[1])
+    report["results"][0] |= {"outcome": "failed", "reason": ""}
+    Path(shards[1]).write_text(json.dumps(report), encoding="utf-8")
+    done = call("merge", *shards)
+    assert done.code == 1
+    assert f"FAILED {report['results'][0]['id']}" in done.out
+    assert "FAILED 3 of 3 shards" in done.out
+
+
+def test_the_whole_suite_owes_its_clauses_and_its_baseline_only_when_it_is_whole(call: Call, tmp_path: Path) -> None:
+    """A shard alone passes without the other half; together every MUST clause is owed, and every known failure."""
+    names = [str(tmp_path / f"{index}.json") for index in (1, 2)]
+    for index, name in enumerate(names, 1):
+        assert call("run", "--shard", f"{index}/2", "--report", f"json:{name}").code == 0
+    assert call("merge", *names).code == 0
+    report = read(names[0])
+    report["results"] = [r for r in report["results"] if "recorded/" not in r["id"]]
+    Path(names[0]).write_text(json.dumps(report), encoding="utf-8")
+    done = call("merge", *names)
+    assert done.code == 1
+    assert "baseline-unmatched" in done.out
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2"])
+def test_what_is_no_shard_is_refused(call: Call, text: str) -> None:
+    """Before anything is played."""
+    done = call("run", "basics", f"--shard={text}")
+    assert (done.code, "write --shard 2/5" in done.err) == (2, True)
+
+
+def test_what_is_no_report_of_a_shard_is_refused(call: Call, tmp_path: Path) -> None:
+    """A whole run, another JSON file, no JSON at all."""
+    whole, other, none = tmp_path / "whole.json", tmp_path / "other.json", tmp_path / "none.json"
+    call("run", "basics", "--report", f"json:{whole}")
+    other.write_text("{}", encoding="utf-8")
+    none.write_text("[", encoding="utf-8")
+    assert "not of a shard" in call("merge", str(whole)).err
+    assert "no report of a run" in call("merge", str(other)).err
+    assert "is no JSON" in call("merge", str(none)).err
+    assert call("merge", str(tmp_path / "missing.json")).code == 2
+
+
+def test_a_shard_is_a_part_of_one_run_on_one_pair(call: Call) -> None:
+    """A matrix is several runs."""
+    done = call("run", "basics", "--shard", "1/2", "--server", "reference", "--server", "reference")
+    assert (done.code, "one run on one pair" in done.err) == (2, True)
