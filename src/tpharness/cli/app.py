@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli import check, convert, diff, explain, fold, hash, listing, replay, run, serve  # noqa: A004
+from tpharness.cli import check, convert, diff, explain, fold, hash, listing, replay, run, serve, sweep  # noqa: A004
 
 __all__ = ["app"]
 
@@ -38,6 +38,7 @@ def _root(
 
 
 app.command("run")(run.run)
+app.command("sweep")(sweep.sweep)
 app.command("list")(listing.list_)
 app.command("explain")(explain.explain)
 app.command("check")(check.check)
