@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli import check, convert, diff, explain, fold, hash, listing, replay, run, serve, sweep  # noqa: A004
+from tpharness.cli import check, convert, diff, explain, fold, fuzz, hash, listing, replay, run, serve, sweep  # noqa: A004
 
 __all__ = ["app"]
 
@@ -39,6 +39,7 @@ def _root(
 
 app.command("run")(run.run)
 app.command("sweep")(sweep.sweep)
+app.command("fuzz")(fuzz.fuzz)
 app.command("list")(listing.list_)
 app.command("explain")(explain.explain)
 app.command("check")(check.check)

@@ -35,8 +35,9 @@ _AGENTS = {
 }
 _THREAD = "00000000-0000-4000-8000-000000000000"
 _USAGE = {"input_tokens": 3, "output_tokens": 2}
+_RESULTS: tuple[dict[str, Any], ...] = ({}, {"finish_reason": "stop"}, {"usage": _USAGE})
 _EVENTS = ("data-app-note", "data-tp-note", "data-note", "meta:note")
-_VERSIONS = ((Version.V0_0_4,), (Version.V0_0_4,), (Version.V0_0_4,), tuple(Version))
+_VERSIONS = (*((Version.V0_0_4,),) * 7, tuple(Version))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ def program(source: Source, *, carriers: bool = True) -> Program:
     """Return a program with up to three places to interrupt it."""
     writer = _Writer(source)
     turns: list[Turn] = []
-    for _ in many(source, 1, 3, 3):
+    for _ in many(source, 1, 3, 2):
         turns.append(
             UserTurn(
                 parts=({"part_kind": "user-prompt", "content": text(source) or "?"},), submitted_at=_at(writer.tick())
@@ -120,7 +121,7 @@ class _Writer:
         if self._pending:
             self._returns(self._pending)
             self._pending = []
-        for _ in many(source, 1, 4, 2):
+        for _ in many(source, 1, 3, 2):
             self._maybe_event()
             self._emit("model_request", model_name="test-model", provider_name="test")
             calls = self._response()
@@ -130,7 +131,7 @@ class _Writer:
         self._maybe_event()
         if flag(source, 12):
             self._emit("error", error_text=text(source))
-        self._emit("agent_run_result", **one_of(source, ({}, {"finish_reason": "stop"}, {"usage": dict(_USAGE)})))
+        self._emit("agent_run_result", **one_of(source, _RESULTS))
         return AgentRun(agent_id=_AGENT, started_at=started, events=tuple(self._log))
 
     def _emit(self, kind: str, **facts: Any) -> dict[str, Any]:
