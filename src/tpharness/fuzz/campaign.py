@@ -35,7 +35,7 @@ __all__ = ["Campaign", "CampaignOptions", "case_source"]
 
 _CHECKPOINT = 1.0
 _SHRINK_SECONDS = 20.0
-_THOROUGH_EVERY = 16
+_THOROUGH_EVERY = 128
 _DEEP_EVERY = 8
 _SEED_BITS = 48
 
