@@ -28,7 +28,10 @@ from tpharness.fuzz.saved import folder_for
 from tpharness.fuzz.shrink import shrink_choices, smaller
 from tpharness.fuzz.source import Chance
 from tpharness.fuzz.state import CampaignState, FoundFailure, load_state, save_state
+from tpharness.fuzz.units import legal
 from tpharness.run.stage import Stage
+from tpharness.scenario import Scenario
+from tpharness.targets import Reference
 from tpharness.targets.contract import SteppableClient, SteppableServer
 
 __all__ = ["Campaign", "CampaignOptions", "case_source"]
@@ -157,6 +160,16 @@ class Campaign:
 
     # ---------------------------------------------------------------- a failure
 
+    def _apt(self, kind: FuzzKind, subject: Subject) -> bool:
+        """Whether a smaller subject still asks the same: it is legal, and the reference passes what a target fails."""
+        if kind is FuzzKind.PROGRAMS and isinstance(subject, Scenario) and not legal(subject):
+            return False
+        players = self.stage.players
+        if type(players.server) is Reference and type(players.client) is Reference:
+            return True
+        with Stage() as stage:
+            return not Judge(stage, thorough=False).findings(kind, subject)
+
     def _found(
         self,
         kind: FuzzKind,
@@ -167,21 +180,26 @@ class Campaign:
         cause: Cause,
     ) -> None:
         """Shrink a failure of a new cause, write it down, and remember it."""
-        judge = Judge(self.stage)
-        until = time.monotonic() + self.options.shrink_seconds
+        judge = Judge(self.stage, thorough=False)
+        if cause_of(judge.findings(kind, subject)) != cause:
+            judge = Judge(self.stage)
+        until = time.monotonic() + self.options.shrink_seconds / 2
+
+        def late() -> bool:
+            return time.monotonic() >= until
 
         def fails(other: Subject) -> bool:
-            return time.monotonic() < until and cause_of(judge.findings(kind, other)) == cause
+            return self._apt(kind, other) and cause_of(judge.findings(kind, other)) == cause
 
         def some(made: Any) -> bool:
             return any(map(fails, subjects(made)))
 
         examples = self.options.db / "examples"
-        small = shrink_choices(GENERATORS[kind], choices, some, examples, f"{kind.value}:{cause.slug}")
-        until = time.monotonic() + self.options.shrink_seconds
+        small = shrink_choices(GENERATORS[kind], choices, some, examples, f"{kind.value}:{cause.slug}", late)
+        until = time.monotonic() + self.options.shrink_seconds / 2
         if small is not None:
             subject = next(filter(fails, subjects(small)), subject)
-        subject = smaller(subject, fails)
+        subject = smaller(subject, lambda other: not late() and fails(other))
         left = judge.findings(kind, subject)
         folder = folder_for(self.options.db / "failures")
         found_by = f"tpharness fuzz --seed {self.state.seed}, case {number}"

@@ -7,6 +7,7 @@ belong there.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from tpharness.fuzz.source import Source, flag, many, one_of
@@ -27,6 +28,8 @@ _ODD_LINES = (
     "a: {a: 1, a: 2}",
     "--- ",
 )
+_UNPRINTABLE = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
+"""What stands in a JSON text as it is, and YAML does not take."""
 _KEYS = ("description", "turns", "clauses", "versions", "cut", "expect", "clock", "turn", "user", "steps", "x")
 
 
@@ -35,10 +38,16 @@ def scenario_text(source: Source) -> str:
     made = _scenario(source)
     if flag(source, 4):
         _spoil(source, made)
-    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in made.items()]
+    lines = [
+        f"{key}: {_UNPRINTABLE.sub(_escaped, json.dumps(value, ensure_ascii=False))}" for key, value in made.items()
+    ]
     if flag(source, 6):
         lines.insert(source.number(0, len(lines)), one_of(source, _ODD_LINES))
     return "\n".join(lines) + "\n"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _scenario(source: Source) -> dict[str, Any]:
@@ -47,7 +56,7 @@ def _scenario(source: Source) -> dict[str, Any]:
     for _ in many(source, 1, 2, 2):
         turns += [{"user": text(source) or "Hi"}, _run(source, serial)]
     made: dict[str, Any] = {"description": "A generated file.", "clauses": ["sync.identity"], "turns": turns}
-    if flag(source, 4):
+    if flag(source, 4) and not any("interrupt" in turn for turn in turns):
         made["cut"] = one_of(source, ("every-event", "every-byte", {"at": "every-event", "reasons": ["timeout"]}))
     if flag(source, 6):
         made["clock"] = {"start": "2025-02-01T00:00:00Z", "tick": one_of(source, (1, 0.25, 0.001))}

@@ -61,14 +61,8 @@ def save_subject(
         path = folder / f"{cause.slug}.yaml"
         command = _command(path, sides)
         said = sentence("A generated scenario file", findings)
-        about = (
-            said,
-            f"Fails with {cause}.",
-            f"Kind: {kind.value}",
-            f"Found by: {found_by}",
-            f"Judge it again: {command}",
-        )
-        write_text(path, "".join(f"# {line}\n" for line in about) + subject)
+        lines = (said, f"Fails with {cause}.", f"Kind: {kind.value}", f"Found by: {found_by}", f"Replay: {command}")
+        write_text(path, "".join(f"# {line}\n" for line in lines) + subject)
         return path, command
     path = folder / f"{cause.slug}.json"
     command = _command(path, sides)

@@ -15,49 +15,75 @@ from typing import Any, TypeVar
 
 from hypothesis import Phase, find, settings
 from hypothesis.database import DirectoryBasedExampleDatabase, choices_to_bytes
-from hypothesis.errors import NoSuchExample
+from hypothesis.errors import Flaky, NoSuchExample
 
 from tpharness.fuzz.judging import Subject
+from tpharness.fuzz.less import fewest, simpler_values
 from tpharness.fuzz.source import Source
 from tpharness.fuzz.strategies import drawn
+from tpharness.fuzz.units import consistent, simpler_texts, units
 from tpharness.scenario import AgentRun, ClientCut, CutUnit, Interrupt, Scenario, UserTurn, Wire
 
-__all__ = ["fewest", "shrink_choices", "smaller"]
+__all__ = ["shrink_choices", "smaller"]
 
 _T = TypeVar("_T")
 Question = Callable[[Any], bool]
 
 
+class _Late(BaseException):
+    """There is no more time. No Exception, so that Hypothesis does not take it for a failure."""
+
+
 def shrink_choices(
-    make: Callable[[Source], _T], choices: Sequence[int], fails: Callable[[_T], bool], folder: Path, key: str
+    make: Callable[[Source], _T],
+    choices: Sequence[int],
+    fails: Callable[[_T], bool],
+    folder: Path,
+    key: str,
+    late: Callable[[], bool] = lambda: False,
 ) -> _T | None:
     """Let Hypothesis shrink what the generator made of these choices; None when it does not fail so for Hypothesis.
 
     The choices are put into Hypothesis's example database in `folder`, where the smallest failing ones stay as well, so
-    that a later call begins with those.
+    that a later call begins with those. When it gets `late` the smallest one so far is returned.
     """
     database = DirectoryBasedExampleDatabase(folder)
     name = key.encode()
-    database.save(name, choices_to_bytes(choices))
+    # What Hypothesis finds to be exactly what was drawn it takes for shrunk before; one number too many says it is not.
+    database.save(name, choices_to_bytes([*choices, 0]))
+    best: list[_T] = []
+
+    def _asked(made: _T) -> bool:
+        if late():
+            raise _Late
+        if not fails(made):
+            return False
+        best[:] = [made]
+        return True
+
     wanted = settings(
         database=database, phases=(Phase.reuse, Phase.shrink), max_examples=1_000, deadline=None, derandomize=False
     )
     try:
-        return find(drawn(make), fails, settings=wanted, database_key=name)
-    except NoSuchExample:
-        return None
+        return find(drawn(make), _asked, settings=wanted, database_key=name)
+    except (NoSuchExample, Flaky, _Late):
+        return best[0] if best else None
 
 
-def smaller(subject: Subject, fails: Question, *, patience: int = 400) -> Subject:
+def smaller(subject: Subject, fails: Question, *, patience: int = 3000) -> Subject:
     """Return the subject without what it can do without; at most so many others are asked about."""
     asked = _Bounded(fails, patience)
+    place, shorter = 0, False
     while True:
-        for other in _simpler(subject):
-            if asked(other):
-                subject = other
+        for number, other in enumerate(_simpler(subject)):
+            # What could not go before goes on being tried in the next round only: else every step begins anew.
+            if number >= place and asked(other):
+                subject, place, shorter = other, number, True
                 break
         else:
-            return subject
+            if not shorter or asked.tired:
+                return subject
+            place, shorter = 0, False
 
 
 class _Bounded:
@@ -67,18 +93,14 @@ class _Bounded:
         self._fails = fails
         self._left = patience
 
+    @property
+    def tired(self) -> bool:
+        """Whether every answer is no from now on."""
+        return self._left <= 0
+
     def __call__(self, subject: Any) -> bool:
         self._left -= 1
         return self._left >= 0 and self._fails(subject)
-
-
-def fewest(items: Sequence[_T]) -> Iterator[list[_T]]:
-    """Yield the items without a run of them: the longest runs first, then shorter ones, from the back."""
-    size = len(items)
-    while size:
-        for begin in range(len(items) - size, -1, -size):
-            yield [*items[:begin], *items[begin + size :]]
-        size //= 2
 
 
 def _simpler(subject: Subject) -> Iterator[Subject]:
@@ -87,7 +109,7 @@ def _simpler(subject: Subject) -> Iterator[Subject]:
     elif isinstance(subject, str):
         yield from ("\n".join(lines) for lines in fewest(subject.split("\n")))
     else:
-        yield from _values(subject)
+        yield from simpler_values(subject)
 
 
 # ------------------------------------------------------------------------------------------------ scenarios
@@ -113,19 +135,18 @@ def _users(turn: UserTurn) -> Iterator[UserTurn]:
 def _runs(run: AgentRun) -> Iterator[AgentRun]:
     if run.interrupt is not None:
         yield replace(run, interrupt=None)
-    for kept in fewest(range(len(run.events or ()))):
-        yield _with_events(run, kept)
-    for index, event in enumerate(run.events or ()):
-        for other in _values(dict(event)):
-            if other.get("event_kind") == event.get("event_kind"):
-                events = run.events or ()
-                yield replace(run, events=(*events[:index], other, *events[index + 1 :]))
+    events = run.events or ()
+    for gone in units(events):
+        yield _with_events(run, [index for index in range(len(events)) if index not in gone])
+    for index, event in enumerate(events):
+        for other in simpler_texts(event):
+            yield replace(run, events=consistent((*events[:index], other, *events[index + 1 :])))
     wire = run.wire
     if wire is not None and wire.chunks is not None:
         for chunks in fewest(wire.chunks):
             yield replace(run, wire=Wire(chunks=tuple(chunks)))
         for index, chunk in enumerate(wire.chunks):
-            for other in _values(dict(chunk)):
+            for other in simpler_values(dict(chunk)):
                 if other.get("type") == chunk.get("type"):
                     yield replace(run, wire=Wire(chunks=(*wire.chunks[:index], other, *wire.chunks[index + 1 :])))
     if wire is not None and wire.data is not None:
@@ -143,7 +164,7 @@ def _with_events(run: AgentRun, kept: Sequence[int]) -> AgentRun:
     cut = run.interrupt
     return replace(
         run,
-        events=tuple(events[index] for index in kept),
+        events=consistent([events[index] for index in kept]),
         labels={},
         interrupt=None if cut is None else _recounted(cut, kept),
     )
@@ -185,28 +206,6 @@ def _shorter_frames(data: bytes) -> Iterator[bytes]:
         except ValueError:
             continue
         if isinstance(value, dict):
-            for other in _values(value):
+            for other in simpler_values(value):
                 text = json.dumps(other, separators=(",", ":")).encode()
                 yield b"\n\n".join([*frames[:index], b"data: " + text, *frames[index + 1 :]])
-
-
-# ------------------------------------------------------------------------------------------------ JSON values
-
-
-def _values(value: Any) -> Iterator[Any]:
-    """Yield simpler values in the place of one: without a part of it, or with a part of it made simpler."""
-    if isinstance(value, dict):
-        for keys in fewest(list(value)):
-            yield {key: value[key] for key in keys}
-        for key, item in value.items():
-            yield from ({**value, key: other} for other in _values(item))
-    elif isinstance(value, list):
-        yield from fewest(value)
-        for index, item in enumerate(value):
-            yield from ([*value[:index], other, *value[index + 1 :]] for other in _values(item))
-    elif isinstance(value, str) and len(value) > 1:
-        yield value[: len(value) // 2]
-        yield value[len(value) // 2 :]
-    elif isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1):
-        yield 0
-        yield 1
