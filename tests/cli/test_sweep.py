@@ -37,7 +37,8 @@ def test_everything_passed_is_said_in_a_line(call: Call, folder: Path) -> None:
     assert not (folder / "tpharness-failures").exists()
 
 
-def test_a_sample_says_what_was_not_tried(call: Call, folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_sample_says_what_was_not_tried(call: Call) -> None:
     """The seed that drew it as well."""
     told = call("sweep", "--scenarios", "mine", "--budget", "3", "--seed", "7")
     assert told.code == 0
@@ -45,7 +46,8 @@ def test_a_sample_says_what_was_not_tried(call: Call, folder: Path) -> None:
     assert "a sample of seed 7" in told.out
 
 
-def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call, folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call) -> None:
     """The command is one that `tpharness` takes, and it fails as well."""
     target = "python:tests.fuzz.defects:reordered_returns"
     told = call("sweep", "--scenarios", "mine", "--client", target)
@@ -57,7 +59,8 @@ def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call, fol
     assert call(*command[1:]).code == 0
 
 
-def test_json_has_the_numbers_and_the_failures(call: Call, folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_json_has_the_numbers_and_the_failures(call: Call) -> None:
     """What the words say, for machines."""
     told = json.loads(call("sweep", "--scenarios", "mine", "--json").out)
     assert told["passed"] is True
@@ -71,7 +74,8 @@ def test_json_has_the_numbers_and_the_failures(call: Call, folder: Path) -> None
     assert Path(failure["file"]).exists()
 
 
-def test_orders_are_counted(call: Call, folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_orders_are_counted(call: Call) -> None:
     """Two results may come in either order."""
     told = json.loads(call("sweep", "--scenarios", "mine", "--orders", "--json").out)
     assert told["counts"] == "orders"
@@ -91,6 +95,7 @@ def test_nothing_to_sweep_is_no_pass(call: Call, folder: Path) -> None:
     assert "nothing was tried" in told.out
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -103,7 +108,7 @@ def test_nothing_to_sweep_is_no_pass(call: Call, folder: Path) -> None:
         (("--cuts", "bytes", "--client", "python:tests.fuzz.defects:plain"), "add --side client"),
     ],
 )
-def test_wrong_usage_is_told(call: Call, folder: Path, options: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_told(call: Call, options: tuple[str, ...], said: str) -> None:
     """Exit code 2, and a line that says what is taken."""
     told = call("sweep", "--scenarios", "mine", *options)
     assert told.code == 2

@@ -35,6 +35,7 @@ def fuzz(
     ] = None,
     server: Annotated[str, typer.Option(metavar="TARGET", help="The server to play.")] = "reference",
     client: Annotated[str, typer.Option(metavar="TARGET", help="The client to play.")] = "reference",
+    shrink: Annotated[float, typer.Option(min=0, help="How many seconds a new failure is made smaller.")] = 10.0,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judge one saved failure again, and generate nothing.")
     ] = None,
@@ -56,7 +57,9 @@ def fuzz(
                 print(f"PASSED {replay}: nothing is wrong with it any more")
             raise typer.Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
         limit = 60.0 if seconds is None and cases is None else seconds
-        options = CampaignOptions(kinds=kinds, seconds=limit, cases=cases, seed=seed, db=db, sides=tuple(sides))
+        options = CampaignOptions(
+            kinds=kinds, seconds=limit, cases=cases, seed=seed, db=db, sides=tuple(sides), shrink_seconds=shrink
+        )
         campaign = Campaign(stage, options)
         before, begun = campaign.state.cases, time.monotonic()
         if not as_json:
