@@ -169,7 +169,8 @@ def test_a_place_without_an_id_becomes_a_scenario_file(two_tools):
     assert failure.file is not None
     assert str(failure.file) in failure.command
     scenario = load_scenario(failure.file, root=failure.file.parent)
-    assert "differ" in scenario.description
+    assert "(R39)" in scenario.description
+    assert len(scenario.description) <= 200
     (result,) = play_one(scenario, RunOptions(client=target))
     assert "identity-differs" in result.failing
     # Both returns are there from the event on that brings the second one, up to the end.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tpharness.clauses import load_clauses
 from tpharness.errors import InputError
-from tpharness.findings import Finding, Level
+from tpharness.findings import Finding, Level, shorten
 from tpharness.fuzz.causes import Cause
 from tpharness.scenario import Scenario, dump
 
@@ -32,8 +32,9 @@ def sentence(what: str, findings: Sequence[Finding]) -> str:
         return what[:MOST_WORDS]
     kind = broken[0].kind
     cites = ", ".join((*kind.clauses[:2], *kind.rulings[:2]))
-    tail = f": {kind.title}{f' ({cites})' if cites else ''}."
-    return " ".join((what[: max(0, MOST_WORDS - len(tail))] + tail)[:MOST_WORDS].split())
+    tail = f" ({cites})." if cites else "."
+    said = shorten(broken[0].message, MOST_WORDS - len(what) - len(tail) - 2)
+    return " ".join(f"{what}: {said}{tail}".split())[:MOST_WORDS]
 
 
 def folder_for(path: Path) -> Path:
