@@ -31,6 +31,7 @@ LAYERS = {
     "reference_app": 8,
     "peers": 9,
     "report": 9,
+    "fuzz": 9,
     "catalogue": 9,
     "mutation": 9,
     "cli": 10,

@@ -14,6 +14,7 @@ from tpharness.cli import (
     diff,
     explain,
     fold,
+    fuzz,
     hash,  # noqa: A004
     listing,
     merge,
@@ -22,6 +23,7 @@ from tpharness.cli import (
     replay,
     run,
     serve,
+    sweep,
 )
 
 __all__ = ["app"]
@@ -53,6 +55,8 @@ def _root(
 
 
 app.command("run")(run.run)
+app.command("sweep")(sweep.sweep)
+app.command("fuzz")(fuzz.fuzz)
 app.command("list")(listing.list_)
 app.command("explain")(explain.explain)
 app.command("check")(check.check)

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from tpharness.catalogue import all_kinds
 from tpharness.cli import check, fold
 from tpharness.findings import Kind
+from tpharness.fuzz import causes
 
 __all__ = ["known_kinds"]
 
 
 def known_kinds() -> Mapping[str, Kind]:
     """Return every kind by its code, in order of codes."""
-    return dict(sorted({**all_kinds(), **{kind.code: kind for kind in (*check.KINDS, *fold.KINDS)}}.items()))
+    return dict(
+        sorted({**all_kinds(), **{kind.code: kind for kind in (*check.KINDS, *fold.KINDS, *causes.KINDS)}}.items())
+    )

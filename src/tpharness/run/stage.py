@@ -122,9 +122,7 @@ class Stage:
     async def play(self, scenario: Scenario, place: str | None = None) -> list[Result]:
         """Play one scenario with its sweep, or one place of that; the first result has the time it took."""
         begun = time.perf_counter()
-        case, reason = applicable(scenario, self.players, self._versions)
-        if not reason and needs_carriers(case, self.players) and not await self._told_without_carriers(case):
-            reason = "what it is about is told by carriers alone, and these two do not both have them"
+        case, reason = await self.usable(scenario)
         if reason:
             return [Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)]
         faults = (place.partition("@fault-")[2],) if place and "@fault-" in place else self._faults
@@ -135,6 +133,17 @@ class Stage:
             results += await self._sweep(case, place)
         seconds = time.perf_counter() - begun
         return [replace(results[0], seconds=seconds), *results[1:]] if results else []
+
+    async def usable(self, scenario: Scenario) -> tuple[Case, str]:
+        """Return the scenario as a case for these two, and why it does not apply to them, "" when it does."""
+        case, reason = applicable(scenario, self.players, self._versions)
+        if not reason and needs_carriers(case, self.players) and not await self._told_without_carriers(case):
+            reason = "what it is about is told by carriers alone, and these two do not both have them"
+        return case, reason
+
+    async def play_case(self, case: Case) -> Result:
+        """Play a case that somebody made himself, once: without its sweep and without the variants of a whole run."""
+        return await self._one(case, partial(play, case, self.players, thorough=False))
 
     async def _sweep(self, case: Case, place: str | None) -> list[Result]:
         scenario, players = case.scenario, self.players

@@ -4,7 +4,12 @@ In: a case with a sweep, and two targets that can be stepped. Out: the places th
 Each place is judged by the same checks as any case. What a place could not have changed is not judged again: messages
 that are the same objects as at the place before have been judged there, so the evidence of a place is trimmed to what
 is new on either side. At places 1, 2, 4, 8, … and at the last one nothing is trimmed, which guards the trimming itself.
+Between two bytes of one event nothing is rendered while both sessions say that no document could show a change.
 The cost is linear in the length of the run.
+
+Different cuts on the two sides are judged in the same pass: the client at one place, the server at the next. That the
+client's thread only grows is judged at every place, and what R32 asks for is transitive, so these pairs stand for every
+pair in which the server is further.
 """
 
 from __future__ import annotations
@@ -14,11 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpharness.checks import Delivery, Evidence, Side
+from tpharness.checks.prefix import PREFIX
 from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.plan import Case, cut_time, place_name, script_of
+from tpharness.run.trim import same_messages, shared, stamp, trimmed, window
 from tpharness.scenario.model import AgentRun, Compare, CutAt, CutSide
 from tpharness.targets.contract import (
     ClientSession,
@@ -30,18 +37,33 @@ from tpharness.targets.contract import (
     SteppableServer,
 )
 
-__all__ = ["Sweep", "sweep"]
+__all__ = ["ApartPlace", "Sweep", "sweep"]
 
 Threads = Mapping[Version, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What a sweep found: `tried` places, and a result for each that did not pass."""
+    """What a sweep found: `tried` places, and a result for each that did not pass.
+
+    `pairs` counts the pairs of different places that were judged, `apart` has those that did not pass.
+    """
 
     tried: int
     failed: tuple[Result, ...]
     checks: Mapping[str, Any]
+    pairs: int = 0
+    apart: tuple[tuple[ApartPlace, Result], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApartPlace:
+    """Different cuts of run `turn`: the server after `server` events, the client after it saw those of `client`."""
+
+    turn: int
+    reason: str
+    server: int
+    client: int
 
 
 def sweep(
@@ -51,9 +73,13 @@ def sweep(
     *,
     compare: Compare | None = None,
     only: str | None = None,
+    apart: bool = False,
 ) -> Sweep:
-    """Cut the runs of the case's sweep at every place, or only at the place with the id `only`."""
-    judges = _Judges(case, compare)
+    """Cut the runs of the case's sweep at every place, or only at the place with the id `only`.
+
+    With `apart` the two sides are also cut at different places, the server further than the client.
+    """
+    judges = _Judges(case, compare, apart=apart)
     plan = case.scenario.cut
     if plan is None:
         return Sweep(tried=0, failed=(), checks={})
@@ -62,13 +88,19 @@ def sweep(
         if plan.turn is None or plan.turn == index:
             for reason in plan.reasons:
                 _Pass(case, script, index, run, reason, server, client, judges, only).play()
-    return Sweep(tried=judges.tried, failed=tuple(judges.failed), checks=judges.checks)
+    return Sweep(
+        tried=judges.tried,
+        failed=tuple(judges.failed),
+        checks=judges.checks,
+        pairs=judges.pairs,
+        apart=tuple(judges.failed_apart),
+    )
 
 
 class _Judges:
     """Collects verdicts; knows what was judged before."""
 
-    def __init__(self, case: Case, compare: Compare | None) -> None:
+    def __init__(self, case: Case, compare: Compare | None, *, apart: bool) -> None:
         scenario = case.scenario
         self.case = case
         self.mode = (compare or scenario.compare) if scenario.carriers else Compare.CONTENT
@@ -76,6 +108,18 @@ class _Judges:
         self.tried = 0
         self.failed: list[Result] = []
         self.checks: dict[str, Any] = {}
+        self.apart = apart
+        self.pairs = 0
+        self.failed_apart: list[tuple[ApartPlace, Result]] = []
+
+    def pair(self, place: ApartPlace, evidence: list[Evidence]) -> None:
+        """Judge different cuts on the two sides."""
+        self.pairs += 1
+        found = tuple(finding for piece in evidence for finding in PREFIX.judge(piece))
+        if found:
+            name = f"{self.case.id}@server-event-{place.server}-client-event-{place.client}"
+            result = Result(id=name, outcome=Outcome.FAILED, findings=found, clauses=self.case.scenario.clauses)
+            self.failed_apart.append((place, result))
 
     def verdict(self, place: str, evidence: list[Evidence], extra: tuple[Finding, ...]) -> bool:
         """Judge one place; return whether it passed."""
@@ -85,9 +129,8 @@ class _Judges:
                 self.checks[name] = state
         if result.outcome.green and not extra:
             return True
-        if extra:  # what the fold reported against the peer fails the place, whatever the threads say
-            result = replace(result, outcome=Outcome.FAILED, findings=(*result.findings, *extra))
-        self.failed.append(result)
+        told = (*result.findings, *(finding.located(case=place) for finding in extra))
+        self.failed.append(replace(result, outcome=Outcome.FAILED, findings=told))
         return False
 
 
@@ -122,6 +165,7 @@ class _Pass:
         self._client: ClientSession = client.client_session(script)
         self._before: dict[Version, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._seen: tuple[int, int] | None = None
+        self._cut: Interrupted | None = None
         self._passed = True
         self._count = 0
 
@@ -163,6 +207,8 @@ class _Pass:
     def _packet(self, data: bytes, at: str, count: int) -> None:
         """Deliver the bytes of one event, at once or byte by byte, and judge at each place."""
         cut = Interrupted(reason=self._reason, at=cut_time(self._run, count))
+        if self._judges.apart and count:
+            self._judge_apart(cut, count)
         if self._plan.at is CutAt.EVERY_EVENT:
             self._client.feed(data, at)
             delivery = Delivery.WHOLE if self._plan.side is CutSide.BOTH else Delivery.PART
@@ -175,22 +221,39 @@ class _Pass:
             self._judge(cut, Delivery.WHOLE, last=True)
 
     def _judge(self, cut: Interrupted, delivery: Delivery, *, last: bool) -> None:
-        place = place_name(self._case.scenario, self._index, self._reason, self._count)
+        number = self._count
         self._count += 1
-        if self._only is not None and place != self._only:
+        if self._only is not None and place_name(self._case.scenario, self._index, self._reason, number) != self._only:
             return
         judges = self._judges
         judges.tried += 1
         seen = (self._server.version, self._client.version)
         unchanged = seen == self._seen and self._passed and not last
+        power = judges.tried & (judges.tried - 1) == 0
+        if unchanged and cut is self._cut and not power:
+            return  # between two bytes of one event nothing has become visible
+        self._cut = cut
         server, client = self._server.threads(cut), self._client.threads(cut)
         if unchanged and all(self._stamp_only(v, server[v], client[v]) for v in server):
             return
-        whole = last or judges.tried & (judges.tried - 1) == 0 or self._only is not None or not self._passed
+        whole = last or power or self._only is not None or not self._passed
+        place = place_name(self._case.scenario, self._index, self._reason, number)
         evidence = [self._evidence(place, v, server[v], client[v], delivery, whole=whole) for v in server]
         self._passed = judges.verdict(place, evidence, self._violations())
         self._seen = seen
         self._before = {v: (server[v], client[v]) for v in server}
+
+    def _judge_apart(self, cut: Interrupted, count: int) -> None:
+        """Judge the server after `count` events and the client before it got to see the last of them."""
+        judges = self._judges
+        if self._seen is not None and self._seen[0] == self._server.version:
+            judges.pairs += 1  # the server shows what it showed at the place before, which was judged there
+            return
+        server, client = self._server.threads(cut), self._client.threads(cut)
+        whole = judges.pairs & (judges.pairs + 1) == 0
+        evidence = [self._evidence("", v, server[v], client[v], Delivery.PART, whole=whole) for v in server]
+        place = ApartPlace(turn=self._index, reason=self._reason, server=count, client=count - 1)
+        judges.pair(place, evidence)
 
     def _violations(self) -> tuple[Finding, ...]:
         reported = (*self._server.findings(), *self._client.findings())
@@ -202,9 +265,9 @@ class _Pass:
             return False
         before_s, before_c = self._before[version]
         return (
-            _same_messages(before_s, server)
-            and _same_messages(before_c, client)
-            and _stamp(server) == _stamp(client)
+            same_messages(before_s, server)
+            and same_messages(before_c, client)
+            and stamp(server) == stamp(client)
             and len(server["turns"]) == len(client["turns"])
         )
 
@@ -223,11 +286,11 @@ class _Pass:
         if before is not None:
             trail = [before[1], client]
         if not whole and before is not None:
-            skip = min(_shared(before[0], server), _shared(before[1], client))
-            skip = min(_window(server, skip), _window(client, skip)) if skip else 0
+            skip = min(shared(before[0], server), shared(before[1], client))
+            skip = min(window(server, skip), window(client, skip)) if skip else 0
             if skip:
-                server, client = _trimmed(server, skip), _trimmed(client, skip)
-                trail = [_trimmed(before[1], skip), client]
+                server, client = trimmed(server, skip), trimmed(client, skip)
+                trail = [trimmed(before[1], skip), client]
         return Evidence(
             case=place,
             version=version,
@@ -239,61 +302,3 @@ class _Pass:
             expectation=None,
             readings=self._script.readings,
         )
-
-
-def _last_messages(thread: dict[str, Any]) -> list[Any] | None:
-    turns = thread["turns"]
-    if not turns or turns[-1]["turn_type"] != "agent":
-        return None
-    messages: list[Any] = turns[-1]["messages"]
-    return messages
-
-
-def _same_messages(before: dict[str, Any], now: dict[str, Any]) -> bool:
-    one, two = _last_messages(before), _last_messages(now)
-    return one is two and len(before["turns"]) == len(now["turns"])
-
-
-def _stamp(thread: dict[str, Any]) -> Any:
-    turns = thread["turns"]
-    return turns[-1].get("interruption") if turns else None
-
-
-def _shared(before: dict[str, Any], now: dict[str, Any]) -> int:
-    """Return how many messages of the last turn are the same as before, from the front; 0 when turns were added."""
-    one, two = _last_messages(before), _last_messages(now)
-    if one is None or two is None or len(before["turns"]) != len(now["turns"]):
-        return 0
-    count = min(len(one), len(two))
-    while count and one[:count] != two[:count]:  # the same objects compare at once; only the newest few can differ
-        count -= 1
-    return count
-
-
-def _window(thread: dict[str, Any], skip: int) -> int:
-    """Return where a window over the last turn may begin, at most at message `skip`; 0 when nothing can be left out.
-
-    It begins with the last whole cycle that was there before, so that it is a turn that could stand by itself.
-    """
-    messages = thread["turns"][-1]["messages"]
-    start = skip - 1
-    while start > 0 and messages[start]["message_type"] != "response":
-        start -= 1
-    if start <= 0:
-        return 0
-    parts = [part for message in messages[start:] for part in message.get("parts") or ()]
-    calls = {part["tool_call_id"] for part in parts if part["part_kind"] == "tool-call"}
-    answers = (part for part in parts if part["part_kind"] in ("tool-return", "retry-prompt"))
-    return start if all(part.get("tool_call_id") in calls for part in answers) else 0
-
-
-def _trimmed(thread: dict[str, Any], skip: int) -> dict[str, Any]:
-    """Return the thread with its last turn only, without the first `skip` messages of it, and the user turn before it.
-
-    The turn then starts when the last message left out was written, so that the order in time is still judged.
-    """
-    turn = thread["turns"][-1]
-    messages = turn["messages"]
-    shorter = {**turn, "started_at": messages[skip - 1]["timestamp"], "messages": messages[skip:]}
-    before = [t for t in thread["turns"][-2:-1] if t["turn_type"] == "user"]
-    return {**thread, "turns": [*before, shorter]}

@@ -8,7 +8,7 @@ time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
@@ -108,7 +108,9 @@ def event_time(event: Mapping[str, Any], started_at: str) -> str | None:
 
 
 def shift(at: str, seconds: float) -> str:
-    """Return an ISO 8601 UTC time moved by `seconds`, with as few fraction digits as it needs, to the microsecond."""
+    """Return an ISO 8601 time moved by `seconds`, in UTC, to the microsecond, with no more digits than it needs."""
     moment = datetime.fromisoformat(at) + timedelta(seconds=round(seconds, 6))
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC)
     text = moment.replace(tzinfo=None).isoformat()
     return (text.rstrip("0") if "." in text else text) + "Z"

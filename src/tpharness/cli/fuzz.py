@@ -1,0 +1,124 @@
+"""`tpharness fuzz`: a campaign of generated cases, or one of its failures again."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import print_findings, print_json
+from tpharness.errors import UsageError
+from tpharness.fuzz.campaign import Campaign, CampaignOptions
+from tpharness.fuzz.judging import FuzzKind, Judge
+from tpharness.fuzz.keeping import load_subject
+from tpharness.fuzz.state import CampaignState, FoundFailure
+from tpharness.report import printable
+from tpharness.run.stage import Stage
+
+__all__ = ["fuzz"]
+
+_LINE_EVERY = 10.0
+
+
+def fuzz(
+    seconds: Annotated[float | None, typer.Option(min=0, help="Stop after so long [default: 60].")] = None,
+    cases: Annotated[int | None, typer.Option(min=1, help="Stop after so many cases.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Which cases [default: those of the folder, or 0].")] = None,
+    db: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the campaign is kept; it goes on where it was.")
+    ] = Path("tpharness-fuzz"),
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only this kind: programs, streams, bytes, … May be given again.")
+    ] = None,
+    server: Annotated[str, typer.Option(metavar="TARGET", help="The server to play.")] = "reference",
+    client: Annotated[str, typer.Option(metavar="TARGET", help="The client to play.")] = "reference",
+    shrink: Annotated[float, typer.Option(min=0, help="How many seconds a new failure is made smaller.")] = 10.0,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Judge one saved failure again, and generate nothing.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Generate cases, check every invariant on each, shrink what fails and save it."""
+    kinds = _kinds(kind or [])
+    sides = tuple(
+        word
+        for name, spec in (("--server", server), ("--client", client))
+        if spec != "reference"
+        for word in (name, spec)
+    )
+    with Stage(server=server, client=client) as stage:
+        if replay is not None:
+            what, subject = load_subject(replay)
+            findings = list(Judge(stage).findings(what, subject))
+            if not findings and not as_json:
+                print(f"PASSED {replay}: nothing is wrong with it any more")
+            raise typer.Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
+        limit = 60.0 if seconds is None and cases is None else seconds
+        options = CampaignOptions(
+            kinds=kinds, seconds=limit, cases=cases, seed=seed, db=db, sides=tuple(sides), shrink_seconds=shrink
+        )
+        campaign = Campaign(stage, options)
+        before, begun = campaign.state.cases, time.monotonic()
+        if not as_json:
+            again = f", case {campaign.state.next} on" if campaign.state.next else ""
+            print(printable(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}, kept in {db}{again}"))
+            sys.stdout.flush()
+        progress = _Progress(before, begun)
+        try:
+            state = campaign.run(progress.show)
+        finally:
+            progress.clear()
+        _tell(state, campaign.new, state.cases - before, time.monotonic() - begun, db, as_json=as_json)
+    raise typer.Exit(1 if state.failures else 0)
+
+
+def _kinds(names: list[str]) -> tuple[FuzzKind, ...]:
+    known = [kind.value for kind in FuzzKind]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--kind takes {', '.join(known)}, not {name!r}")
+    return tuple(kind for kind in FuzzKind if kind.value in names) or tuple(FuzzKind)
+
+
+class _Progress:
+    """Shows how far a campaign is on standard error: one line that changes on a terminal, a line now and then else."""
+
+    def __init__(self, before: int, begun: float) -> None:
+        self._before = before
+        self._begun = self._told = begun
+        self._terminal = sys.stderr.isatty()
+
+    def show(self, state: CampaignState) -> None:
+        """Show where the campaign is."""
+        now = time.monotonic()
+        done, took = state.cases - self._before, now - self._begun
+        line = f"{done} cases, {done / max(took, 0.001):.0f}/s, {len(state.failures)} causes, {took:.0f} s"
+        if self._terminal:
+            print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+        elif now - self._told >= _LINE_EVERY:
+            self._told = now
+            print(line, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _tell(state: CampaignState, new: list[FoundFailure], cases: int, took: float, db: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json({**state.as_json(), "passed": not state.failures, "cases_now": cases, "seconds_now": round(took, 3)})
+        return
+    for failure in state.failures.values():
+        known = "" if failure in new else " (found before)"
+        print(printable(f"FAILED {failure.cause}{known}"))
+        print(printable(f"  wrong     {failure.message}"))
+        print(f"  cases     {failure.count}, the first is {failure.case} of seed {state.seed} ({failure.kind})")
+        print(printable(f"  play it   {failure.command}"))
+    word = "FAILED" if state.failures else "PASSED"
+    rate = f"{cases / max(took, 0.001):.0f} a second"
+    print(f"{word} {cases} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}")
+    print(printable(f"go on with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s"))

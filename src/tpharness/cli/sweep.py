@@ -1,0 +1,158 @@
+"""`tpharness sweep`: cut scenarios everywhere, or play their events in every legal order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tpharness.cli.files import print_json, version_option
+from tpharness.errors import UsageError
+from tpharness.fuzz.orders import OrderOptions, order_all
+from tpharness.fuzz.places import SideCut
+from tpharness.fuzz.sweeping import Failure, ScenarioSwept, SweepOptions, sweep_all
+from tpharness.report import printable
+from tpharness.resources import scenarios_dir
+from tpharness.run.select import find
+from tpharness.run.stage import Stage
+from tpharness.scenario import CutAt
+
+__all__ = ["sweep"]
+
+_CUTS = {"events": CutAt.EVERY_EVENT, "bytes": CutAt.EVERY_BYTE}
+_REASONS = ("user_cancelled", "network_failure", "timeout", "error", "safety_halt")
+
+
+def sweep(
+    ids: Annotated[list[str] | None, typer.Argument(help="Scenario ids, themes or patterns; all when none.")] = None,
+    cuts: Annotated[str, typer.Option(help="After every event or every byte: events or bytes.")] = "events",
+    reasons: Annotated[
+        str, typer.Option(help="Reasons, joined by commas, or all; a word of its own is one too.")
+    ] = "network_failure",
+    side: Annotated[str, typer.Option(help="Who is cut: both, server, client or apart.")] = "both",
+    orders: Annotated[bool, typer.Option("--orders", help="Play the events in other legal orders instead.")] = False,
+    bound: Annotated[int, typer.Option(min=1, help="How many orders of one run are played at most.")] = 1000,
+    server: Annotated[str, typer.Option(metavar="TARGET", help="The server to play.")] = "reference",
+    client: Annotated[str, typer.Option(metavar="TARGET", help="The client to play.")] = "reference",
+    dialect: Annotated[list[str] | None, typer.Option(help="Only this version; may be given again.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="Try so many places of all; everywhere in process when not given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which sample a budget or a bound tries.")] = 0,
+    save: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where scenario files of failures go that no id names.")
+    ] = Path("tpharness-failures"),
+    scenarios: Annotated[
+        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Cut scenarios at every event or byte, or play them in every legal order, and check every invariant each time."""
+    if cuts not in _CUTS:
+        raise UsageError(f"--cuts takes events or bytes, not {cuts!r}")
+    if side not in [one.value for one in SideCut]:
+        raise UsageError(f"--side takes {', '.join(one.value for one in SideCut)}, not {side!r}")
+    named = _REASONS if reasons == "all" else tuple(dict.fromkeys(filter(None, map(str.strip, reasons.split(",")))))
+    if not named:
+        raise UsageError("--reasons names no reason", hint=f"for example {_REASONS[0]},{_REASONS[1]}, or all")
+    roots = tuple(scenarios or ())
+    selected = find(ids or (), roots or (scenarios_dir(),))
+    if any(one.place for one in selected):
+        raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
+    versions = tuple(map(version_option, dialect)) if dialect else None
+    with Stage(server=server, client=client, versions=versions) as stage:
+        found: Iterator[ScenarioSwept]
+        if orders:
+            found = order_all(selected, stage, OrderOptions(bound=bound, seed=seed, save=save))
+        else:
+            options = SweepOptions(
+                at=_CUTS[cuts],
+                reasons=named,
+                side=SideCut(side),
+                budget=budget,
+                seed=seed,
+                save=save,
+                roots=roots,
+            )
+            found = sweep_all(selected, stage, options)
+        word = "orders" if orders else "places"
+        passed = _as_json(found, word, seed) if as_json else _in_words(found, word, seed)
+    raise typer.Exit(0 if passed else 1)
+
+
+def _in_words(found: Iterator[ScenarioSwept], word: str, seed: int) -> bool:
+    total = tried = failed = swept = 0
+    apart: list[ScenarioSwept] = []
+    for one in found:
+        if one.note:
+            apart.append(one)
+            continue
+        swept += 1
+        total, tried, failed = total + one.places, tried + one.tried, failed + one.tried - one.passed
+        for failure in one.failures:
+            _tell(failure, word)
+    for one in apart:
+        print(printable(f"not swept: {one.id}: {one.note}"))
+    left = total - tried
+    sampled = f", a sample of seed {seed}; {left} were not tried" if left else ""
+    print(
+        f"{'PASSED' if tried and not failed else 'FAILED'} {swept} scenarios, "
+        f"tried {tried} of {total} {word}{sampled}{f'; {failed} failed' if failed else ''}"
+    )
+    if not tried:
+        print("nothing was tried, so nothing has passed")
+    return bool(tried) and not failed
+
+
+def _tell(failure: Failure, word: str) -> None:
+    print(printable(f"FAILED {failure.id}"))
+    print(printable(f"  cause     {failure.cause}"))
+    if failure.result.reason:
+        print(printable(f"  reason    {failure.result.reason}"))
+    for finding in failure.result.findings[:2]:
+        print(printable(f"  {finding.line()}"))
+    if failure.count > 1:
+        print(f"  also      {failure.count - 1} more {word} fail for the same cause")
+    print(printable(f"  play it   {failure.command}"))
+    if not failure.replays:
+        print("  note      played by itself this place does not fail in this way: what came before it matters")
+
+
+def _as_json(found: Iterator[ScenarioSwept], word: str, seed: int) -> bool:
+    told = list(found)
+    tried, passed = sum(one.tried for one in told), sum(one.passed for one in told)
+    good = bool(tried) and tried == passed and not any(one.failures for one in told)
+    print_json(
+        {
+            "passed": good,
+            "seed": seed,
+            "counts": word,
+            "total": sum(one.places for one in told),
+            "tried": tried,
+            "scenarios": [_scenario(one) for one in told],
+        }
+    )
+    return good
+
+
+def _scenario(one: ScenarioSwept) -> dict[str, Any]:
+    document: dict[str, Any] = {"id": one.id, "total": one.places, "tried": one.tried, "passed": one.passed}
+    document.update({k: v for k, v in (("note", one.note), ("detail", one.detail)) if v})
+    if one.failures:
+        document["failures"] = [
+            {
+                "id": failure.id,
+                "codes": list(failure.cause.codes),
+                "clauses": list(failure.cause.clauses),
+                "rulings": list(failure.cause.rulings),
+                "places": failure.count,
+                "command": failure.command,
+                **({"file": str(failure.file)} if failure.file else {}),
+                **({"reason": failure.result.reason} if failure.result.reason else {}),
+                "findings": [finding.as_json() for finding in failure.result.findings],
+            }
+            for failure in one.failures
+        ]
+    return document

@@ -1,0 +1,1 @@
+"""Exploration: sweeps over places and orders, and campaigns of generated cases."""

@@ -1,0 +1,98 @@
+"""Why something failed, as far as two failures can have the same cause: finding codes, clauses and rulings. Pure.
+
+In: the findings of a case. Out: a `Cause`; equal causes are one failure, told once. A crash is told apart by the place
+in the code that raised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpharness.findings import Finding, Kind, Level, Place
+
+__all__ = ["CRASHED", "DISAGREE", "HANGS", "KINDS", "ORDER", "ROUND_TRIP", "Cause", "cause_of", "crash"]
+
+CRASHED = Kind(
+    code="fuzz-crashed",
+    level=Level.MUST,
+    title="an input made the implementation raise instead of reporting a finding",
+    remedy="report what is wrong with the input as a finding, and go on as if it had not come",
+    rulings=("R36",),
+)
+HANGS = Kind(
+    code="fuzz-hangs",
+    level=Level.MUST,
+    title="an input kept the implementation busy for longer than the limit",
+    remedy="bound the work that one event or byte can cause",
+    rulings=("R36",),
+)
+DISAGREE = Kind(
+    code="targets-disagree",
+    level=Level.MUST,
+    title="the target's thread is not the one that the reference makes of the same input",
+    remedy="read the first difference: it names what decides there",
+    rulings=("R39",),
+)
+ROUND_TRIP = Kind(
+    code="round-trip-differs",
+    level=Level.MUST,
+    title="writing and reading back, or converting there and back, gives another document",
+    remedy="keep every field, known or not, and every value as it is",
+    clauses=("thread.unknown-preserved",),
+    rulings=("R1", "R7"),
+)
+ORDER = Kind(
+    code="order-matters",
+    level=Level.MUST,
+    title="another legal order of the same events gives another thread than the specification lets it",
+    remedy="take parts in order of their starts, returns in order of their calls, events in order of time",
+    rulings=("R11", "R25"),
+)
+KINDS = (CRASHED, HANGS, DISAGREE, ROUND_TRIP, ORDER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What makes two failures the same one. `where` is the place in the code for a crash, "" otherwise."""
+
+    codes: tuple[str, ...]
+    clauses: tuple[str, ...] = ()
+    rulings: tuple[str, ...] = ()
+    where: str = ""
+
+    def __str__(self) -> str:
+        cites = ", ".join((*self.clauses, *self.rulings))
+        return " + ".join(self.codes) + (f" at {self.where}" if self.where else "") + (f" [{cites}]" if cites else "")
+
+    @property
+    def slug(self) -> str:
+        """A name for a file: the first code and a few digits that tell causes apart."""
+        digits = hashlib.sha256(str(self).encode()).hexdigest()[:6]
+        return f"{self.codes[0] if self.codes else 'failure'}-{digits}"
+
+
+def cause_of(findings: Iterable[Finding]) -> Cause | None:
+    """Return the cause of the findings at MUST, None when there are none."""
+    broken = [finding for finding in findings if finding.level is Level.MUST]
+    if not broken:
+        return None
+    kinds = {finding.code: finding.kind for finding in broken}
+    crashes = sorted({str(finding.got) for finding in broken if finding.kind in (CRASHED, HANGS)})
+    return Cause(
+        codes=tuple(sorted(kinds)),
+        clauses=tuple(sorted({clause for kind in kinds.values() for clause in kind.clauses})),
+        rulings=tuple(sorted({ruling for kind in kinds.values() for ruling in kind.rulings})),
+        where=", ".join(crashes),
+    )
+
+
+def crash(error: BaseException, kind: Kind = CRASHED) -> Finding:
+    """Return the finding for an exception: `got` names its type and the innermost place that raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{Path(frames[-1].filename).name} in {frames[-1].name}" if frames else "an unknown place"
+    got = where if kind is HANGS else f"{type(error).__name__} from {where}"
+    return kind.at(Place(), f"{kind.title}: {type(error).__name__}: {error}"[:400], got=got)

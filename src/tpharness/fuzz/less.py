@@ -1,0 +1,38 @@
+"""Less of a list, and simpler JSON values: the small steps of a shrinker. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+__all__ = ["fewest", "simpler_values"]
+
+_T = TypeVar("_T")
+
+
+def fewest(items: Sequence[_T]) -> Iterator[list[_T]]:
+    """Yield the items without a run of them: the longest runs first, then shorter ones, from the back."""
+    size = len(items)
+    while size:
+        for begin in range(len(items) - size, -1, -size):
+            yield [*items[:begin], *items[begin + size :]]
+        size //= 2
+
+
+def simpler_values(value: Any) -> Iterator[Any]:
+    """Yield simpler values in the place of one: without a part of it, or with a part of it made simpler."""
+    if isinstance(value, dict):
+        for keys in fewest(list(value)):
+            yield {key: value[key] for key in keys}
+        for key, item in value.items():
+            yield from ({**value, key: other} for other in simpler_values(item))
+    elif isinstance(value, list):
+        yield from fewest(value)
+        for index, item in enumerate(value):
+            yield from ([*value[:index], other, *value[index + 1 :]] for other in simpler_values(item))
+    elif isinstance(value, str) and len(value) > 1:
+        yield value[: len(value) // 2]
+        yield value[len(value) // 2 :]
+    elif isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1):
+        yield 0
+        yield 1

@@ -1,0 +1,88 @@
+"""`tpharness fuzz`: what it prints, that it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Call
+
+TARGET = "python:tests.fuzz.defects:line_splitting"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder, the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_campaign_prints_its_seed_and_goes_on(call: Call) -> None:
+    """The second sitting begins where the first one ended."""
+    first = call("fuzz", "--cases", "40", "--seed", "3", "--kind", "programs")
+    assert first.code == 0
+    assert "seed 3" in first.out
+    assert "PASSED" in first.out
+    again = call("fuzz", "--cases", "40", "--kind", "programs")
+    assert again.code == 0
+    assert "seed 3" in again.out
+    assert ", case " in again.out.splitlines()[0]
+
+
+def test_json_has_the_campaign(call: Call) -> None:
+    """Seed, kinds, how many cases, and every cause."""
+    told = json.loads(call("fuzz", "--cases", "12", "--json").out)
+    assert told["passed"] is True
+    assert told["seed"] == 0
+    assert told["kinds"] == ["programs", "streams", "bytes", "scenarios", "threads", "documents"]
+    assert told["cases"] == told["cases_now"] >= 12
+    assert told["failures"] == {}
+
+
+def test_a_failure_is_replayed_by_its_command(call: Call) -> None:
+    """The command fails on the target, and passes once the target is right."""
+    found = call("fuzz", "--cases", "120", "--kind", "programs", "--client", TARGET, "--shrink", "1")
+    assert found.code == 1
+    assert "identity-differs" in found.out
+    lines = [line.split("play it", 1)[1] for line in found.out.splitlines() if "play it" in line]
+    command = shlex.split(lines[0])
+    assert command[:2] == ["tpharness", "fuzz"]
+    assert call(*command[1:]).code == 1
+    right = call("fuzz", "--replay", command[command.index("--replay") + 1])
+    assert right.code == 0
+    assert "nothing is wrong with it any more" in right.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--kind", "bits"), "--kind takes programs, streams"),
+        (("--db", "not/there"), "cannot make the folder"),
+        (("--replay", "nothing.yaml"), "cannot read nothing.yaml"),
+        (("--server", "nobody"), "no target is called"),
+    ],
+)
+def test_wrong_usage_is_told(call: Call, options: tuple[str, ...], said: str) -> None:
+    """Exit code 2, and a line that says what is taken."""
+    told = call("fuzz", "--cases", "5", *options)
+    assert told.code == 2
+    assert said in told.err
+
+
+def test_another_seed_is_another_campaign(call: Call) -> None:
+    """One folder holds one."""
+    call("fuzz", "--cases", "5", "--kind", "threads")
+    told = call("fuzz", "--cases", "5", "--kind", "threads", "--seed", "9")
+    assert told.code == 2
+    assert "has the seed 0, not 9" in told.err
+
+
+@pytest.mark.parametrize("text", ["turns: []\n", "# Kind: bits\n"])
+def test_a_file_of_nobody_is_not_replayed(call: Call, text: str) -> None:
+    """It has to say what kind of case it is."""
+    Path("some.yaml").write_text(text)
+    told = call("fuzz", "--replay", "some.yaml")
+    assert told.code == 2
+    assert "does not say what kind of case it is" in told.err

@@ -1,0 +1,123 @@
+"""`tpharness sweep`: what it prints, what its exit code is, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Call
+
+SCENARIO = """\
+description: Two calls return one after the other.
+clauses: [sync.identity]
+turns:
+  - user: Hi
+  - steps:
+      - response: [{call: look, id: c1}, {call: look, id: c2}]
+      - returns: {c1: 1, c2: 2}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with one scenario, the current one."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "two.yaml").write_text(SCENARIO)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_everything_passed_is_said_in_a_line(call: Call, folder: Path) -> None:
+    """The number of places tried, and that it is all of them."""
+    told = call("sweep", "--scenarios", "mine", "--reasons", "all")
+    assert told.code == 0
+    assert told.out.startswith("PASSED 1 scenarios, tried ")
+    assert "not tried" not in told.out
+    assert not (folder / "tpharness-failures").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_sample_says_what_was_not_tried(call: Call) -> None:
+    """The seed that drew it as well."""
+    told = call("sweep", "--scenarios", "mine", "--budget", "3", "--seed", "7")
+    assert told.code == 0
+    assert "tried 3 of" in told.out
+    assert "a sample of seed 7" in told.out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call) -> None:
+    """The command is one that `tpharness` takes, and it fails as well."""
+    target = "python:tests.fuzz.defects:reordered_returns"
+    told = call("sweep", "--scenarios", "mine", "--client", target)
+    assert told.code == 1
+    assert "identity-differs" in told.out
+    command = next(line.split("play it", 1)[1].split() for line in told.out.splitlines() if "play it" in line)
+    assert command[:2] == ["tpharness", "run"]
+    assert call(*command[1:], "--client", target).code == 1
+    assert call(*command[1:]).code == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_has_the_numbers_and_the_failures(call: Call) -> None:
+    """What the words say, for machines."""
+    told = json.loads(call("sweep", "--scenarios", "mine", "--json").out)
+    assert told["passed"] is True
+    assert told["tried"] == told["total"] == told["scenarios"][0]["passed"]
+    failing = call(
+        *("sweep", "--scenarios", "mine", "--json", "--client", "python:tests.fuzz.defects:reordered_returns")
+    )
+    (failure,) = json.loads(failing.out)["scenarios"][0]["failures"]
+    assert failing.code == 1
+    assert failure["codes"] == ["identity-differs", "returns-out-of-order"]
+    assert Path(failure["file"]).exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_orders_are_counted(call: Call) -> None:
+    """Two results may come in either order."""
+    told = json.loads(call("sweep", "--scenarios", "mine", "--orders", "--json").out)
+    assert told["counts"] == "orders"
+    assert told["passed"] is True
+    assert told["tried"] == told["total"] > 0
+    assert "orders" in told["scenarios"][0]["detail"]
+
+
+def test_nothing_to_sweep_is_no_pass(call: Call, folder: Path) -> None:
+    """A scenario without anything to reorder is named, and the command fails."""
+    (folder / "mine" / "two.yaml").write_text(
+        "description: A text.\nclauses: [sync.identity]\nturns: [{user: Hi}, {steps: [{response: [{text: Hi}]}]}]\n"
+    )
+    told = call("sweep", "--scenarios", "mine", "--orders")
+    assert told.code == 1
+    assert "not swept: two: no two of its events may swap" in told.out
+    assert "nothing was tried" in told.out
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--cuts", "chunks"), "--cuts takes events or bytes"),
+        (("--side", "left"), "--side takes both, server, client, apart"),
+        (("--reasons", ","), "--reasons names no reason"),
+        (("nothing/there",), "no scenario in"),
+        (("two@event-1",), "takes scenarios, not places"),
+        (("--client", "nobody"), "no target is called"),
+        (("--cuts", "bytes", "--client", "python:tests.fuzz.defects:plain"), "add --side client"),
+    ],
+)
+def test_wrong_usage_is_told(call: Call, options: tuple[str, ...], said: str) -> None:
+    """Exit code 2, and a line that says what is taken."""
+    told = call("sweep", "--scenarios", "mine", *options)
+    assert told.code == 2
+    assert said in told.err
+
+
+def test_a_scenario_that_does_not_load_is_told(call: Call, folder: Path) -> None:
+    """With its place, as every command does."""
+    (folder / "mine" / "two.yaml").write_text("description: x\n")
+    told = call("sweep", "--scenarios", "mine")
+    assert told.code == 2
+    assert "two.yaml:" in told.err

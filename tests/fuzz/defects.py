@@ -1,0 +1,106 @@
+"""Targets with a planted defect, for what explores to find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.journal import Interrupted
+from tpharness.protocol.versions import Version
+from tpharness.targets import Capabilities, Reference, Script
+from tpharness.targets.reference import ReferenceClient
+
+__all__ = ["backwards", "crashing", "line_splitting", "plain", "reordered_returns"]
+
+
+class _LineSplitting(ReferenceClient):
+    """Takes U+2028 for the end of a line, as code that splits text with `splitlines` does, and loses it."""
+
+    def feed(self, data: bytes, at: str) -> None:
+        super().feed(data.replace("\u2028".encode(), b""), at)
+
+
+class _Crashing(ReferenceClient):
+    """Raises when it is asked for progress of a tool."""
+
+    def feed(self, data: bytes, at: str) -> None:
+        if b'"preliminary":true' in data:
+            raise KeyError("preliminary")
+        super().feed(data, at)
+
+
+class _Reordered(ReferenceClient):
+    """Keeps returns the other way round (against R11)."""
+
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
+        return {version: _turned(thread) for version, thread in super().threads(cut).items()}
+
+
+class _Backwards(ReferenceClient):
+    """Shows only every second state: what it shows once is gone in the next."""
+
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
+        told = super().threads(cut)
+        if cut is None:
+            return told
+        return {v: {**t, "turns": t["turns"][:1]} if self.version % 2 else t for v, t in told.items()}
+
+
+class _Target(Reference):
+    client: type[ReferenceClient] = ReferenceClient
+
+    def client_session(self, script: Script) -> ReferenceClient:
+        return self.client(script)
+
+
+def _turned(thread: Mapping[str, Any]) -> dict[str, Any]:
+    turns = [
+        {**turn, "messages": [_turned_message(message) for message in turn["messages"]]} if "messages" in turn else turn
+        for turn in thread["turns"]
+    ]
+    return {**thread, "turns": turns}
+
+
+def _turned_message(message: dict[str, Any]) -> dict[str, Any]:
+    return {**message, "parts": message["parts"][::-1]} if message["message_type"] == "request" else message
+
+
+def _with(client: type[ReferenceClient]) -> Reference:
+    target = _Target()
+    target.client = client
+    return target
+
+
+class _Plain:
+    """A target that cannot be stepped: what an implementation behind a network looks like."""
+
+    capabilities = Capabilities(name="plain")
+
+    def __init__(self) -> None:
+        inner = Reference()
+        self.serve, self.receive, self.adopt = inner.serve, inner.receive, inner.adopt
+
+
+def line_splitting() -> Reference:
+    """Return a target whose client loses U+2028."""
+    return _with(_LineSplitting)
+
+
+def crashing() -> Reference:
+    """Return a target whose client raises."""
+    return _with(_Crashing)
+
+
+def reordered_returns() -> Reference:
+    """Return a target whose client keeps returns the other way round."""
+    return _with(_Reordered)
+
+
+def backwards() -> Reference:
+    """Return a target whose client takes back what it showed."""
+    return _with(_Backwards)
+
+
+def plain() -> _Plain:
+    """Return a target that cannot be stepped."""
+    return _Plain()

@@ -1,0 +1,220 @@
+"""Campaigns: planted defects are found, shrunk and told once; time, count, seed and folder are kept to."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tpharness.dialects import keep
+from tpharness.errors import InputError, UsageError
+from tpharness.fuzz.campaign import Campaign, CampaignOptions, case_source
+from tpharness.fuzz.causes import cause_of
+from tpharness.fuzz.generators import GENERATORS
+from tpharness.fuzz.judging import FuzzKind, Judge
+from tpharness.fuzz.keeping import load_subject
+from tpharness.fuzz.state import CampaignState
+from tpharness.readings import AnswerRule, Readings
+from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run.stage import Stage
+from tpharness.scenario import AgentRun, Scenario, load_scenario
+
+DEFECTS = "tests.fuzz.defects"
+PROGRAMS = (FuzzKind.PROGRAMS,)
+
+
+def campaign(folder: Path, *, client: str = "reference", **options) -> CampaignState:
+    """Run a campaign of programs, or of what the options say."""
+    options = {"kinds": PROGRAMS, "cases": 250, "shrink_seconds": 1.6, **options}
+    with Stage(client=client) as stage:
+        return Campaign(stage, CampaignOptions(db=folder, **options)).run()
+
+
+def run_of(path: str) -> tuple[Scenario, AgentRun]:
+    """Load what was saved; return the scenario and its last run."""
+    scenario = load_scenario(path, root=Path(path).parent)
+    return scenario, scenario.runs[-1][1]
+
+
+def codes_when_played(path: str, client: str = "reference") -> frozenset[str]:
+    """Play a saved file as `tpharness run` does."""
+    scenario, _ = run_of(path)
+    (result,) = play_one(scenario, RunOptions(client=client))
+    assert result.outcome is Outcome.FAILED
+    return result.failing
+
+
+def cause_when_judged(path: str, client: str = "reference") -> str:
+    """Judge a saved file as `tpharness fuzz --replay` does."""
+    kind, subject = load_subject(Path(path))
+    with Stage(client=client) as stage:
+        return str(cause_of(Judge(stage).findings(kind, subject)))
+
+
+# ------------------------------------------------------------------------------------------------ planted defects
+
+
+def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(tmp_path):
+    """The defect needs one U+2028 on the wire and nothing else: one run, and no event that could go."""
+    target = f"python:{DEFECTS}:line_splitting"
+    state = campaign(tmp_path, client=target)
+    failure = state.failures["identity-differs [R39]"]
+    assert failure.codes == ("identity-differs",)
+    assert "identity-differs" in codes_when_played(failure.file, target)
+    assert cause_when_judged(failure.file, target) == failure.cause
+    scenario, run = run_of(failure.file)
+    assert len(scenario.runs) == 1
+    assert len(run.events or ()) <= 5  # request, part with a delta and its end, result
+    assert "\u2028" in json.dumps(run.events, ensure_ascii=False)
+    assert "differs at character" in scenario.description
+    assert "R39" in scenario.description
+
+
+def test_returns_in_the_wrong_order_are_shrunk_to_two_calls_with_their_returns(tmp_path):
+    """Two returns in one request are the least that can stand the other way round (R11)."""
+    target = f"python:{DEFECTS}:reordered_returns"
+    state = campaign(tmp_path, client=target)
+    failure = next(f for f in state.failures.values() if "identity-differs" in f.codes)
+    assert "identity-differs" in codes_when_played(failure.file, target)
+    _, run = run_of(failure.file)
+    results = [e for e in run.events or () if e["event_kind"] == "function_tool_result"]
+    starts = [e for e in run.events or () if e["event_kind"] == "part_start"]
+    assert len(results) == 2
+    assert len(starts) <= 2
+    assert len(run.events or ()) <= 10  # request, parts with ends, response end, tools, result
+
+
+def test_keeping_a_response_with_any_return_is_shrunk_to_a_call_without_one(tmp_path, monkeypatch):
+    """R21 read as `any` on both sides: they agree, and still the history has a call that nobody answered."""
+    judge = keep._judge
+
+    def any_return(response, calls, answered, readings):
+        return judge(response, calls, answered, Readings(R20=readings.R20, R21=AnswerRule.ANY_RETURN))
+
+    monkeypatch.setattr(keep, "_judge", any_return)
+    state = campaign(tmp_path, cases=450)
+    failure = next(f for f in state.failures.values() if "cycle-incomplete" in f.codes)
+    assert failure.rulings == ("R21",)
+    assert failure.codes == ("cycle-incomplete",)
+    assert "cycle-incomplete" in codes_when_played(failure.file)
+    assert cause_when_judged(failure.file) == failure.cause
+    _, run = run_of(failure.file)
+    assert run.interrupt is not None
+    kinds = [e["event_kind"] for e in run.happened]
+    assert kinds.count("function_tool_result") == 1
+    assert kinds.count("part_start") == 2
+    assert len(run.events or ()) <= 8
+
+
+def test_a_crash_is_a_finding_and_its_place_is_the_cause(tmp_path):
+    """An implementation that raises does not end the campaign."""
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:crashing", cases=300)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("fuzz-crashed",)
+    assert "KeyError from defects.py in feed" in failure.cause
+    assert failure.count > 1
+
+
+def test_failures_of_one_cause_are_told_once(tmp_path):
+    """Hundreds of cases with the defect, one file."""
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:line_splitting", cases=250)
+    assert state.failures["identity-differs [R39]"].count > 10
+    names = sorted(path.name for path in (tmp_path / "failures").iterdir())
+    assert names == sorted(Path(failure.file).name for failure in state.failures.values())
+    assert len(names) <= 2  # seen whole, and under loss
+
+
+def test_a_saved_failure_is_judged_again(tmp_path):
+    """What was saved is read back, and fails for its cause on the target and for none on the reference."""
+    target = f"python:{DEFECTS}:line_splitting"
+    state = campaign(tmp_path, client=target)
+    failure = state.failures["identity-differs [R39]"]
+    kind, subject = load_subject(Path(failure.file))
+    assert kind is FuzzKind.PROGRAMS
+    assert cause_when_judged(failure.file, target) == failure.cause
+    with Stage() as stage:
+        assert Judge(stage).findings(kind, subject) == ()
+
+
+# ------------------------------------------------------------------------------------------------ going on, stopping
+
+
+def test_the_same_seed_gives_the_same_cases():
+    """Case N of a seed is one thing; another seed or number gives another."""
+    made = [GENERATORS[FuzzKind.PROGRAMS](case_source(*one)) for one in ((1, 5), (1, 5), (1, 6), (2, 5))]
+    assert made[0] == made[1]
+    assert made[0] != made[2]
+    assert made[0] != made[3]
+
+
+def test_two_sittings_do_what_one_does(tmp_path):
+    """A campaign that goes on where it was finds what one without a pause finds, and counts as much."""
+    target = f"python:{DEFECTS}:line_splitting"
+    first = campaign(tmp_path / "two", client=target, cases=150, seed=3, shrink_seconds=0.4)
+    both = campaign(tmp_path / "two", client=target, cases=150, shrink_seconds=0.4)
+    assert both.seed == 3
+    assert both.next > first.next
+    whole = campaign(tmp_path / "one", client=target, cases=both.cases, seed=3, shrink_seconds=0.4)
+    assert (whole.next, whole.cases) == (both.next, both.cases)
+    assert {(f.cause, f.count, f.case) for f in whole.failures.values()} == {
+        (f.cause, f.count, f.case) for f in both.failures.values()
+    }
+
+
+def test_a_campaign_that_is_interrupted_keeps_what_it_did(tmp_path, monkeypatch):
+    """Whatever ends it, the folder holds the number of the next case."""
+    with Stage() as stage:
+        running = Campaign(stage, CampaignOptions(kinds=PROGRAMS, cases=1000, db=tmp_path))
+        once = Campaign._case
+
+        def stopping(self):
+            if self.state.next == 40:
+                raise KeyboardInterrupt
+            once(self)
+
+        monkeypatch.setattr(Campaign, "_case", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            running.run()
+        monkeypatch.undo()
+        assert Campaign(stage, CampaignOptions(kinds=PROGRAMS, db=tmp_path)).state.next == 40
+
+
+def test_a_campaign_stops_on_time(tmp_path):
+    """Half a second is half a second and one case."""
+    begun = time.monotonic()
+    state = campaign(tmp_path, seconds=0.5, cases=None)
+    assert 0.5 <= time.monotonic() - begun < 5
+    assert state.cases > 0
+    assert not state.failures
+
+
+def test_every_kind_passes_on_the_reference_for_a_while(tmp_path):
+    """The reference holds for legal programs, threads, documents and files, and never crashes on bytes."""
+    kinds = (FuzzKind.PROGRAMS, FuzzKind.BYTES, FuzzKind.SCENARIOS, FuzzKind.THREADS, FuzzKind.DOCUMENTS)
+    state = campaign(tmp_path, kinds=kinds, cases=500)
+    assert state.failures == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"seed": 9}, "has the seed 0, not 9"),
+        ({"kinds": (FuzzKind.BYTES,)}, "is one of programs"),
+        ({"sides": ("--client", "x")}, "plays the reference"),
+    ],
+    ids=["seed", "kinds", "targets"],
+)
+def test_a_folder_holds_one_campaign(tmp_path, options, said):
+    """Going on with another seed, other kinds or other targets would be a campaign of its own."""
+    campaign(tmp_path, cases=5)
+    with pytest.raises(UsageError, match=said):
+        campaign(tmp_path, cases=5, **options)
+
+
+def test_a_file_that_is_no_campaign_is_refused(tmp_path):
+    """Nothing is overwritten that a campaign did not write."""
+    (tmp_path / "campaign.json").write_text("[]")
+    with pytest.raises(InputError, match="is no campaign"):
+        campaign(tmp_path, cases=5)
