@@ -19,6 +19,7 @@ from tpharness.faults import FAULTS
 from tpharness.protocol.versions import Version
 from tpharness.report import ConsoleReport, Pair, Report, parse_reports, print_matrix
 from tpharness.run import RunOptions, run_history, run_suite
+from tpharness.run.cluster import check_address
 from tpharness.run.shard import Shard
 from tpharness.scenario import Compare
 
@@ -46,6 +47,10 @@ def run(
     ] = None,
     compare: Annotated[str | None, typer.Option(help="exact or content, instead of what each scenario says.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Play on Dask workers: local, local:N, or a scheduler's tcp://HOST:PORT."),
+    ] = None,
     report: Annotated[
         list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")
     ] = None,
@@ -83,6 +88,7 @@ def run(
         baseline=baseline,
         faults=_faults(fault or []),
         shard=None if shard is None else Shard.parse(shard),
+        cluster="" if cluster is None else check_address(cluster),
     )
     if shard is not None and (histories or len(server or ()) > 1 or len(client or ()) > 1):
         raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")

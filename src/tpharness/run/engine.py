@@ -26,6 +26,7 @@ from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import label, written
 from tpharness.run.baseline import Baseline, dialect_baseline, load_baseline
+from tpharness.run.cluster import on_cluster
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.histories import play_history
 from tpharness.run.judge import Outcome, Result
@@ -62,6 +63,7 @@ class RunOptions:
     faults: tuple[str, ...] = ()
     history: str = ""
     shard: Shard | None = None
+    cluster: str = ""
 
     @property
     def whole_suite(self) -> bool:
@@ -192,8 +194,10 @@ def _stage(options: RunOptions) -> Stage:
 
 
 def _play_all(selected: Sequence[Selected], options: RunOptions, stage: Stage) -> Iterator[list[Result]]:
-    if stage.far:
+    if stage.far and not options.cluster:
         yield from stage.several([partial(_play_file, one, stage) for one in selected])
+    elif options.cluster:
+        yield from on_cluster(options.cluster, partial(_in_worker, options=options), selected)
     elif options.jobs <= 1 or len(selected) < 2:
         for one in selected:
             yield stage.run(_play_file(one, stage))

@@ -1,0 +1,70 @@
+"""A cluster: the scenarios of a run played by Dask workers, on this machine or on many.
+
+In: a function, what it is called with, and where the cluster is: `local`, `local:N`, or the address of a scheduler.
+Out: the results, in order. A worker that is lost loses nothing: what it had not finished is played again elsewhere.
+Needs the extra `cluster`; workers need the same tpharness, and for scenarios of your own the same files.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from tpharness.errors import TargetError, UsageError
+
+__all__ = ["check_address", "on_cluster"]
+
+_FORM = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
+_LOST = 3  # how often one scenario may lose its worker before it is given up
+_CONNECT = "10s"
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def check_address(text: str) -> str:
+    """Return the address of a cluster. UsageError for what is none."""
+    if not _FORM.fullmatch(text):
+        raise UsageError(f"{text!r} is no cluster", hint="write local, local:4, or tcp://HOST:PORT of a scheduler")
+    return text
+
+
+def on_cluster(address: str, work: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
+    """Yield the result of each item, in order. TargetError when there is no such cluster, or Dask is not installed."""
+    try:
+        import distributed  # noqa: PLC0415  # an optional extra, which takes a second to load
+    except ModuleNotFoundError as error:
+        raise TargetError(
+            f"{error.name} is not installed: a cluster needs Dask", hint="pip install 'tpharness[cluster]'"
+        ) from error
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    with _client(distributed, address) as client:
+        futures = client.map(work, items, pure=False, retries=_LOST)
+        for future in futures:
+            try:
+                result: B = future.result()
+            except distributed.KilledWorker as error:
+                raise TargetError(
+                    f"{len(error.args)} workers ended while they played one and the same scenario: {error}",
+                    hint="play the scenarios with --jobs 1 to see which one it is",
+                ) from error
+            yield result
+            future.release()
+
+
+def _client(distributed: Any, address: str) -> Any:
+    if address.startswith("local"):
+        count = int(address.partition(":")[2] or os.cpu_count() or 1)
+        cluster = distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+        )
+        return distributed.Client(cluster, set_as_default=False)
+    try:
+        return distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise TargetError(
+            f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler`"
+        ) from error

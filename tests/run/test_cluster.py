@@ -1,0 +1,77 @@
+"""A run on a cluster has the verdict of the run in this process, also when workers are lost on the way.
+
+Dask runs in a process of its own here: its loops and its logging are none of pytest's business.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tpharness.errors import TargetError, UsageError
+from tpharness.run.cluster import check_address, on_cluster
+
+DYING = """
+import os, sys
+from pathlib import Path
+from tpharness.run.cluster import on_cluster
+
+folder = Path(sys.argv[1])
+
+def work(item):
+    flag = folder / f"died-{item}"
+    if item % 3 == 0 and not flag.exists():
+        flag.touch()
+        os._exit(1)  # a worker that is killed says nothing
+    return item * item
+
+if __name__ == "__main__":
+    print(list(on_cluster("local:2", work, range(7))))
+"""
+
+
+def test_the_verdict_is_that_of_the_run_in_this_process(tmp_path: Path) -> None:
+    """Every case, every finding, the same counts; only the times differ."""
+    told = []
+    for name, options in (("here", ()), ("there", ("--cluster", "local:2"))):
+        file = tmp_path / f"{name}.json"
+        command = [sys.executable, "-m", "tpharness", "run", "basics", "tools", *options, "--report", f"json:{file}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        report = json.loads(file.read_text("utf-8"))
+        del report["seconds"]
+        for result in report["results"]:
+            del result["seconds"]
+        told.append(report)
+    assert told[0] == told[1]
+
+
+def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
+    """Each third piece of work kills its worker once; all results come, in order."""
+    script = tmp_path / "dying.py"
+    script.write_text(textwrap.dedent(DYING), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=False, timeout=90
+    )
+    assert done.stdout.strip() == "[0, 1, 4, 9, 16, 25, 36]", done.stderr
+    assert sorted(path.name for path in tmp_path.glob("died-*")) == ["died-0", "died-3", "died-6"]
+
+
+@pytest.mark.parametrize("text", ["", "remote", "local:0", "http://x", "tcp://"])
+def test_what_is_no_cluster_is_refused(text: str) -> None:
+    """Before anything is started."""
+    with pytest.raises(UsageError, match="is no cluster"):
+        check_address(text)
+
+
+def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core does without it."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(TargetError, match="a cluster needs Dask") as told:
+        list(on_cluster("local:1", abs, [1]))
+    assert told.value.hint == "pip install 'tpharness[cluster]'"
