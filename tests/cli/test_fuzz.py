@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,12 @@ def test_a_campaign_prints_its_seed_and_goes_on(call: Call) -> None:
     assert again.code == 0
     assert "seed 3" in again.out
     assert ", case " in again.out.splitlines()[0]
+
+
+def test_no_other_command_waits_for_hypothesis() -> None:
+    """Loading it takes longer than most commands do."""
+    code = "import sys, tpharness.cli; sys.exit('hypothesis' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_json_has_the_campaign(call: Call) -> None:

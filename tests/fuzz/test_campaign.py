@@ -10,6 +10,7 @@ import pytest
 
 from tpharness.dialects import keep
 from tpharness.errors import InputError, UsageError
+from tpharness.fuzz import judging
 from tpharness.fuzz.campaign import Campaign, CampaignOptions, case_source
 from tpharness.fuzz.causes import cause_of
 from tpharness.fuzz.generators import GENERATORS
@@ -115,6 +116,16 @@ def test_a_crash_is_a_finding_and_its_place_is_the_cause(tmp_path):
     assert failure.codes == ("fuzz-crashed",)
     assert "KeyError from defects.py in feed" in failure.cause
     assert failure.count > 1
+
+
+def test_a_hang_is_a_finding(tmp_path, monkeypatch):
+    """An implementation that does not come back is given up, and the campaign goes on."""
+    monkeypatch.setattr(judging, "HANG_SECONDS", 0.1)
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:hanging", cases=60, shrink_seconds=0.5)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("fuzz-hangs",)
+    assert "at defects.py" in failure.cause
+    assert state.cases >= 60
 
 
 def test_failures_of_one_cause_are_told_once(tmp_path):
