@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,31 @@ def test_a_campaign_prints_its_seed_and_goes_on(call: Call) -> None:
     assert again.code == 0
     assert "seed 3" in again.out
     assert ", case " in again.out.splitlines()[0]
+
+
+def test_no_other_command_waits_for_hypothesis() -> None:
+    """Loading it takes longer than most commands do."""
+    code = "import sys, tpharness.cli; sys.exit('hypothesis' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_killed_campaign_goes_on(call: Call, folder: Path) -> None:
+    """What was done up to the last second is kept when nobody could say good-bye."""
+    command = [sys.executable, "-m", "tpharness", "fuzz", "--kind", "threads", "--seconds", "50"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        state = folder / "tpharness-fuzz" / "campaign.json"
+        until = time.monotonic() + 20
+        while not state.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        running.kill()
+        running.communicate()
+    done = json.loads(state.read_text("utf-8"))["next"]
+    assert done > 0
+    again = call("fuzz", "--kind", "threads", "--cases", "3")
+    assert again.code == 0
+    assert again.out.splitlines()[0].endswith(f", case {done} on")
 
 
 def test_json_has_the_campaign(call: Call) -> None:

@@ -10,7 +10,7 @@ from tpharness.protocol.versions import Version
 from tpharness.targets import Capabilities, Reference, Script
 from tpharness.targets.reference import ReferenceClient
 
-__all__ = ["backwards", "crashing", "line_splitting", "plain", "reordered_returns"]
+__all__ = ["backwards", "crashing", "hanging", "line_splitting", "plain", "reordered_returns"]
 
 
 class _LineSplitting(ReferenceClient):
@@ -26,6 +26,15 @@ class _Crashing(ReferenceClient):
     def feed(self, data: bytes, at: str) -> None:
         if b'"preliminary":true' in data:
             raise KeyError("preliminary")
+        super().feed(data, at)
+
+
+class _Hanging(ReferenceClient):
+    """Never comes back from an error."""
+
+    def feed(self, data: bytes, at: str) -> None:
+        while b'"type":"error"' in data:
+            pass
         super().feed(data, at)
 
 
@@ -89,6 +98,11 @@ def line_splitting() -> Reference:
 def crashing() -> Reference:
     """Return a target whose client raises."""
     return _with(_Crashing)
+
+
+def hanging() -> Reference:
+    """Return a target whose client hangs."""
+    return _with(_Hanging)
 
 
 def reordered_returns() -> Reference:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tpharness.dialects import keep
 from tpharness.errors import InputError, UsageError
+from tpharness.fuzz import judging
 from tpharness.fuzz.campaign import Campaign, CampaignOptions, case_source
 from tpharness.fuzz.causes import cause_of
 from tpharness.fuzz.generators import GENERATORS
 from tpharness.fuzz.judging import FuzzKind, Judge
 from tpharness.fuzz.keeping import load_subject
 from tpharness.fuzz.state import CampaignState
+from tpharness.protocol.migrate import convert
 from tpharness.readings import AnswerRule, Readings
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.stage import Stage
-from tpharness.scenario import AgentRun, Scenario, load_scenario
+from tpharness.scenario import AgentRun, Clock, Scenario, dump, load_scenario
 
 DEFECTS = "tests.fuzz.defects"
+LOSING = f"python:{DEFECTS}:line_splitting"
 PROGRAMS = (FuzzKind.PROGRAMS,)
 
 
@@ -56,10 +60,17 @@ def cause_when_judged(path: str, client: str = "reference") -> str:
 # ------------------------------------------------------------------------------------------------ planted defects
 
 
-def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(tmp_path):
+@pytest.fixture(scope="module")
+def losing(tmp_path_factory) -> tuple[CampaignState, Path]:
+    """Return a campaign against a client that loses U+2028, and its folder."""
+    folder = tmp_path_factory.mktemp("losing")
+    return campaign(folder, client=LOSING), folder
+
+
+def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(losing):
     """The defect needs one U+2028 on the wire and nothing else: one run, and no event that could go."""
-    target = f"python:{DEFECTS}:line_splitting"
-    state = campaign(tmp_path, client=target)
+    state, _ = losing
+    target = LOSING
     failure = state.failures["identity-differs [R39]"]
     assert failure.codes == ("identity-differs",)
     assert "identity-differs" in codes_when_played(failure.file, target)
@@ -117,25 +128,69 @@ def test_a_crash_is_a_finding_and_its_place_is_the_cause(tmp_path):
     assert failure.count > 1
 
 
-def test_failures_of_one_cause_are_told_once(tmp_path):
-    """Hundreds of cases with the defect, one file."""
-    state = campaign(tmp_path, client=f"python:{DEFECTS}:line_splitting", cases=250)
+def test_a_hang_is_a_finding(tmp_path, monkeypatch):
+    """An implementation that does not come back is given up, and the campaign goes on."""
+    monkeypatch.setattr(judging, "HANG_SECONDS", 0.1)
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:hanging", cases=60, shrink_seconds=0.5)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("fuzz-hangs",)
+    assert "at defects.py" in failure.cause
+    assert state.cases >= 60
+
+
+def test_failures_of_one_cause_are_told_once(losing):
+    """Many cases with the defect, one file."""
+    state, folder = losing
     assert state.failures["identity-differs [R39]"].count > 10
-    names = sorted(path.name for path in (tmp_path / "failures").iterdir())
+    names = sorted(path.name for path in (folder / "failures").iterdir())
     assert names == sorted(Path(failure.file).name for failure in state.failures.values())
     assert len(names) <= 2  # seen whole, and under loss
 
 
-def test_a_saved_failure_is_judged_again(tmp_path):
+def test_a_saved_failure_is_judged_again(losing):
     """What was saved is read back, and fails for its cause on the target and for none on the reference."""
-    target = f"python:{DEFECTS}:line_splitting"
-    state = campaign(tmp_path, client=target)
+    state, _ = losing
     failure = state.failures["identity-differs [R39]"]
     kind, subject = load_subject(Path(failure.file))
     assert kind is FuzzKind.PROGRAMS
-    assert cause_when_judged(failure.file, target) == failure.cause
+    assert cause_when_judged(failure.file, LOSING) == failure.cause
     with Stage() as stage:
         assert Judge(stage).findings(kind, subject) == ()
+
+
+def test_a_document_that_loses_a_field_is_saved_as_a_document(tmp_path, monkeypatch):
+    """A conversion that forgets a field at the top: the smallest thread is one with this field (R7)."""
+
+    def forgetting(thread, to):
+        there = convert(thread, to)
+        return replace(there, thread={k: v for k, v in there.thread.items() if k != "x"})
+
+    monkeypatch.setattr("tpharness.fuzz.judging.convert", forgetting)
+    state = campaign(tmp_path, kinds=(FuzzKind.DOCUMENTS,), cases=200, shrink_seconds=1.0)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("round-trip-differs",)
+    assert "R7" in failure.rulings
+    kind, document = load_subject(Path(failure.file))
+    assert kind is FuzzKind.DOCUMENTS
+    assert isinstance(document, dict)
+    assert "x" in document
+    assert cause_when_judged(failure.file) == failure.cause
+    monkeypatch.undo()
+    assert cause_when_judged(failure.file) == "None"
+
+
+def test_a_scenario_file_that_is_not_written_as_it_was_is_saved_as_it_is(tmp_path, monkeypatch):
+    """A writer that forgets the clock: one line of the smallest file sets it."""
+
+    def forgetting(scenario):
+        return dump(replace(scenario, clock=Clock()))
+
+    monkeypatch.setattr("tpharness.fuzz.judging.dump", forgetting)
+    state = campaign(tmp_path, kinds=(FuzzKind.SCENARIOS,), cases=80, shrink_seconds=1.0)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("round-trip-differs",)
+    assert "clock:" in Path(failure.file).read_text("utf-8")
+    assert cause_when_judged(failure.file) == failure.cause
 
 
 # ------------------------------------------------------------------------------------------------ going on, stopping
@@ -151,7 +206,7 @@ def test_the_same_seed_gives_the_same_cases():
 
 def test_two_sittings_do_what_one_does(tmp_path):
     """A campaign that goes on where it was finds what one without a pause finds, and counts as much."""
-    target = f"python:{DEFECTS}:line_splitting"
+    target = LOSING
     first = campaign(tmp_path / "two", client=target, cases=150, seed=3, shrink_seconds=0.4)
     both = campaign(tmp_path / "two", client=target, cases=150, shrink_seconds=0.4)
     assert both.seed == 3

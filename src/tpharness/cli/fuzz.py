@@ -11,7 +11,6 @@ import typer
 
 from tpharness.cli.files import print_findings, print_json
 from tpharness.errors import UsageError
-from tpharness.fuzz.campaign import Campaign, CampaignOptions
 from tpharness.fuzz.judging import FuzzKind, Judge
 from tpharness.fuzz.keeping import load_subject
 from tpharness.fuzz.state import CampaignState, FoundFailure
@@ -42,6 +41,8 @@ def fuzz(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Generate cases, check every invariant on each, shrink what fails and save it."""
+    from tpharness.fuzz.campaign import Campaign, CampaignOptions  # noqa: PLC0415  # loads Hypothesis
+
     kinds = _kinds(kind or [])
     sides = tuple(
         word

@@ -77,6 +77,9 @@ def sweep(
                 roots=roots,
             )
             found = sweep_all(selected, stage, options)
+        if orders and not as_json:
+            print("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
+            print("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")
         word = "orders" if orders else "places"
         passed = _as_json(found, word, seed) if as_json else _in_words(found, word, seed)
     raise typer.Exit(0 if passed else 1)

@@ -21,7 +21,7 @@ from tpharness.findings import Finding
 from tpharness.fuzz.causes import Cause, cause_of
 from tpharness.fuzz.fast import look
 from tpharness.fuzz.generators import GENERATORS, subjects
-from tpharness.fuzz.judging import FuzzKind, Judge, Subject
+from tpharness.fuzz.judging import FuzzKind, Judge, Subject, limited
 from tpharness.fuzz.keeping import save_subject
 from tpharness.fuzz.programs import Program
 from tpharness.fuzz.saved import folder_for
@@ -232,6 +232,7 @@ class Campaign:
 def _quick(made: Program, server: SteppableServer, client: SteppableClient, *, deep: bool) -> tuple[int, bool]:
     """Look at a program; whatever raises there is looked at again by the judge."""
     try:
-        return look(made, server, client, deep=deep)
+        with limited():
+            return look(made, server, client, deep=deep)
     except Exception:  # noqa: BLE001  # the judge says what it was, and where
         return len(made.cuts) + 1, False

@@ -91,8 +91,14 @@ def cause_of(findings: Iterable[Finding]) -> Cause | None:
 
 
 def crash(error: BaseException, kind: Kind = CRASHED) -> Finding:
-    """Return the finding for an exception: `got` names its type and the innermost place that raised."""
+    """Return the finding for an exception: `got` names its type and the innermost place that raised.
+
+    What hangs is woken anywhere in its loop, so for a hang only the file is named.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    where = f"{Path(frames[-1].filename).name} in {frames[-1].name}" if frames else "an unknown place"
-    got = where if kind is HANGS else f"{type(error).__name__} from {where}"
+    if kind is HANGS:
+        got = Path(frames[-2].filename).name if len(frames) > 1 else "an unknown place"
+    else:
+        where = f"{Path(frames[-1].filename).name} in {frames[-1].name}" if frames else "an unknown place"
+        got = f"{type(error).__name__} from {where}"
     return kind.at(Place(), f"{kind.title}: {type(error).__name__}: {error}"[:400], got=got)
