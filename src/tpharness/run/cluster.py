@@ -59,7 +59,7 @@ def _client(distributed: Any, address: str) -> Any:
     if address.startswith("local"):
         count = int(address.partition(":")[2] or os.cpu_count() or 1)
         cluster = distributed.LocalCluster(
-            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
         )
         return distributed.Client(cluster, set_as_default=False)
     try:
