@@ -31,7 +31,7 @@ PROGRAMS = (FuzzKind.PROGRAMS,)
 
 def campaign(folder: Path, *, client: str = "reference", **options) -> CampaignState:
     """Run a campaign of programs, or of what the options say."""
-    options = {"kinds": PROGRAMS, "cases": 250, "shrink_seconds": 1.6, **options}
+    options = {"kinds": PROGRAMS, "cases": 250, "shrink_seconds": 1.2, **options}
     with Stage(client=client) as stage:
         return Campaign(stage, CampaignOptions(db=folder, **options)).run()
 

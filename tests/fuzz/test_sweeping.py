@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.fuzz.defects import line_splitting, reordered_returns
 
 from tpharness.errors import UsageError
 from tpharness.fuzz.places import CutPlace, Places, SideCut, cut_at, known_as
 from tpharness.fuzz.sweeping import ScenarioSwept, SweepOptions, sweep_all
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run.plan import base_case, place_name
 from tpharness.run.select import find
 from tpharness.run.stage import Stage
-from tpharness.scenario import ClientCut, CutAt, CutUnit, WireEnd, load_scenario, load_text
+from tpharness.run.sweep import sweep
+from tpharness.scenario import ClientCut, CutAt, CutPlan, CutUnit, WireEnd, load_scenario, load_text
 
 DEFECTS = "tests.fuzz.defects"
 TWO_TOOLS = """\
@@ -120,6 +124,22 @@ def test_other_readings_are_not_cut_apart(two_tools):
     (found,) = swept(two_tools, side=SideCut.APART)
     assert found.tried == 0
     assert "R20" in found.note
+
+
+@pytest.mark.parametrize(("at", "every"), [(CutAt.EVERY_EVENT, 1), (CutAt.EVERY_BYTE, 23)], ids=["events", "bytes"])
+@pytest.mark.parametrize("target", [reordered_returns(), line_splitting()], ids=["order", "text"])
+def test_what_a_sweep_leaves_out_changes_nothing(at, every, target):
+    """A place fails in a sweep, which judges only what is new, just when it fails by itself."""
+    text = TWO_TOOLS.replace("text: Done", 'text: "a\u2028b"')
+    scenario = replace(load_text(text, id="mine/two-tools"), cut=CutPlan(at=at))
+    case = base_case(scenario)
+    found = sweep(case, target, target)
+    failing = {result.id for result in found.failed}
+    for count in range(0, found.tried, every):
+        name = place_name(scenario, 1, "network_failure", count)
+        alone = sweep(case, target, target, only=name)
+        assert alone.tried == 1
+        assert bool(alone.failed) == (name in failing)
 
 
 # ------------------------------------------------------------------------------------------------ samples

@@ -14,7 +14,7 @@ from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.versions import Version
 from tpharness.report import json_text, printable, write_whole
 
-__all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "version_option"]
+__all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "side_options", "version_option"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -70,6 +70,12 @@ def version_option(text: str, others: Sequence[str] = ()) -> Version:
         known = ", ".join(str(v.value) for v in Version)
         hint = f"known versions are {known}" + (f"; histories are {', '.join(others)}" if others else "")
         raise UsageError(f"unknown version {text!r}", hint=hint) from None
+
+
+def side_options(server: str, client: str) -> tuple[str, ...]:
+    """Return the options that name these targets, none for the reference: for commands that are suggested."""
+    named = (("--server", server), ("--client", client))
+    return tuple(word for name, spec in named if spec != "reference" for word in (name, spec))
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli.files import print_findings, print_json
+from tpharness.cli.files import print_findings, print_json, side_options
 from tpharness.errors import UsageError
 from tpharness.fuzz.judging import FuzzKind, Judge
 from tpharness.fuzz.keeping import load_subject
@@ -44,12 +44,6 @@ def fuzz(
     from tpharness.fuzz.campaign import Campaign, CampaignOptions  # noqa: PLC0415  # loads Hypothesis
 
     kinds = _kinds(kind or [])
-    sides = tuple(
-        word
-        for name, spec in (("--server", server), ("--client", client))
-        if spec != "reference"
-        for word in (name, spec)
-    )
     with Stage(server=server, client=client) as stage:
         if replay is not None:
             what, subject = load_subject(replay)
@@ -59,7 +53,13 @@ def fuzz(
             raise typer.Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
         limit = 60.0 if seconds is None and cases is None else seconds
         options = CampaignOptions(
-            kinds=kinds, seconds=limit, cases=cases, seed=seed, db=db, sides=tuple(sides), shrink_seconds=shrink
+            kinds=kinds,
+            seconds=limit,
+            cases=cases,
+            seed=seed,
+            db=db,
+            sides=side_options(server, client),
+            shrink_seconds=shrink,
         )
         campaign = Campaign(stage, options)
         before, begun = campaign.state.cases, time.monotonic()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tpharness.cli.files import print_json, version_option
+from tpharness.cli.files import print_json, side_options, version_option
 from tpharness.errors import UsageError
 from tpharness.fuzz.orders import OrderOptions, order_all
 from tpharness.fuzz.places import SideCut
@@ -62,10 +62,11 @@ def sweep(
     if any(one.place for one in selected):
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
     versions = tuple(map(version_option, dialect)) if dialect else None
+    sides = side_options(server, client)
     with Stage(server=server, client=client, versions=versions) as stage:
         found: Iterator[ScenarioSwept]
         if orders:
-            found = order_all(selected, stage, OrderOptions(bound=bound, seed=seed, save=save))
+            found = order_all(selected, stage, OrderOptions(bound=bound, seed=seed, save=save, sides=sides))
         else:
             options = SweepOptions(
                 at=_CUTS[cuts],
@@ -75,6 +76,7 @@ def sweep(
                 seed=seed,
                 save=save,
                 roots=roots,
+                sides=sides,
             )
             found = sweep_all(selected, stage, options)
         if orders and not as_json:

@@ -48,14 +48,13 @@ def save_subject(
         named = _reporting(subject, stage) if kind is not FuzzKind.PROGRAMS else subject
         what = f"A generated case of {kind.value}"
         try:
-            file, played = save_scenario(named, cause, findings, folder, what=what, found_by=found_by)
+            file, _ = save_scenario(named, cause, findings, folder, what=what, found_by=found_by, sides=sides)
         except UsageError:  # text that YAML cannot say
             document = {"description": sentence(what, findings), "replay": command, "scenario": repr(subject)}
             return _json(folder / f"{cause.slug}.json", document), command
         text = file.read_text(encoding="utf-8")
-        also = " ".join([played, *map(shlex.quote, sides)])
         head = f"# Kind: {kind.value}\n# Judge it again: {command}\n"
-        write_text(file, head + text.replace(played, also, 1))
+        write_text(file, head + text)
         return file, command
     if isinstance(subject, str):
         path = folder / f"{cause.slug}.yaml"

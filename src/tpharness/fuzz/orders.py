@@ -41,11 +41,12 @@ Thread = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderOptions:
-    """How many orders of one run are played at most, and which sample of them; `save` is the folder for failures."""
+    """How many orders of one run are played at most, and which sample of them; `save` and `sides` as in sweeps."""
 
     bound: int = 1000
     seed: int = 0
     save: Path = Path("tpharness-failures")
+    sides: tuple[str, ...] = ()
 
 
 def order_all(selected: Sequence[Selected], stage: Stage, options: OrderOptions) -> Iterator[ScenarioSwept]:
@@ -190,6 +191,7 @@ def _failures(
             what=f"{case.id} in another order of its events",
             found_by=f"tpharness sweep --orders, {made.id}",
             name=case.id,
+            sides=options.sides,
         )
         yield Failure(id=made.id, cause=cause, result=result, count=len(group), command=command, file=file)
 

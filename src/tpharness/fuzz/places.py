@@ -202,7 +202,8 @@ class Places:
                 continue
             client = None
             if self._at is CutAt.EVERY_BYTE:
-                client = ClientCut(unit=CutUnit.BYTE, count=count)
+                if count < sum(sizes):  # behind the last byte the client has seen it all
+                    client = ClientCut(unit=CutUnit.BYTE, count=count)
                 count = _event_of(sizes, count)
             elif self._side is not SideCut.BOTH:
                 client = ClientCut(unit=CutUnit.EVENT, count=count)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -55,12 +56,16 @@ def save_scenario(
     what: str,
     found_by: str,
     name: str = "",
+    sides: Sequence[str] = (),
 ) -> tuple[Path, str]:
-    """Write the scenario into the folder, as `CAUSE-NAME.yaml`; return the file and the command that replays it."""
+    """Write the scenario into the folder, as `CAUSE-NAME.yaml`; return the file and the command that replays it.
+
+    `sides` are the command line's options that name targets.
+    """
     known = load_clauses()
     clauses = tuple(clause for clause in cause.clauses if clause in known) or scenario.clauses or ("sync.identity",)
     path = folder_for(folder) / f"{cause.slug}{f'-{_slug(name)}' if name else ''}.yaml"
-    command = f"tpharness run --scenarios {path}"
+    command = shlex.join(["tpharness", "run", "--scenarios", str(path), *sides])
     named = replace(
         scenario,
         description=sentence(what, findings),
