@@ -13,11 +13,11 @@ from tpharness.fuzz.places import CutPlace, Places, SideCut, cut_at, known_as
 from tpharness.fuzz.sweeping import ScenarioSwept, SweepOptions, sweep_all
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, RunOptions, play_one
-from tpharness.run.plan import base_case, place_name
+from tpharness.run.plan import base_case, cut_time, place_name
 from tpharness.run.select import find
 from tpharness.run.stage import Stage
 from tpharness.run.sweep import sweep
-from tpharness.scenario import ClientCut, CutAt, CutPlan, CutUnit, WireEnd, load_scenario, load_text
+from tpharness.scenario import AgentRun, ClientCut, CutAt, CutPlan, CutUnit, WireEnd, load_scenario, load_text
 
 DEFECTS = "tests.fuzz.defects"
 TWO_TOOLS = """\
@@ -216,6 +216,12 @@ def test_what_goes_away_again_is_found_at_different_places(two_tools):
     """A client that takes back what it showed breaks monotonicity, which the pairs rest on."""
     (found,) = swept(two_tools, client=f"python:{DEFECTS}:backwards", side=SideCut.CLIENT)
     assert any("canonical-shrank" in failure.cause.codes for failure in found.failures)
+
+
+def test_a_cut_after_an_event_with_an_offset_is_just_after_it():
+    """12:00 in Paris in January is 11:00 in UTC, and the cut comes a millisecond later."""
+    run = AgentRun(agent_id="a", started_at="2025-01-20T10:00:00Z", events=({"at": "2025-01-20T12:00:00+01:00"},))
+    assert cut_time(run, 1) == "2025-01-20T11:00:00.001Z"
 
 
 def test_an_id_is_the_scenarios_own_only_for_the_same_cut():
