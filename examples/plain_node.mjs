@@ -852,6 +852,8 @@ const HOLDS = {
   data: () => true,
   approved: (value) => typeof value === "boolean",
   parts: Array.isArray,
+  toolName: (value) => isText(value) && value !== "",
+  mediaType: (value) => isText(value) && value !== "",
 };
 
 /** The chunk that an event holds, or null: what is no chunk changes nothing (R36). */
@@ -1034,7 +1036,7 @@ class Client {
   /** A new call, or null when one of that id waits for its arguments or its return (R36). */
   openCall(chunk) {
     const known = this.thread.calls.get(chunk.toolCallId);
-    if (known && !known.answered) return null;
+    if (known && (!known.answered || known.response === this.thread.response)) return null;
     this.respond();
     const part_kind = chunk.providerExecuted ? "builtin-tool-call" : "tool-call";
     const doc = { part_kind, tool_name: chunk.toolName, tool_call_id: chunk.toolCallId };

@@ -946,7 +946,8 @@ def read_chunk(text: str) -> Json | None:
         chunk["type"] = chunk["type"].replace("thinking", "reasoning", 1)
     fields = "data" if chunk["type"].startswith("data-") else FIELDS.get(chunk["type"], "")
     good = all(name in chunk and isinstance(chunk[name], KINDS.get(name, str)) for name in fields.split())
-    return chunk if good else None
+    named = all(chunk[name] for name in ("toolName", "mediaType") if name in fields.split() and name in chunk)
+    return chunk if good and named else None
 
 
 # ================================================================================================ 4. Client
@@ -1106,7 +1107,7 @@ class Client:
     def open_call(self, chunk: Json) -> Call | None:
         """Return a new call, or None when one of that id waits for its arguments or its return (R36)."""
         known = self.thread.calls.get(chunk["toolCallId"])
-        if known is not None and not known.answered:
+        if known is not None and (not known.answered or known.response is self.thread.response):
             return None
         self.respond()
         kind = "builtin-tool-call" if chunk.get("providerExecuted") else "tool-call"

@@ -112,6 +112,9 @@ class ChunkFold(StreamFold):
 
     def _input_available(self, chunk: c.ToolInputAvailableChunk | c.ToolInputErrorChunk) -> bool:
         call_id = chunk.tool_call_id
+        if self._writer.answered(call_id) and self._writer.in_open_response(call_id):
+            self._report(v.DUPLICATE_START, f"{c.type_of(chunk)} for {call_id!r}, which was refused")
+            return False
         handle = self._tools.pop(call_id, None)
         if handle is None:
             if call_id in self._ignored_calls:

@@ -11,7 +11,7 @@ Names follow Python, the wire follows camelCase: `tool_call_id` is `toolCallId`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import msgspec
 
@@ -88,6 +88,8 @@ CHUNK_BAD_FIELD = Kind(
 KINDS = (CHUNK_NOT_JSON, CHUNK_NOT_OBJECT, CHUNK_BAD_FIELD)
 
 Metadata: TypeAlias = dict[str, Any]
+Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+"""A name that a thread keeps, where none is empty."""
 
 
 # gc=False: decoded JSON is a tree, so no record can be part of a cycle.
@@ -190,7 +192,7 @@ class ToolInputStartChunk(_Record, frozen=True, kw_only=True, gc=False, tag="too
     """The arguments of a tool call begin. `input_encoding` is `json` or `text`."""
 
     tool_call_id: str
-    tool_name: str
+    tool_name: Name
     input_encoding: str | None = None
     provider_executed: bool | None = None
     provider_metadata: Metadata | None = None
@@ -210,7 +212,7 @@ class ToolInputAvailableChunk(_Record, frozen=True, kw_only=True, gc=False, tag=
     """The tool call is complete; `input` is the parsed arguments."""
 
     tool_call_id: str
-    tool_name: str
+    tool_name: Name
     input: Any
     provider_executed: bool | None = None
     provider_metadata: Metadata | None = None
@@ -223,7 +225,7 @@ class ToolInputErrorChunk(_Record, frozen=True, kw_only=True, gc=False, tag="too
     """The tool call is complete and was refused: unknown tool, or arguments that do not fit."""
 
     tool_call_id: str
-    tool_name: str
+    tool_name: Name
     input: Any
     provider_executed: bool | None = None
     provider_metadata: Metadata | None = None
@@ -297,7 +299,7 @@ class SourceDocumentChunk(_Record, frozen=True, kw_only=True, gc=False, tag="sou
     """A document that the answer draws on."""
 
     source_id: str
-    media_type: str
+    media_type: Name
     title: str
     filename: str | None = None
     provider_metadata: Metadata | None = None
@@ -307,7 +309,7 @@ class FileChunk(_Record, frozen=True, kw_only=True, gc=False, tag="file"):
     """A file made by the model; the AI SDK's server sends a `data:` URL."""
 
     url: str
-    media_type: str
+    media_type: Name
     provider_metadata: Metadata | None = None
 
 
@@ -315,7 +317,7 @@ class ReasoningFileChunk(_Record, frozen=True, kw_only=True, gc=False, tag="reas
     """A file made while reasoning."""
 
     url: str
-    media_type: str
+    media_type: Name
     provider_metadata: Metadata | None = None
 
 

@@ -247,6 +247,9 @@ class StreamFold:
         elif not self._facts.empty and self._writer.running:
             # A response without a single part is not kept, but it was paid for (R17).
             self._writer.add_usage(usage(self._facts.take("usage")))
+            if not self._step_responded:  # what else was told of it is no other response's
+                self._last_finish = self._facts.take("finish_reason") or self._last_finish
+                self._facts.take("provider_response_id")
 
     def _response_facts(self) -> None:
         """Give the step's response the facts that carriers told about it, as soon as they are known."""
