@@ -13,3 +13,4 @@ pytest_plugins = ["pytester"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Peers that need more than Python fail when it is missing, unless they are switched off."""
     parser.addoption("--without-node", action="store_true", help="leave out the peers that run on Node.js")
+    parser.addoption("--without-browser", action="store_true", help="leave out the peer that runs in Chromium")

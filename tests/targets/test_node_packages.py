@@ -63,7 +63,7 @@ def test_packages_are_installed_once(peer: Path, tools: Tools, tmp_path: Path) -
     first, second = node_program(peer), node_program(peer)
     assert first == second
     assert (tmp_path / "npm.log").read_text().splitlines() == [
-        "ci --no-audit --no-fund --loglevel=error --omit=optional --ignore-scripts"
+        "ci --no-audit --no-fund --loglevel=error --ignore-scripts"
     ]
     assert (first.scripts / "server.mjs").read_text() == "// server.mjs"
     assert (first.scripts.parent / "node_modules").is_dir()
@@ -75,7 +75,7 @@ def test_an_older_node_gets_the_one_of_npm(peer: Path, tools: Tools, tmp_path: P
     tools(node="print('v20.20.2')", npm=NPM)
     program = node_program(peer)
     assert program.node.is_relative_to(tmp_path / "cache")
-    assert "--omit=optional" not in (tmp_path / "npm.log").read_text()
+    assert "--ignore-scripts" not in (tmp_path / "npm.log").read_text()
 
 
 def test_other_scripts_need_no_other_packages(peer: Path, tools: Tools, tmp_path: Path) -> None:

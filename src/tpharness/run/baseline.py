@@ -97,6 +97,10 @@ class Baseline:
         ]
 
 
+_SAME = {"ai-sdk-browser": "ai-sdk-client"}
+"""Peers that do what another does: one package, on a screen and without one."""
+
+
 def load_baseline(path: Path | None = None, *, server: str = "reference", client: str = "reference") -> Baseline:
     """Read a baseline file, the built-in ones for None. InputError or UsageError names the file and the entry.
 
@@ -112,7 +116,7 @@ def load_baseline(path: Path | None = None, *, server: str = "reference", client
         entries.update({case: replace(entry, may_pass=others) for case, entry in found.items()})
     for role, spec in (("server", server), ("client", client)):
         kind, _, name = spec.partition(":")
-        file = folder / "peers" / f"{role}-{name}.yaml"
+        file = folder / "peers" / f"{role}-{_SAME.get(name, name)}.yaml"
         if kind == "peer" and file.is_file():
             entries.update(_read(file).entries)
     alone = "reference" in (server, client)

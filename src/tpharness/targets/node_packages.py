@@ -1,8 +1,9 @@
 """npm packages that a peer needs: installed on first use into a cache folder, by the peer's own lock file.
 
-In: the folder of a peer with its scripts, `package.json` and `package-lock.json`. Out: the Node binary and a folder
-with the scripts, from where they find their packages. Nothing is downloaded that is there already; what is half
-installed never counts as there. TargetError says what is missing: Node, npm, or the network.
+In: the folder of a peer with its scripts, `package.json` and `package-lock.json`, and folders of other peers whose
+scripts it shares. Out: the Node binary and a folder with all these scripts, from where they find their packages.
+Nothing is downloaded that is there already; what is half installed never counts as there. TargetError says what is
+missing: Node, npm, or the network.
 
 The folder is `$TPHARNESS_CACHE`, or `tpharness` in the user's cache folder.
 """
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +51,11 @@ def cache_folder() -> Path:
     return Path(base or Path.home() / ".cache") / "tpharness"
 
 
-def node_program(source: Path) -> NodeProgram:
-    """Return the program of a peer whose files lie in `source`, its packages installed if they are not yet."""
+def node_program(source: Path, shared: Sequence[Path] = ()) -> NodeProgram:
+    """Return the program of a peer whose files lie in `source`, its packages installed if they are not yet.
+
+    The scripts in `shared` lie beside its own, which win where a name is the same.
+    """
     node, major = _node()
     lock = _digest([source / name for name in _LOCK])
     packages = cache_folder() / f"{source.name}-{lock}-node{'' if major >= _WANTED else 22}"
@@ -58,7 +63,7 @@ def node_program(source: Path) -> NodeProgram:
         _install(source, packages, own_node=major < _WANTED)
     if major < _WANTED:
         node = packages / "node_modules" / ".bin" / "node"
-    return NodeProgram(node=node, scripts=_scripts(source, packages))
+    return NodeProgram(node=node, scripts=_scripts([*shared, source], packages))
 
 
 def _node() -> tuple[Path, int]:
@@ -87,8 +92,9 @@ def _install(source: Path, packages: Path, *, own_node: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="installing-", dir=packages.parent) as folder:
         for name in _LOCK:
             shutil.copy(source / name, Path(folder, name))
-        optional = [] if own_node else ["--omit=optional", "--ignore-scripts"]
-        command = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error", *optional]
+        # Without its script the package `node` is empty. Optional packages stay: binaries for this platform are such.
+        scripts = [] if own_node else ["--ignore-scripts"]
+        command = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error", *scripts]
         try:
             done = subprocess.run(  # noqa: S603
                 command, cwd=folder, capture_output=True, text=True, check=False, timeout=_SECONDS
@@ -112,9 +118,10 @@ def _install(source: Path, packages: Path, *, own_node: bool) -> None:
     _LOG.warning("tpharness: installed")
 
 
-def _scripts(source: Path, packages: Path) -> Path:
+def _scripts(sources: Sequence[Path], packages: Path) -> Path:
     """Copy the scripts below the packages, where Node looks for them; each state of them has a folder of its own."""
-    files = sorted(path for path in source.iterdir() if path.suffix in (".mjs", ".html", ".jsx"))
+    found = {path.name: path for source in sources for path in source.iterdir()}
+    files = [found[name] for name in sorted(found) if found[name].suffix in (".mjs", ".html", ".jsx")]
     folder = packages / f"scripts-{_digest(files)}"
     if not folder.is_dir():
         with tempfile.TemporaryDirectory(prefix="copying-", dir=packages) as made:

@@ -51,6 +51,10 @@ class Peer:
     start_seconds: float = 20.0
     packages: str = ""
     """The folder of a peer of ours whose npm packages have to be there; `{node}` and `{scripts}` stand for them."""
+    shared: tuple[str, ...] = ()
+    """Folders of other peers of ours whose scripts lie beside its own."""
+    at_once: int | None = None
+    """How many cases it is to play at the same time; as many as any target over HTTP when None."""
 
     def process(self) -> ServerProcess:
         """Return the process, not started yet."""
@@ -74,6 +78,14 @@ _BUILT_IN = (
         )
         for role in ("server", "client")
     ),
+    Peer(
+        name="ai-sdk-browser",
+        command=("{node}", "{scripts}/browser.mjs", "--port", "{port}"),
+        packages="ai_sdk_browser",
+        shared=("ai_sdk",),
+        start_seconds=60.0,  # a browser starts, on a machine that may be busy
+        at_once=4,  # each case has a page of its own to load
+    ),
 )
 
 
@@ -95,7 +107,8 @@ def known_peers(folder: Path | None = None) -> dict[str, Peer]:
 async def _start(peer: Peer, process: ServerProcess) -> None:
     """Start a peer's process, once, with everything that it needs."""
     if peer.packages and process.pid is None:
-        program = await asyncio.to_thread(node_program, _OURS / peer.packages)
+        shared = [_OURS / name for name in peer.shared]
+        program = await asyncio.to_thread(node_program, _OURS / peer.packages, shared)
         process.fill({"node": str(program.node), "scripts": str(program.scripts)})
     await process.start()
 
@@ -131,6 +144,11 @@ class PeerClient(HttpClient):
         self._peer = _named(spec)
         self._process = self._peer.process()
         super().__init__(f"http://127.0.0.1:{self._process.port}{self._peer.base}", patience=patience)
+
+    @property
+    def at_once(self) -> int:
+        """How many cases are played at the same time."""
+        return self._peer.at_once or super().at_once
 
     async def open(self) -> None:
         """Start the process, once, read its capabilities and begin to serve streams."""

@@ -1,0 +1,164 @@
+"""The chat of the AI SDK on a page in a real browser: somebody presses stop, loads the page anew, loses the network."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tpharness.peers
+from tpharness.run import ResultReady, RunOptions, run_suite
+from tpharness.targets.node_packages import node_program
+
+PEERS = Path(tpharness.peers.__file__).parent
+FIRST_HALF = [
+    {"type": "start", "messageId": "answer-1"},
+    {"type": "start-step"},
+    {"type": "text-start", "id": "t"},
+    {"type": "text-delta", "id": "t", "delta": "Hello"},
+]
+SECOND_HALF = [
+    {"type": "text-delta", "id": "t", "delta": " you"},
+    {"type": "text-end", "id": "t"},
+    {"type": "finish-step"},
+    {"type": "finish"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _without_browser(request: pytest.FixtureRequest) -> None:
+    if any(request.config.getoption(flag) for flag in ("--without-browser", "--without-node")):
+        pytest.skip("--without-browser")
+
+
+def seen(*steps: list[Any], tmp_path: Path) -> dict[str, Any]:
+    """Play a scene and return what was seen at each `look`."""
+    program = node_program(PEERS / "ai_sdk_browser", [PEERS / "ai_sdk"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    done = subprocess.run(
+        [program.node, program.scripts / "scenes.mjs", "--port", str(port)],
+        input=json.dumps({"scene": steps}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    looks: dict[str, Any] = json.loads(done.stdout)["scene"]
+    return looks
+
+
+def test_stop_ends_the_stream_and_leaves_no_trace_in_the_message(tmp_path: Path) -> None:
+    """The button's click reaches the server as a closed connection; the message itself cannot tell it from a pause."""
+    looks = seen(
+        ["open", ""],
+        ["send", "Hi"],
+        ["chunks", FIRST_HALF],
+        ["look", "before"],
+        ["stop"],
+        ["look", "after"],
+        tmp_path=tmp_path,
+    )
+    before, after = looks["before"], looks["after"]
+    assert (before["status"], before["connected"]) == ("streaming", True)
+    assert (after["status"], after["connected"]) == ("ready", False)
+    assert after["finish"]["isAbort"]
+    assert after["text"] == ["Hi", "Hello"]
+    assert after["messages"] == before["messages"]  # R20: what was cut has to be known by other means
+
+
+def test_a_page_that_is_loaded_anew_has_what_the_server_tells_again(tmp_path: Path) -> None:
+    """A stream that is resumed from its beginning gives the whole answer; the prompt has to come from storage."""
+    looks = seen(
+        ["open", "?resume"],
+        ["resumed", "nothing"],
+        ["send", "Hi"],
+        ["chunks", FIRST_HALF],
+        ["reload"],
+        ["resumed", "stream"],
+        ["look", "reloaded"],
+        ["chunks", FIRST_HALF + SECOND_HALF],
+        ["end"],
+        ["look", "after"],
+        tmp_path=tmp_path,
+    )
+    assert looks["reloaded"]["messages"] == []
+    assert looks["after"]["text"] == ["Hello you"]
+    assert [part["type"] for part in looks["after"]["messages"][0]["parts"]] == ["step-start", "text"]
+    assert looks["after"]["status"] == "ready"
+
+
+def test_offline_breaks_the_stream_and_the_next_prompt_and_resuming_goes_on(tmp_path: Path) -> None:
+    """A lost network is a disconnect for the chat, not an abort, and what had come stays."""
+    looks = seen(
+        ["open", ""],
+        ["send", "Hi"],
+        ["chunks", FIRST_HALF],
+        ["offline", True],
+        ["break"],
+        ["look", "broken"],
+        ["lost", "Are you there?"],
+        ["look", "lost"],
+        ["offline", False],
+        ["resume"],
+        ["resumed", "stream"],
+        ["chunks", FIRST_HALF + SECOND_HALF],
+        ["end"],
+        ["look", "back"],
+        tmp_path=tmp_path,
+    )
+    for label in ("broken", "lost"):
+        assert looks[label]["status"] == "error"
+        assert looks[label]["finish"] == {"isAbort": False, "isDisconnect": True, "isError": True}
+    assert looks["broken"]["text"] == ["Hi", "Hello"]
+    assert looks["lost"]["text"] == ["Hi", "Hello", "Are you there?"]
+    assert looks["back"]["status"] == "ready"
+    # The answer that is resumed has the id of the one that broke off, so it takes its place, before the lost prompt.
+    assert looks["back"]["text"] == ["Hi", "Hello you", "Are you there?"]
+
+
+def test_a_step_that_cannot_be_done_is_told(tmp_path: Path) -> None:
+    """A mistake in a scene is no scene in which nothing was seen."""
+    with pytest.raises(AssertionError, match="scene: no step is called jump"):
+        seen(["open", ""], ["jump", 1], tmp_path=tmp_path)
+
+
+def test_plays_scenarios_with_the_departures_of_its_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser changes what is on the screen, not what the package makes of a stream: the same cases depart."""
+    screenshot = tmp_path / "screen.png"
+    monkeypatch.setenv("TPHARNESS_SCREENSHOT", str(screenshot))
+    ids = ("basics", "tools")
+    results = [
+        event.result
+        for event in run_suite(RunOptions(client="peer:ai-sdk-browser", ids=ids))
+        if isinstance(event, ResultReady)
+    ]
+    assert len(results) > 50
+    assert [f"{result.id}: {result.outcome.value}" for result in results if not result.outcome.green] == []
+    assert screenshot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_says_what_to_install_when_there_is_no_browser(tmp_path: Path) -> None:
+    """The peer ends with one line that helps."""
+    program = node_program(PEERS / "ai_sdk_browser", [PEERS / "ai_sdk"])
+    done = subprocess.run(
+        [program.node, program.scripts / "browser.mjs", "--port", "1"],
+        env={"PATH": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Chromium is not installed: no chromium, chromium-browser, google-chrome on the PATH; "
+        "install it (apt-get install chromium), or name it with TPHARNESS_CHROMIUM\n"
+    )
