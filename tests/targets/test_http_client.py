@@ -26,7 +26,7 @@ from tpharness.targets.http_client import HttpClient
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_client
 
-PATIENT = replace(QUICK, answer=5.0, silence=5.0, settle=2.0, limit=0.25)
+PATIENT = replace(QUICK, answer=5.0, silence=5.0, settle=2.0, limit=0.75)
 """What is silent is so for long enough that a slow machine does not look so."""
 
 STOPPED, TIMEOUT, BROKEN, WHOLE = (
