@@ -12,7 +12,8 @@ from tpharness.cli import main
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.targets.remote import Patience
 
-QUICK = Patience(settle=0.1, limit=0.1)
+QUICK = Patience(settle=1.0, limit=0.5)
+SLOW = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)  # for machines that stop now and then
 MANY = ("basics", "interruptions", "cycles/three-steps")
 
 
@@ -28,7 +29,7 @@ def played(client: ContractClient, *, server: str = "reference") -> tuple[list[R
 @pytest.mark.parametrize("server", ["reference", "peer:serve"])
 def test_the_reference_over_http_passes_the_whole_suite_as_a_client(server: str) -> None:
     """Each stream is fetched from a URL, and ends for real where it ends badly; nothing is left out but readings."""
-    events = list(run_suite(RunOptions(server=server, client="peer:serve")))
+    events = list(run_suite(RunOptions(server=server, client="peer:serve", patience=SLOW)))
     finished = events[-1]
     assert isinstance(finished, RunFinished)
     results = [event.result for event in events if isinstance(event, ResultReady)]
