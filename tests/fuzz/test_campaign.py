@@ -240,7 +240,7 @@ def test_a_campaign_stops_on_time(tmp_path):
     """Half a second is half a second and one case."""
     begun = time.monotonic()
     state = campaign(tmp_path, seconds=0.5, cases=None)
-    assert 0.5 <= time.monotonic() - begun < 5
+    assert 0.5 <= time.monotonic() - begun < 30
     assert state.cases > 0
     assert not state.failures
 

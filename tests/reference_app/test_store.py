@@ -142,7 +142,7 @@ async def test_appends_of_many_threads_are_kept_in_order(tmp_path: Path) -> None
     store = SqliteStore(tmp_path / "s.db")
     try:
         waits = [store.append(f"t{n % 10}", [{"kind": "held", "n": n}]) for n in range(500)]
-        await asyncio.wait_for(asyncio.gather(*waits), 5)
+        await asyncio.wait_for(asyncio.gather(*waits), 60)
         log = await store.load("t3")
         assert log is not None
         assert [e["n"] for e in log] == list(range(3, 500, 10))

@@ -16,7 +16,7 @@ from tpharness.faults import FAULTS
 from tpharness.run import Outcome, Result, ResultReady, RunOptions, run_suite
 from tpharness.targets.remote import Patience
 
-PATIENT = Patience(connect=1.0, answer=5.0, silence=5.0, total=10.0, settle=1.0, limit=0.2)
+PATIENT = Patience(total=30.0)
 TOOLS = "basics/tool-call-and-answer"
 PARALLEL = "basics/parallel-returns-in-call-order"
 BACK = ("resume", "resume-twice-told", "resume-from-start")

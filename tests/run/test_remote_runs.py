@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,14 +17,16 @@ from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions,
 from tpharness.scenario import load_scenario
 from tpharness.targets.remote import Patience
 
-QUICK = Patience(connect=1.0, answer=0.6, silence=1.0, total=10.0, settle=1.0, limit=0.1)
+CALM = Patience(total=30.0, limit=0.1)
 SOME = ("cycles/three-steps", "interruptions/mid-text", "interruptions/timeout-by-stall", "basics", "numbers")
 
 
-def played(contract: Any, ids: tuple[str, ...] = SOME, **options: Any) -> tuple[RunStarted, list[Result], RunFinished]:
+def played(
+    contract: Any, ids: tuple[str, ...] = SOME, *, patience: Patience = CALM, **options: Any
+) -> tuple[RunStarted, list[Result], RunFinished]:
     """Run the engine against a server; return what it told."""
     with in_thread(contract if isinstance(contract, RawServer) else RawServer(contract)) as raw:
-        events = list(run_suite(RunOptions(server=raw.url, ids=ids, patience=QUICK, **options)))
+        events = list(run_suite(RunOptions(server=raw.url, ids=ids, patience=patience, **options)))
     started, *_, finished = events
     assert isinstance(started, RunStarted)
     assert isinstance(finished, RunFinished)
@@ -111,7 +114,7 @@ def test_a_promise_that_is_not_kept_fails_the_case_with_a_code_of_its_own() -> N
 def test_a_target_that_is_not_there_ends_the_run_before_its_first_event() -> None:
     """One clear line, and not one error for each case."""
     with pytest.raises(TargetError, match="nobody listens there"):
-        next(run_suite(RunOptions(server="http://127.0.0.1:9", ids=SOME, patience=QUICK)))
+        next(run_suite(RunOptions(server="http://127.0.0.1:9", ids=SOME, patience=CALM)))
 
 
 def test_the_command_line_says_so_in_two_lines(
@@ -167,25 +170,26 @@ def test_a_server_that_stops_answering_costs_no_more_than_a_few_silences() -> No
             del name, asked
             await connection.reader.read(1)
 
-    _, results, finished = played(Silent(), ("cycles", "interruptions"))
-    assert finished.seconds < 5
-    assert Counter(r.outcome for r in results)[Outcome.COULD_NOT_RUN] > 50
+    _, results, _ = played(Silent(), ("cycles", "interruptions"), patience=replace(CALM, silence=0.5))
+    outcomes = Counter(r.outcome for r in results)
+    assert outcomes[Outcome.ERRORED] <= 5 + 16, "five in a row, and those that were on their way"
+    assert outcomes[Outcome.COULD_NOT_RUN] > 50
 
 
 def test_one_scenario_is_played_by_the_same_engine() -> None:
     """The pytest plugin comes this way; a target that is not there is an error of the case."""
     scenario = load_scenario(scenarios_dir() / "tools/metadata.yaml", root=scenarios_dir())
     with in_thread(RawServer(ContractServer())) as raw:
-        good = play_one(scenario, RunOptions(server=raw.url, patience=QUICK))
+        good = play_one(scenario, RunOptions(server=raw.url, patience=CALM))
     assert [result.outcome for result in good] == [Outcome.PASSED]
-    bad = play_one(scenario, RunOptions(server="http://127.0.0.1:9", patience=QUICK))
+    bad = play_one(scenario, RunOptions(server="http://127.0.0.1:9", patience=CALM))
     assert [(r.id, r.outcome) for r in bad] == [("tools/metadata", Outcome.ERRORED)]
 
 
 def test_a_run_that_is_given_up_leaves_nothing_behind() -> None:
     """Closing the generator cancels what goes on; warnings of tasks or sockets left would fail this test."""
     with in_thread(RawServer(ContractServer())) as raw:
-        events = run_suite(RunOptions(server=raw.url, ids=("cycles",), patience=QUICK))
+        events = run_suite(RunOptions(server=raw.url, ids=("cycles",), patience=CALM))
         assert isinstance(next(events), RunStarted)
         next(events)
         events.close()  # type: ignore[attr-defined]

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tests.targets.bad_targets import CERTIFICATE, QUICK, Bad, declaring, everything
+from tests.targets.bad_targets import CERTIFICATE, Bad, declaring, everything, waiting
 from tests.targets.clients import CLIENT, ContractClient
 from tests.targets.servers import Connection, RawServer, Request
 
 BadClient = partial(Bad, role="client")
-CALM = replace(QUICK, answer=5.0, silence=5.0)
-"""For a client that answers: its outcome is not about how long a slow machine takes."""
 LOST = "basics/client-loses-the-end"
 
 
@@ -94,6 +91,7 @@ BAD_CLIENTS = (
         "refused",
         "no connection with TLS within 0.25 s. does the target speak TLS. Otherwise use http://",
         url=lambda url: url.replace("http:", "https:"),
+        patience=waiting(connect=0.25),
     ),
     BadClient(
         "a client with a certificate of its own", speaking_tls, "refused", "the certificate is not trusted: .*self"
@@ -157,6 +155,7 @@ BAD_CLIENTS = (
         receiving(_never),
         "errored",
         "/receive: .*nothing for 0.25 s; stream 0 was never asked for. read each stream to its end",
+        patience=waiting(silence=0.25),
     ),
     BadClient("an answer that breaks off", receiving(_half), "errored", "/receive: .*breaks off after 11 bytes"),
     BadClient(
@@ -201,6 +200,7 @@ BAD_CLIENTS = (
         breaking("read"),
         "errored",
         "/receive: .*nothing for 0.25 s; stream 0 was asked for once and sent whole. read each stream",
+        patience=waiting(silence=0.25),
     ),
     BadClient(
         "claims resume, does not come back",
@@ -213,7 +213,6 @@ BAD_CLIENTS = (
         breaking("name"),
         "failed",
         "reconnect-not-kept: .*broke off and was asked for again without the id of a frame",
-        patience=CALM,
     ),
     BadClient(
         "claims user_cancelled, reads on",
@@ -221,7 +220,7 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*0.08 s after `: tp stop` it still listens",
         "interruptions/stopped-by-its-client",
-        patience=CALM,
+        patience=waiting(settle=0.08),
     ),
     BadClient(
         "says user_cancelled, keeps listening",
@@ -229,7 +228,7 @@ BAD_CLIENTS = (
         "failed",
         "^detects-not-kept: .*0.08 s after `: tp stop` it still listens to stream 0$",
         "interruptions/stopped-by-its-client",
-        patience=CALM,
+        patience=waiting(settle=0.08),
     ),
     BadClient(
         "claims timeout, waits for ever",
@@ -237,7 +236,7 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*0.08 s after its limit of 0.05 s it still listens to stream 0",
         "interruptions/timeout-while-a-tool-hangs",
-        patience=CALM,
+        patience=waiting(settle=0.08),
     ),
     BadClient(
         "claims timeout, waits for ever whatever happens",
@@ -245,6 +244,7 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*0.08 s after its limit of 0.05 s it still listens to stream 0",
         "interruptions/timeout-while-a-tool-hangs",
+        patience=waiting(silence=0.25, settle=0.08),
     ),
     BadClient(
         "claims timeout, has no patience",
@@ -252,7 +252,6 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*it went from stream 0 before its limit of 0.5 s was over",
         "interruptions/timeout-while-a-tool-hangs",
-        patience=CALM,
     ),
     BadClient(
         "claims network_failure, calls it complete",
@@ -260,7 +259,6 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*stream 0 broke off, and its turn is complete in the thread",
         "interruptions/between-steps",
-        patience=CALM,
     ),
     BadClient(
         "claims network_failure, makes a turn of nothing",
@@ -268,7 +266,6 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*stream 0 broke off, and the thread ends with a complete turn more than the streams tell",
         "interruptions/before-first-chunk-network",
-        patience=CALM,
     ),
     BadClient("adopts nothing", breaking("adopt"), "errored", "/adopt answers 404 Not Found: no such path", LOST),
 )

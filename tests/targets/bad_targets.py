@@ -28,7 +28,13 @@ from tpharness.scenario import load_scenario
 from tpharness.targets.remote import Patience
 
 CERTIFICATE = Path(__file__).parent / "self_signed.pem"
-QUICK = Patience(connect=0.25, answer=0.25, silence=0.25, total=5.0, settle=0.08, limit=0.05)
+CALM = Patience(connect=10.0, answer=10.0, silence=10.0, total=30.0, settle=2.0, limit=0.05)
+"""Nothing of this is ever waited for where the outcome is not about time: a machine may stop for a second."""
+
+
+def waiting(**seconds: float) -> Patience:
+    """Make the wait short that the outcome is about, and no other."""
+    return replace(CALM, **seconds)
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Bad:
     words: str
     scenario: str = "tools/metadata"
     url: Callable[[str], str] = lambda url: url
-    patience: Patience = QUICK
+    patience: Patience = CALM
     role: Literal["server", "client"] = "server"
 
 
@@ -102,6 +108,18 @@ def silent() -> RawServer:
     async def raw(connection: Connection) -> None:
         while await connection.reader.read(1 << 16):
             pass
+
+    return RawServer(raw=raw)
+
+
+def dripping() -> RawServer:
+    """Begin a head, and add to it for ever."""
+
+    async def raw(connection: Connection) -> None:
+        await connection.send(b"HTTP/1.1 200 OK\r\nX: ")
+        while True:
+            await connection.send(b"x")
+            await asyncio.sleep(0.05)
 
     return RawServer(raw=raw)
 
@@ -288,7 +306,20 @@ BAD = (
         url=lambda url: url.replace("http", "https"),
     ),
     Bad("a certificate that nobody trusts", secret, "refused", "certificate is not trusted: .*SSL_CERT_FILE"),
-    Bad("accepts and says nothing", silent, "refused", "accepts the connection and says nothing for 0.25 s"),
+    Bad(
+        "accepts and says nothing",
+        silent,
+        "refused",
+        "accepts the connection and says nothing for 0.25 s",
+        patience=waiting(silence=0.25),
+    ),
+    Bad(
+        "a head that drips without an end",
+        dripping,
+        "refused",
+        "no answer began within 0.5 s",
+        patience=waiting(connect=0.25, answer=0.25),
+    ),
     Bad("closes at once", closing, "refused", "closes the connection before its answer is whole"),
     Bad("answers with what is no HTTP", lambda: saying(b"SSH-2.0-OpenSSH_9.6\r\n"), "refused", "what is no HTTP"),
     Bad(
@@ -379,6 +410,7 @@ BAD = (
         stream(START, stay=True),
         "failed",
         "stream-stalled: .*nothing for 0.25 s after 24 bytes",
+        patience=waiting(silence=0.25),
     ),
     Bad(
         "a stream without an end",
@@ -390,8 +422,8 @@ BAD = (
         "a stream that drips without an end",
         instead("POST", "/runs", _drip),
         "failed",
-        "stream-endless: .*0.3 s and",
-        patience=replace(QUICK, total=0.3),
+        "stream-endless: .*0.5 s and",
+        patience=waiting(total=0.5),
     ),
     Bad(
         "a line of 1 GB",
@@ -412,6 +444,7 @@ BAD = (
         instead("GET", "thread", _nothing),
         "errored",
         "answers 404: 0.08 s after its run ended there is still no thread",
+        patience=waiting(settle=0.08),
     ),
     Bad(
         "a thread with another id",
@@ -461,6 +494,7 @@ BAD = (
         "failed",
         "disconnect-not-kept: .*0.08 s after the connection was closed",
         "interruptions/between-steps",
+        patience=waiting(settle=0.08),
     ),
     Bad(
         "claims limits, keeps none",
@@ -468,6 +502,7 @@ BAD = (
         "failed",
         "limits-not-kept: .*nothing for 0.25 s",
         "interruptions/timeout-while-a-tool-hangs",
+        patience=waiting(silence=0.25),
     ),
     Bad("refuses to delete", breaking("delete"), "failed", "delete-refused: DELETE .* answers 404"),
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.targets.bad_clients import BAD_CLIENTS
-from tests.targets.bad_targets import BAD, QUICK, Bad, play
+from tests.targets.bad_targets import BAD, CALM, Bad, play
 from tests.targets.clients import CLIENT, ContractClient
 from tests.targets.servers import RawServer, in_thread
 
@@ -26,7 +26,7 @@ from tpharness.targets.http_client import HttpClient
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_client
 
-PATIENT = replace(QUICK, answer=5.0, silence=5.0, settle=2.0, limit=0.75)
+PATIENT = replace(CALM, limit=0.75)
 """What is silent is so for long enough that a slow machine does not look so."""
 
 STOPPED, TIMEOUT, BROKEN, WHOLE = (
@@ -38,8 +38,8 @@ STOPPED, TIMEOUT, BROKEN, WHOLE = (
 
 
 def bounded(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a test's coroutine, 20 s at most."""
-    return asyncio.run(asyncio.wait_for(work, 20))
+    """Run a test's coroutine, a minute at most."""
+    return asyncio.run(asyncio.wait_for(work, 60))
 
 
 async def received(name: str, client: ContractClient, **options: Any) -> tuple[Outcome, Outcome]:
@@ -63,7 +63,7 @@ def test_every_bad_client_has_an_outcome_of_its_own(bad: Bad) -> None:
     assert got.outcome == bad.outcome, got.text
     assert re.search(bad.words, got.text), got.text
     assert "Traceback (" not in got.text
-    assert got.seconds < 5
+    assert got.seconds < 30
 
 
 def test_bad_clients_have_names_of_their_own() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.targets.bad_targets import BAD, QUICK, Bad, play
+from tests.targets.bad_targets import BAD, CALM, Bad, play
 from tests.targets.servers import ALL, Connection, ContractServer, RawServer, contract_server
 
 from tpharness.errors import TargetError, UsageError
@@ -24,7 +24,7 @@ from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.remote import Limits, Remote
 
-STEADY = replace(QUICK, answer=5.0, silence=5.0, settle=1.0, limit=0.1)
+STEADY = replace(CALM, limit=0.1)
 """For servers that keep the contract: a slow machine is none of their faults."""
 
 
@@ -34,8 +34,8 @@ def script(name: str) -> Script:
 
 
 def bounded(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a test's coroutine, 20 s at most."""
-    return asyncio.run(asyncio.wait_for(work, 20))
+    """Run a test's coroutine, a minute at most."""
+    return asyncio.run(asyncio.wait_for(work, 60))
 
 
 def served(given: Script, contract: ContractServer | None = None, **options: Any) -> tuple[Outcome, ContractServer]:
@@ -60,7 +60,7 @@ def test_every_bad_target_has_an_outcome_of_its_own(bad: Bad) -> None:
     assert got.outcome == bad.outcome, got.text
     assert re.search(bad.words, got.text), got.text
     assert "Traceback (" not in got.text
-    assert got.seconds < 5
+    assert got.seconds < 30
 
 
 def test_the_outcomes_of_bad_targets_differ() -> None:
@@ -105,7 +105,7 @@ def test_each_play_has_a_thread_of_its_own() -> None:
 
     async def run() -> tuple[Outcome, Outcome, list[str]]:
         async with contract_server() as (raw, contract):
-            target = HttpServer(raw.url, patience=QUICK)
+            target = HttpServer(raw.url, patience=CALM)
             try:
                 one, two = await target.serve(given), await target.serve(given)
             finally:
@@ -123,7 +123,7 @@ def test_capabilities_are_fetched_once_and_connections_are_kept() -> None:
 
     async def run() -> tuple[int, int]:
         async with contract_server() as (raw, contract):
-            target = HttpServer(raw.url, patience=QUICK)
+            target = HttpServer(raw.url, patience=CALM)
             try:
                 assert target.capabilities.name == raw.url
                 for _ in range(5):
@@ -224,7 +224,7 @@ def test_a_server_that_wants_a_token_is_given_it() -> None:
 
     async def run(user: str) -> Outcome:
         async with contract_server(ContractServer(token="t-1")) as (raw, _):  # noqa: S106
-            target = HttpServer(raw.url.replace("http://", f"http://{user}@"), patience=QUICK)
+            target = HttpServer(raw.url.replace("http://", f"http://{user}@"), patience=CALM)
             try:
                 return await target.serve(script("tools/metadata"))
             finally:
@@ -296,10 +296,12 @@ def test_what_a_relay_breaks_is_what_the_client_sees(
 
     async def run() -> Outcome:
         async with contract_server() as (raw, _), relay_to(raw.port, keep, silent=silent) as relay:
-            target = HttpServer(raw.url, patience=QUICK)
+            target = HttpServer(raw.url, patience=CALM)
             try:
                 await target.open()
-                return await target.through(relay.port).serve(script("tools/metadata"))
+                return await target.through(relay.port, silence=0.25 if silent else None).serve(
+                    script("tools/metadata")
+                )
             finally:
                 await target.close()
 

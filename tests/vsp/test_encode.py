@@ -125,6 +125,7 @@ def test_a_stream_ends_with_the_marker_unless_told_otherwise():
 
 
 texts = st.text(st.characters(codec=None), max_size=6)
+names = st.text(st.characters(codec=None), min_size=1, max_size=6)  # no tool has an empty name: the reader refuses one
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
@@ -134,7 +135,7 @@ some_chunks = st.one_of(
     st.builds(c.TextDeltaChunk, id=texts, delta=texts),
     st.builds(c.ToolInputDeltaChunk, tool_call_id=texts, input_text_delta=texts),
     st.builds(
-        c.ToolInputAvailableChunk, tool_call_id=texts, tool_name=texts, input=json_values, title=st.none() | texts
+        c.ToolInputAvailableChunk, tool_call_id=texts, tool_name=names, input=json_values, title=st.none() | texts
     ),
     st.builds(
         c.ToolOutputAvailableChunk, tool_call_id=texts, output=json_values, preliminary=st.none() | st.booleans()

@@ -22,6 +22,8 @@ from tpharness.targets.remote import CannotPlayError, Patience, UnreachableError
 
 __all__ = ["brief", "explained", "refused", "start", "typed"]
 
+_SILENT = "is it blocked, or does it wait for the end of the body before it sends its headers?"
+
 
 async def explained(error: Exception, what: str, endpoint: Endpoint, patience: Patience) -> TargetError:
     """Return what an error on the way to an answer means, for a person."""
@@ -54,11 +56,14 @@ async def explained(error: Exception, what: str, endpoint: Endpoint, patience: P
                 f"{what}: no connection within {patience.connect:g} s",
                 hint="does a firewall drop packets, or does the server accept no more connections?",
             )
+        case aiohttp.SocketTimeoutError():
+            silence = patience.silence if endpoint.silence is None else endpoint.silence
+            return UnreachableError(
+                f"{what}: the server accepts the connection and says nothing for {silence:g} s", hint=_SILENT
+            )
         case TimeoutError():
             return UnreachableError(
-                f"{what}: the server accepts the connection and says nothing for "
-                f"{min(patience.answer, patience.silence):g} s",
-                hint="is it blocked, or does it wait for the end of the body before it sends its headers?",
+                f"{what}: no answer began within {patience.connect + patience.answer:g} s", hint=_SILENT
             )
     if endpoint.base.startswith("http:") and not endpoint.relay and await _speaks_tls(endpoint, patience):
         return UnreachableError(
