@@ -11,7 +11,7 @@ import argparse
 import sys
 import time
 
-from tpharness.fuzz.campaign import case_source
+from tpharness.fuzz.cases import case_source
 from tpharness.fuzz.fast import look
 from tpharness.fuzz.generators import GENERATORS
 from tpharness.fuzz.judging import FuzzKind, Judge

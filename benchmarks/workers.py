@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from tpharness.fuzz.campaign import case_source
+from tpharness.fuzz.cases import case_source
 from tpharness.fuzz.fast import look
 from tpharness.fuzz.programs import program
 from tpharness.run.cluster import on_cluster

@@ -14,7 +14,7 @@ Every exception has a one-line message (`str(error)`) that names what and where,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tpharness.findings import Finding
@@ -28,6 +28,16 @@ class TpharnessError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come out of a worker process whole, whatever the constructor of the class wants."""
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[TpharnessError], args: tuple[Any, ...], state: dict[str, Any]) -> TpharnessError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(TpharnessError):

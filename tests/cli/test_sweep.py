@@ -122,3 +122,73 @@ def test_a_scenario_that_does_not_load_is_told(call: Call, folder: Path) -> None
     told = call("sweep", "--scenarios", "mine")
     assert told.code == 2
     assert "two.yaml:" in told.err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("options", [("--cuts", "bytes"), ("--orders",), ("--budget", "4")])
+def test_workers_find_what_one_process_finds(call: Call, folder: Path, options: tuple[str, ...]) -> None:
+    """The same document to the byte, and the same files of failures."""
+    failing = ("--client", "python:tests.fuzz.defects:reordered_returns")
+    told = []
+    for who in ("1", "2"):
+        done = call("sweep", "--scenarios", "mine", "--json", "--jobs", who, "--save", "here", *failing, *options)
+        told.append((done.code, done.out, {path.name: path.read_bytes() for path in folder.glob("here/*")}))
+    assert told[0][0] == 1
+    assert told[0] == told[1]
+
+
+@pytest.fixture
+def shards(call: Call, tmp_path: Path) -> list[str]:
+    """Sweep two themes in two shards; return their documents."""
+    names = []
+    for index in ("1", "2"):
+        names.append(str(tmp_path / f"{index}.json"))
+        done = call("sweep", "basics", "tools", "--shard", f"{index}/2", "--json")
+        assert done.code == 0
+        Path(names[-1]).write_text(done.out)
+    return names
+
+
+def test_shards_of_a_sweep_are_the_whole_sweep(call: Call, shards: list[str], tmp_path: Path) -> None:
+    """The same scenarios and counts; the last line says that nothing is missing."""
+    whole = json.loads(call("sweep", "basics", "tools", "--json").out)
+    done = call("merge", *reversed(shards), "-o", str(tmp_path / "all.json"))
+    assert done.code == 0
+    wanted = (
+        f"PASSED 2 of 2 shards, {len(whole['scenarios'])} scenarios, tried {whole['tried']} of {whole['total']} places"
+    )
+    assert done.out == wanted + "\n"
+    merged = json.loads((tmp_path / "all.json").read_text())
+    for one in (whole, merged):
+        one["scenarios"].sort(key=lambda scenario: scenario["id"])
+    assert merged == whole
+
+
+def test_a_gap_between_the_shards_of_a_sweep_is_refused(call: Call, shards: list[str], tmp_path: Path) -> None:
+    """A missing shard, one of another sweep, one beside the report of a run, and one that lost a scenario."""
+    assert "shard 2/2 is missing" in call("merge", shards[0]).err
+    other = tmp_path / "other.json"
+    other.write_text(call("sweep", "basics", "tools", "--shard", "2/2", "--json", "--cuts", "bytes").out)
+    assert "no shards of one run: selection" in call("merge", shards[0], str(other)).err
+    report = tmp_path / "report.json"
+    call("run", "basics", "--shard", "2/2", "--report", f"json:{report}")
+    assert f"{report} is no report of a sweep" in call("merge", shards[0], str(report)).err
+    less = json.loads(Path(shards[1]).read_text())
+    del less["scenarios"][0]
+    other.write_text(json.dumps(less))
+    done = call("merge", shards[0], str(other))
+    assert (done.code, "was a file cut off or changed?" in done.err) == (2, True)
+
+
+def test_failures_of_shards_fail_the_whole(call: Call, tmp_path: Path) -> None:
+    """With their causes and the commands that play them."""
+    names = []
+    for index in ("1", "2"):
+        names.append(str(tmp_path / f"{index}.json"))
+        failing = ("--client", "python:tests.fuzz.defects:reordered_returns", "--save", str(tmp_path / "here"))
+        Path(names[-1]).write_text(call("sweep", "tools", "--shard", f"{index}/2", "--json", *failing).out)
+    done = call("merge", *names)
+    assert done.code == 1
+    assert "identity-differs" in done.out
+    assert "  play it   tpharness run --scenarios " in done.out
+    assert done.out.splitlines()[-1].startswith("FAILED 2 of 2 shards, ")

@@ -12,7 +12,8 @@ import pytest
 from tpharness.dialects import keep
 from tpharness.errors import InputError, UsageError
 from tpharness.fuzz import judging
-from tpharness.fuzz.campaign import Campaign, CampaignOptions, case_source
+from tpharness.fuzz.campaign import Campaign, CampaignOptions
+from tpharness.fuzz.cases import Judged, case_source
 from tpharness.fuzz.causes import cause_of
 from tpharness.fuzz.generators import GENERATORS
 from tpharness.fuzz.judging import FuzzKind, Judge
@@ -22,6 +23,7 @@ from tpharness.protocol.migrate import convert
 from tpharness.readings import AnswerRule, Readings
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.stage import Stage
+from tpharness.run.workers import HERE, Spread
 from tpharness.scenario import AgentRun, Clock, Scenario, dump, load_scenario
 
 DEFECTS = "tests.fuzz.defects"
@@ -222,18 +224,39 @@ def test_a_campaign_that_is_interrupted_keeps_what_it_did(tmp_path, monkeypatch)
     """Whatever ends it, the folder holds the number of the next case."""
     with Stage() as stage:
         running = Campaign(stage, CampaignOptions(kinds=PROGRAMS, cases=1000, db=tmp_path))
-        once = Campaign._case
+        once = Campaign._take
 
-        def stopping(self):
+        def stopping(self, one):
             if self.state.next == 40:
                 raise KeyboardInterrupt
-            once(self)
+            once(self, one)
 
-        monkeypatch.setattr(Campaign, "_case", stopping)
+        monkeypatch.setattr(Campaign, "_take", stopping)
         with pytest.raises(KeyboardInterrupt):
             running.run()
         monkeypatch.undo()
         assert Campaign(stage, CampaignOptions(kinds=PROGRAMS, db=tmp_path)).state.next == 40
+
+
+@pytest.mark.parametrize("client", ["reference", LOSING])
+def test_workers_find_what_one_process_finds(tmp_path, client):
+    """Counts, causes, the case that showed each first, and where the next sitting begins."""
+    told = []
+    for name, spread in (("one", HERE), ("two", Spread(jobs=2))):
+        state = campaign(tmp_path / name, client=client, spread=spread, cases=300, shrink_seconds=0.0)
+        causes = [(f.cause, f.kind, f.case, f.count, Path(f.file).name) for f in state.failures.values()]
+        told.append((state.next, state.cases, causes))
+        assert bool(causes) is (client != "reference")
+    assert told[0] == told[1]
+
+
+def test_a_campaign_takes_no_case_out_of_order(tmp_path):
+    """A gap would be cases that were never judged and count as done."""
+    with Stage() as stage:
+        running = Campaign(stage, CampaignOptions(kinds=PROGRAMS, db=tmp_path))
+        running._take(Judged(number=0, cases=1))
+        with pytest.raises(RuntimeError, match="case 2 was judged, and 1 is the next one"):
+            running._take(Judged(number=2, cases=1))
 
 
 def test_a_campaign_stops_on_time(tmp_path):

@@ -12,7 +12,7 @@ from tpharness.cli import main
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.targets.remote import Patience
 
-QUICK = Patience(settle=1.0, limit=0.5)
+QUICK = Patience(limit=0.5)
 SLOW = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)  # for machines that stop now and then
 MANY = ("basics", "interruptions", "cycles/three-steps")
 

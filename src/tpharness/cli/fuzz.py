@@ -15,7 +15,9 @@ from tpharness.fuzz.judging import FuzzKind, Judge
 from tpharness.fuzz.keeping import load_subject
 from tpharness.fuzz.state import CampaignState, FoundFailure
 from tpharness.report import printable
+from tpharness.run.cluster import check_address
 from tpharness.run.stage import Stage
+from tpharness.run.workers import Spread
 
 __all__ = ["fuzz"]
 
@@ -34,6 +36,11 @@ def fuzz(
     ] = None,
     server: Annotated[str, typer.Option(metavar="TARGET", help="The server to play.")] = "reference",
     client: Annotated[str, typer.Option(metavar="TARGET", help="The client to play.")] = "reference",
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Judge on Dask workers: local, local:N, or tcp://HOST:PORT."),
+    ] = None,
     shrink: Annotated[float, typer.Option(min=0, help="How many seconds a new failure is made smaller.")] = 10.0,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judge one saved failure again, and generate nothing.")
@@ -58,6 +65,7 @@ def fuzz(
             cases=cases,
             seed=seed,
             db=db,
+            spread=Spread(jobs=jobs, cluster=check_address(cluster) if cluster is not None else ""),
             sides=side_options(server, client),
             shrink_seconds=shrink,
         )

@@ -1,4 +1,4 @@
-"""`tpharness merge`: the reports of all shards of a run → one verdict."""
+"""`tpharness merge`: the reports of all shards of a run or a sweep → one verdict."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import typer
 
 from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
+from tpharness.fuzz.sweep_report import FORMAT as SWEEP
+from tpharness.fuzz.sweep_report import merge_sweeps
 from tpharness.report import printable, write_whole
 from tpharness.report.json import json_text
 from tpharness.run.shard import merge as put_together
@@ -21,10 +23,33 @@ def merge(
     files: Annotated[list[str], typer.Argument(help="The JSON reports of all shards, in any order.")],
     report: Annotated[Path | None, typer.Option("--report", "-o", help="Write the report of the whole run.")] = None,
 ) -> None:
-    """Put the shards of a run together. Gaps, overlaps and shards of another run are refused."""
+    """Put the shards of a run or of a sweep together. Gaps, overlaps and shards of another run are refused."""
     if len(set(files)) != len(files):
         raise UsageError("a file is named twice", hint="give each shard once")
-    merged = put_together({name: _read(name) for name in files})
+    reports = {name: _read(name) for name in files}
+    swept = any(one.get("format") == SWEEP for one in reports.values())
+    passed, document = _sweeps(reports) if swept else _runs(reports)
+    if report is not None:
+        write_whole(str(report), json_text(document) + "\n")
+    raise typer.Exit(0 if passed else 1)
+
+
+def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
+    document = merge_sweeps(reports)
+    for one in document["scenarios"]:
+        for failure in one.get("failures", ()):
+            print(printable(f"FAILED {failure['id']} {', '.join(failure['codes'])}"))
+            print(printable(f"  play it   {failure['command']}"))
+    passed = bool(document["passed"])
+    print(
+        f"{'PASSED' if passed else 'FAILED'} {len(reports)} of {len(reports)} shards, "
+        f"{len(document['scenarios'])} scenarios, tried {document['tried']} of {document['total']} {document['counts']}"
+    )
+    return passed, document
+
+
+def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
+    merged = put_together(reports)
     finished = merged.finished
     for result in merged.results:
         if result["outcome"] in ("failed", "errored", "stale", "could-not-run"):
@@ -40,9 +65,7 @@ def merge(
         f"{merged.scenarios} scenarios, {sum(finished.counts.values())} cases ({counts}), "
         f"{len(finished.exercised)} of {finished.clauses_owed} clauses exercised"
     )
-    if report is not None:
-        write_whole(str(report), json_text(dict(merged.report)) + "\n")
-    raise typer.Exit(0 if finished.passed else 1)
+    return finished.passed, dict(merged.report)
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -12,11 +12,15 @@ from tpharness.cli.files import print_json, side_options, version_option
 from tpharness.errors import UsageError
 from tpharness.fuzz.orders import OrderOptions, order_all
 from tpharness.fuzz.places import SideCut
+from tpharness.fuzz.sweep_report import sweep_document
 from tpharness.fuzz.sweeping import Failure, ScenarioSwept, SweepOptions, sweep_all
 from tpharness.report import printable
 from tpharness.resources import scenarios_dir
+from tpharness.run.cluster import check_address
 from tpharness.run.select import find
+from tpharness.run.shard import Shard
 from tpharness.run.stage import Stage
+from tpharness.run.workers import Spread
 from tpharness.scenario import CutAt
 
 __all__ = ["sweep"]
@@ -40,6 +44,14 @@ def sweep(
     budget: Annotated[
         int | None, typer.Option(min=1, help="Try so many places of all; everywhere in process when not given.")
     ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Sweep on Dask workers: local, local:N, or tcp://HOST:PORT."),
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="INDEX/OF", help="Only this part of the scenarios: 2/5 is the second of five.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Which sample a budget or a bound tries.")] = 0,
     save: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where scenario files of failures go that no id names.")
@@ -58,15 +70,20 @@ def sweep(
     if not named:
         raise UsageError("--reasons names no reason", hint=f"for example {_REASONS[0]},{_REASONS[1]}, or all")
     roots = tuple(scenarios or ())
-    selected = find(ids or (), roots or (scenarios_dir(),))
+    part = None if shard is None else Shard.parse(shard)
+    everything = find(ids or (), roots or (scenarios_dir(),))
+    selected = everything if part is None else part.of_selected(everything)
     if any(one.place for one in selected):
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
     versions = tuple(map(version_option, dialect)) if dialect else None
     sides = side_options(server, client)
+    spread = Spread(jobs=jobs, cluster=check_address(cluster) if cluster is not None else "")
     with Stage(server=server, client=client, versions=versions) as stage:
         found: Iterator[ScenarioSwept]
         if orders:
-            found = order_all(selected, stage, OrderOptions(bound=bound, seed=seed, save=save, sides=sides))
+            found = order_all(
+                selected, stage, OrderOptions(bound=bound, seed=seed, save=save, sides=sides, spread=spread)
+            )
         else:
             options = SweepOptions(
                 at=_CUTS[cuts],
@@ -77,13 +94,23 @@ def sweep(
                 save=save,
                 roots=roots,
                 sides=sides,
+                spread=spread,
             )
             found = sweep_all(selected, stage, options)
         if orders and not as_json:
             print("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
             print("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")
         word = "orders" if orders else "places"
-        passed = _as_json(found, word, seed) if as_json else _in_words(found, word, seed)
+        if as_json:
+            about: dict[str, Any] = {"server": server, "client": client}
+            if part is not None:
+                settings = (cuts, named, side, orders, bound, budget, seed, versions)
+                about["shard"] = part.as_json(everything, *settings)
+            document = sweep_document(found, counts=word, seed=seed, **about)
+            print_json(document)
+            passed = bool(document["passed"])
+        else:
+            passed = _in_words(found, word, seed)
     raise typer.Exit(0 if passed else 1)
 
 
@@ -123,41 +150,3 @@ def _tell(failure: Failure, word: str) -> None:
     print(printable(f"  play it   {failure.command}"))
     if not failure.replays:
         print("  note      played by itself this place does not fail in this way: what came before it matters")
-
-
-def _as_json(found: Iterator[ScenarioSwept], word: str, seed: int) -> bool:
-    told = list(found)
-    tried, passed = sum(one.tried for one in told), sum(one.passed for one in told)
-    good = bool(tried) and tried == passed and not any(one.failures for one in told)
-    print_json(
-        {
-            "passed": good,
-            "seed": seed,
-            "counts": word,
-            "total": sum(one.places for one in told),
-            "tried": tried,
-            "scenarios": [_scenario(one) for one in told],
-        }
-    )
-    return good
-
-
-def _scenario(one: ScenarioSwept) -> dict[str, Any]:
-    document: dict[str, Any] = {"id": one.id, "total": one.places, "tried": one.tried, "passed": one.passed}
-    document.update({k: v for k, v in (("note", one.note), ("detail", one.detail)) if v})
-    if one.failures:
-        document["failures"] = [
-            {
-                "id": failure.id,
-                "codes": list(failure.cause.codes),
-                "clauses": list(failure.cause.clauses),
-                "rulings": list(failure.cause.rulings),
-                "places": failure.count,
-                "command": failure.command,
-                **({"file": str(failure.file)} if failure.file else {}),
-                **({"reason": failure.result.reason} if failure.result.reason else {}),
-                "findings": [finding.as_json() for finding in failure.result.findings],
-            }
-            for failure in one.failures
-        ]
-    return document

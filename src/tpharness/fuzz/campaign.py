@@ -4,48 +4,42 @@ In: an opened stage, kinds, a seed, a folder. Out: causes of failure, each shrun
 the same whenever and wherever it is made, so the folder needs to hold no more than the number of the next one; what was
 found is written down when it is found, the rest every second. Whoever kills a campaign loses a second of it.
 
-Cases come from a generator with chance of its own, since Hypothesis takes longer for a case than judging it does.
-Hypothesis takes over where a case fails: the choices go into its example database in the folder, and it shrinks them.
+With workers, ranges of cases are judged elsewhere and taken in order here, so the folder is the same after as many
+cases. Where a case fails, Hypothesis takes over: the choices go into its example database in the folder, and it shrinks
+them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from tpharness.errors import UsageError
-from tpharness.findings import Finding
-from tpharness.fuzz.causes import Cause, cause_of
-from tpharness.fuzz.fast import look
+from tpharness.fuzz.cases import CaseRange, Found, Judged, judge_case, judge_range
+from tpharness.fuzz.causes import cause_of
 from tpharness.fuzz.generators import GENERATORS, subjects
-from tpharness.fuzz.judging import FuzzKind, Judge, Subject, limited
+from tpharness.fuzz.judging import FuzzKind, Judge, Subject
 from tpharness.fuzz.keeping import save_subject
-from tpharness.fuzz.programs import Program
 from tpharness.fuzz.saved import folder_for
 from tpharness.fuzz.shrink import shrink_choices, smaller
-from tpharness.fuzz.source import Chance
 from tpharness.fuzz.state import CampaignState, FoundFailure, load_state, save_state
 from tpharness.fuzz.units import legal
 from tpharness.run.stage import Stage
+from tpharness.run.workers import HERE, Spread, in_order
 from tpharness.scenario import Scenario
 from tpharness.targets import Reference
-from tpharness.targets.contract import SteppableClient, SteppableServer
 
-__all__ = ["Campaign", "CampaignOptions", "case_source"]
+__all__ = ["Campaign", "CampaignOptions"]
 
 _CHECKPOINT = 1.0
 _SHRINK_SECONDS = 10.0
-_THOROUGH = {
-    **dict.fromkeys(FuzzKind, 1),
-    FuzzKind.PROGRAMS: 128,
-    FuzzKind.SCENARIOS: 8,
-}
-"""Every how manieth case of a kind is also told in other reads and deltas, and twice; streams are about little else."""
-_DEEP_EVERY = 8
-_SEED_BITS = 48
+_RANGE_SECONDS = 0.5
+"""How long a worker is given cases for: long against handing them over, short against waiting for the last ones."""
+_FIRST_RANGE = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +47,8 @@ class CampaignOptions:
     """What to generate, for how long, and where to keep it.
 
     `seconds` and `cases` bound this sitting, not the campaign. `seed` None means the one of the folder, 0 in a new one.
-    `sides` are the command line's options that name the targets, for the commands that replay.
+    `spread` says who judges; what is found is the same. `sides` are the command line's options that name the targets,
+    for the commands that replay.
     """
 
     kinds: tuple[FuzzKind, ...] = tuple(FuzzKind)
@@ -61,13 +56,9 @@ class CampaignOptions:
     cases: int | None = None
     seed: int | None = None
     db: Path = Path("tpharness-fuzz")
+    spread: Spread = HERE
     sides: tuple[str, ...] = ()
     shrink_seconds: float = _SHRINK_SECONDS
-
-
-def case_source(seed: int, number: int) -> Chance:
-    """Return where case `number` of a seed gets its choices from."""
-    return Chance((seed << _SEED_BITS) + number)
 
 
 @dataclass(slots=True)
@@ -78,6 +69,7 @@ class Campaign:
     options: CampaignOptions
     state: CampaignState = field(init=False)
     new: list[FoundFailure] = field(default_factory=list)
+    _range: int = field(init=False, default=_FIRST_RANGE)
 
     def __post_init__(self) -> None:
         """Open the folder, or make it. UsageError when it holds a campaign with another seed or other kinds."""
@@ -102,9 +94,10 @@ class Campaign:
         """Go on until this sitting is over; what was done is kept whatever ends it."""
         begun = saved = time.monotonic()
         spent, done = self.state.seconds, self.state.cases
+        cases = self._cases()
         try:
             while not self._over(time.monotonic() - begun, self.state.cases - done):
-                self._case()
+                self._take(next(cases))
                 now = time.monotonic()
                 if now - saved >= _CHECKPOINT:
                     saved = now
@@ -112,6 +105,7 @@ class Campaign:
                     save_state(self.options.db, self.state)
                     progress(self.state)
         finally:
+            cases.close()
             self.state.seconds = spent + time.monotonic() - begun
             save_state(self.options.db, self.state)
         return self.state
@@ -121,47 +115,46 @@ class Campaign:
         late = options.seconds is not None and seconds >= options.seconds
         return late or (options.cases is not None and cases >= options.cases)
 
-    # ---------------------------------------------------------------- one case
+    # ---------------------------------------------------------------- cases
 
-    def _case(self) -> None:
-        number = self.state.next
-        kind = self.options.kinds[number % len(self.options.kinds)]
-        turn = number // len(self.options.kinds)
-        source = case_source(self.state.seed, number)
-        made = GENERATORS[kind](source)
-        judge = Judge(self.stage, thorough=turn % _THOROUGH[kind] == 0)
-        judged, failing = self._judged(kind, made, judge, turn)
-        for subject, findings, cause in failing:
-            known = self.state.failures.get(str(cause))
+    def _cases(self) -> Generator[Judged]:
+        """Yield the cases from the next one on, in order and for ever, whoever judges them."""
+        options = self.options
+        if not options.spread:
+            for number in count(self.state.next):
+                yield judge_case(self.stage, options.kinds, self.state.seed, number)
+        for judged in in_order(judge_range, self._ranges(), options.spread):
+            done = len(judged.cases)
+            self._range = max(1, min(4 * done, int(done * _RANGE_SECONDS / max(judged.seconds, 0.001))))
+            yield from judged.cases
+
+    def _ranges(self) -> Iterator[CaseRange]:
+        """Yield ranges that take about as long as `_RANGE_SECONDS` each."""
+        first = self.state.next
+        server, client = self.stage.specs
+        while True:
+            size = self._range  # which changes before the next one is asked for
+            yield CaseRange(
+                seed=self.state.seed,
+                kinds=self.options.kinds,
+                first=first,
+                count=size,
+                server=server,
+                client=client,
+            )
+            first += size
+
+    def _take(self, one: Judged) -> None:
+        if one.number != self.state.next:
+            raise RuntimeError(f"case {one.number} was judged, and {self.state.next} is the next one")
+        for found in one.failures:
+            known = self.state.failures.get(str(found.cause))
             if known is not None:
                 known.count += 1
-            else:
-                self._found(kind, number, source.choices, subject, findings, cause)
-        self.state.next = number + 1
-        self.state.cases += judged
-
-    def _judged(
-        self, kind: FuzzKind, made: Any, judge: Judge, turn: int
-    ) -> tuple[int, list[tuple[Subject, tuple[Finding, ...], Cause]]]:
-        """Return how many cases were judged, and those that fail, one of each cause."""
-        server, client = self.stage.players.server, self.stage.players.client
-        if (
-            isinstance(made, Program)
-            and isinstance(server, SteppableServer)
-            and isinstance(client, SteppableClient)
-            and turn % _THOROUGH[kind]
-        ):
-            count, good = _quick(made, server, client, deep=turn % _DEEP_EVERY == 0)
-            if good:
-                return count, []
-        failing: dict[Cause, tuple[Subject, tuple[Finding, ...], Cause]] = {}
-        every = subjects(made)
-        for subject in every:
-            findings = judge.findings(kind, subject)
-            cause = cause_of(findings)
-            if cause is not None:
-                failing.setdefault(cause, (subject, findings, cause))
-        return len(every), list(failing.values())
+            elif found.subject is not None:
+                self._found(one.number, found, found.subject)
+        self.state.next = one.number + 1
+        self.state.cases += one.cases
 
     # ---------------------------------------------------------------- a failure
 
@@ -175,16 +168,9 @@ class Campaign:
         with Stage() as stage:
             return not Judge(stage, thorough=False).findings(kind, subject)
 
-    def _found(
-        self,
-        kind: FuzzKind,
-        number: int,
-        choices: Sequence[int],
-        subject: Subject,
-        findings: tuple[Finding, ...],
-        cause: Cause,
-    ) -> None:
+    def _found(self, number: int, found: Found, subject: Subject) -> None:
         """Shrink a failure of a new cause, write it down, and remember it."""
+        kind, cause, findings = found.kind, found.cause, found.findings
         judge = Judge(self.stage, thorough=False)
         if cause_of(judge.findings(kind, subject)) != cause:
             judge = Judge(self.stage)
@@ -200,7 +186,7 @@ class Campaign:
             return any(map(fails, subjects(made)))
 
         examples = self.options.db / "examples"
-        small = shrink_choices(GENERATORS[kind], choices, some, examples, f"{kind.value}:{cause.slug}", late)
+        small = shrink_choices(GENERATORS[kind], found.choices, some, examples, f"{kind.value}:{cause.slug}", late)
         until = time.monotonic() + self.options.shrink_seconds / 2
         if small is not None:
             subject = next(filter(fails, subjects(small)), subject)
@@ -227,12 +213,3 @@ class Campaign:
         self.state.failures[str(cause)] = failure
         self.new.append(failure)
         save_state(self.options.db, self.state)
-
-
-def _quick(made: Program, server: SteppableServer, client: SteppableClient, *, deep: bool) -> tuple[int, bool]:
-    """Look at a program; whatever raises there is looked at again by the judge."""
-    try:
-        with limited():
-            return look(made, server, client, deep=deep)
-    except Exception:  # noqa: BLE001  # the judge says what it was, and where
-        return len(made.cuts) + 1, False

@@ -19,7 +19,7 @@ from tpharness.errors import InputError, ScenarioError, UsageError
 from tpharness.findings import Finding, Level
 from tpharness.fuzz.causes import Cause
 from tpharness.fuzz.judging import FuzzKind, Subject
-from tpharness.fuzz.saved import save_scenario, sentence, write_text
+from tpharness.fuzz.saved import failure_file, sentence, write_text
 from tpharness.protocol.parse import parse_json
 from tpharness.run.play import play
 from tpharness.run.stage import Stage
@@ -48,14 +48,13 @@ def save_subject(
         named = _reporting(subject, stage) if kind is not FuzzKind.PROGRAMS else subject
         what = f"A generated case of {kind.value}"
         try:
-            file, _ = save_scenario(named, cause, findings, folder, what=what, found_by=found_by, sides=sides)
+            file = failure_file(named, cause, findings, folder, what=what, found_by=found_by, sides=sides)
         except UsageError:  # text that YAML cannot say
             document = {"description": sentence(what, findings), "replay": command, "scenario": repr(subject)}
             return _json(folder / f"{cause.slug}.json", document), command
-        text = file.read_text(encoding="utf-8")
         head = f"# Kind: {kind.value}\n# Judge it again: {command}\n"
-        write_text(file, head + text)
-        return file, command
+        write_text(file.path, head + file.text)
+        return file.path, command
     if isinstance(subject, str):
         path = folder / f"{cause.slug}.yaml"
         command = _command(path, sides)

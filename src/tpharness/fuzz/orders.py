@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from tpharness.findings import Finding, Place
 from tpharness.fuzz.causes import ORDER, Cause, cause_of
 from tpharness.fuzz.lattice import Orders, orders_of, reordered
 from tpharness.fuzz.places import derived
-from tpharness.fuzz.saved import save_scenario
-from tpharness.fuzz.sweeping import Failure, ScenarioSwept
+from tpharness.fuzz.saved import failure_file
+from tpharness.fuzz.sweeping import Failure, ScenarioSwept, each_swept
 from tpharness.protocol.compare import content_form
 from tpharness.protocol.diff import diff
 from tpharness.protocol.jcs import jcs
@@ -31,6 +32,7 @@ from tpharness.run.plan import Case
 from tpharness.run.play import play
 from tpharness.run.select import Selected
 from tpharness.run.stage import Stage
+from tpharness.run.workers import HERE, Spread
 from tpharness.scenario import AgentRun, Expectation, Interrupt, Scenario, load_scenario
 
 __all__ = ["OrderOptions", "order_all"]
@@ -41,25 +43,38 @@ Thread = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderOptions:
-    """How many orders of one run are played at most, and which sample of them; `save` and `sides` as in sweeps."""
+    """How many orders of one run are played at most, and which sample of them; the rest as in sweeps."""
 
     bound: int = 1000
     seed: int = 0
     save: Path = Path("tpharness-failures")
     sides: tuple[str, ...] = ()
+    spread: Spread = HERE
 
 
 def order_all(selected: Sequence[Selected], stage: Stage, options: OrderOptions) -> Iterator[ScenarioSwept]:
     """Play each scenario in other orders; yield what was found in each. ScenarioError for one that cannot be loaded."""
-    for one in selected:
-        scenario = load_scenario(one.path, root=one.root)
-        case, reason = stage.run(stage.usable(scenario))
-        if reason:
-            yield ScenarioSwept(id=scenario.id, places=0, tried=0, passed=0, note=f"does not apply: {reason}")
-        elif not scenario.runs or any(run.events is None for _, run in scenario.runs):
-            yield ScenarioSwept(id=scenario.id, places=0, tried=0, passed=0, note="it has no server events to reorder")
-        else:
-            yield _orders(replace(case, scenario=_plain(case.scenario)), stage, options)
+    work = partial(_one, stage=stage, options=options)
+    if options.spread:
+        work = partial(_in_worker, specs=stage.specs, versions=stage.versions, options=options)
+    return each_swept(work, selected, options.spread)
+
+
+def _in_worker(
+    one: Selected, specs: tuple[str, str], versions: Sequence[Version] | None, options: OrderOptions
+) -> ScenarioSwept:
+    with Stage(server=specs[0], client=specs[1], versions=versions) as stage:
+        return _one(one, stage, options)
+
+
+def _one(one: Selected, stage: Stage, options: OrderOptions) -> ScenarioSwept:
+    scenario = load_scenario(one.path, root=one.root)
+    case, reason = stage.run(stage.usable(scenario))
+    if reason:
+        return ScenarioSwept(id=scenario.id, places=0, tried=0, passed=0, note=f"does not apply: {reason}")
+    if not scenario.runs or any(run.events is None for _, run in scenario.runs):
+        return ScenarioSwept(id=scenario.id, places=0, tried=0, passed=0, note="it has no server events to reorder")
+    return _orders(replace(case, scenario=_plain(case.scenario)), stage, options)
 
 
 def _plain(scenario: Scenario) -> Scenario:
@@ -183,7 +198,7 @@ def _failures(
         groups.setdefault(cause, []).append(one)
     for cause, group in groups.items():
         made, result, own = group[0]
-        file, command = save_scenario(
+        saved = failure_file(
             replace(made.scenario, expect=_pinned(made.scenario.expect, own)),
             cause,
             result.findings,
@@ -193,7 +208,7 @@ def _failures(
             name=case.id,
             sides=options.sides,
         )
-        yield Failure(id=made.id, cause=cause, result=result, count=len(group), command=command, file=file)
+        yield Failure(id=made.id, cause=cause, result=result, count=len(group), command=saved.command, saved=saved)
 
 
 def _pinned(expect: Expectation, own: Mapping[Version, Thread]) -> Expectation:

@@ -11,7 +11,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpharness.clauses import load_clauses
@@ -20,7 +20,7 @@ from tpharness.findings import Finding, Level, shorten
 from tpharness.fuzz.causes import Cause
 from tpharness.scenario import Scenario, dump
 
-__all__ = ["MOST_WORDS", "folder_for", "save_scenario", "sentence", "write_text"]
+__all__ = ["MOST_WORDS", "FailureFile", "failure_file", "folder_for", "sentence", "write_text"]
 
 MOST_WORDS = 200
 """The longest description of a scenario."""
@@ -47,7 +47,21 @@ def folder_for(path: Path) -> Path:
     return path
 
 
-def save_scenario(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureFile:
+    """A scenario file of a failure: where it goes, its text, and the command that plays it again."""
+
+    path: Path
+    text: str
+    command: str
+
+    def write(self) -> None:
+        """Write the file, and its folder when that is not there. InputError when that cannot be done."""
+        folder_for(self.path.parent)
+        write_text(self.path, self.text)
+
+
+def failure_file(
     scenario: Scenario,
     cause: Cause,
     findings: Sequence[Finding],
@@ -57,14 +71,14 @@ def save_scenario(
     found_by: str,
     name: str = "",
     sides: Sequence[str] = (),
-) -> tuple[Path, str]:
-    """Write the scenario into the folder, as `CAUSE-NAME.yaml`; return the file and the command that replays it.
+) -> FailureFile:
+    """Return the scenario as the file `CAUSE-NAME.yaml` of the folder. Nothing is written.
 
     `sides` are the command line's options that name targets.
     """
     known = load_clauses()
     clauses = tuple(clause for clause in cause.clauses if clause in known) or scenario.clauses or ("sync.identity",)
-    path = folder_for(folder) / f"{cause.slug}{f'-{_slug(name)}' if name else ''}.yaml"
+    path = folder / f"{cause.slug}{f'-{_slug(name)}' if name else ''}.yaml"
     command = shlex.join(["tpharness", "run", "--scenarios", str(path), *sides])
     named = replace(
         scenario,
@@ -75,8 +89,7 @@ def save_scenario(
         tags=(),
     )
     head = f"# Fails with {cause}.\n# Found by: {found_by}\n# Play it again: {command}\n"
-    write_text(path, head + dump(named))
-    return path, command
+    return FailureFile(path=path, text=head + dump(named), command=command)
 
 
 def _slug(name: str) -> str:

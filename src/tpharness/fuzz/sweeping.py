@@ -10,27 +10,32 @@ from __future__ import annotations
 
 import random
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
 from tpharness.fuzz.causes import Cause, cause_of
 from tpharness.fuzz.places import CutPlace, Places, SideCut, cut_at, derived, known_as, swept
-from tpharness.fuzz.saved import save_scenario
+from tpharness.fuzz.saved import FailureFile, failure_file
 from tpharness.fuzz.wire_sweep import sweep_wires, wires
+from tpharness.protocol.versions import Version
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case, script_of
 from tpharness.run.play import mode_of
 from tpharness.run.select import Selected
 from tpharness.run.stage import Stage
 from tpharness.run.sweep import sweep
+from tpharness.run.workers import HERE, Spread, in_order
 from tpharness.scenario import ClientCut, CutAt, CutSide, CutUnit, Scenario, WireEnd, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
 
-__all__ = ["FAR_BUDGET", "Failure", "ScenarioSwept", "SweepOptions", "sweep_all"]
+__all__ = ["FAR_BUDGET", "Failure", "ScenarioSwept", "SweepOptions", "each_swept", "sweep_all"]
+
+A = TypeVar("A")
 
 UNEXPECTED = "unexpected-finding"
 FAR_BUDGET = 200
@@ -44,6 +49,7 @@ class SweepOptions:
     `budget` is how many places are tried at most, in all scenarios together; None means everywhere in this process and
     `FAR_BUDGET` places elsewhere. `save` is the folder for scenario files of places that no id names, `roots` are the
     folders of the scenarios when they are not the built-in ones, `sides` the command line's options that name targets.
+    `spread` says who works; what is found is the same.
     """
 
     at: CutAt = CutAt.EVERY_EVENT
@@ -54,6 +60,7 @@ class SweepOptions:
     save: Path = Path("tpharness-failures")
     roots: tuple[Path, ...] = ()
     sides: tuple[str, ...] = ()
+    spread: Spread = HERE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +75,13 @@ class Failure:
     result: Result
     count: int
     command: str
-    file: Path | None = None
+    saved: FailureFile | None = None
     replays: bool = True
+
+    @property
+    def file(self) -> Path | None:
+        """Where the scenario file is, None when an id names the place."""
+        return None if self.saved is None else self.saved.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,25 +121,70 @@ def sweep_all(selected: Sequence[Selected], stage: Stage, options: SweepOptions)
 
     ScenarioError for a file that cannot be loaded, UsageError for cuts that the targets cannot be given.
     """
-    near = isinstance(stage.players.server, SteppableServer) and isinstance(stage.players.client, SteppableClient)
+    near = _near(stage)
     if not near and options.at is CutAt.EVERY_BYTE and options.side is not SideCut.CLIENT:
         raise UsageError(
             "the bytes of a server that cannot be stepped belong to no events, so they can be cut for the client only",
             hint="add --side client",
         )
     budget = options.budget if near else options.budget or FAR_BUDGET
-    ready = [_ready(load_scenario(one.path, root=one.root), stage, options) for one in selected]
-    chosen = _chosen([len(one) for one in ready], budget, options.seed)
-    for one, numbers in zip(ready, chosen, strict=True):
-        if one.case is None:
-            yield ScenarioSwept(id=one.scenario.id, places=0, tried=0, passed=0, note=one.note)
-        elif near and budget is None and options.side is not SideCut.SERVER:
-            yield _everywhere(one, one.case, stage, options)
-        elif one.places is None:
-            note = "a stream that the scenario gives itself is swept everywhere or not at all"
-            yield ScenarioSwept(id=one.scenario.id, places=0, tried=0, passed=0, note=note)
-        else:
-            yield _one_by_one(one, one.case, one.places, numbers, stage, options)
+    if budget is None and options.spread:
+        items = [_Item(selected=one) for one in selected]
+    else:
+        ready = [_ready(load_scenario(one.path, root=one.root), stage, options) for one in selected]
+        chosen = _chosen([len(one) for one in ready], budget, options.seed)
+        known = (None if options.spread else one for one in ready)
+        numbers = (None if budget is None else some for some in chosen)
+        items = [_Item(selected=one, numbers=n, ready=r) for one, n, r in zip(selected, numbers, known, strict=True)]
+    work = partial(_swept, stage=stage, options=options)
+    if options.spread:
+        work = partial(_in_worker, specs=stage.specs, versions=stage.versions, options=options)
+    return each_swept(work, items, options.spread)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    """A scenario to sweep: the numbers of the places to try, None for all, and the scenario when it is loaded."""
+
+    selected: Selected
+    numbers: Sequence[int] | None = None
+    ready: _Ready | None = None
+
+    def __str__(self) -> str:
+        return self.selected.id
+
+
+def each_swept(work: Callable[[A], ScenarioSwept], items: Iterable[A], spread: Spread) -> Iterator[ScenarioSwept]:
+    """Yield what was found in each, whoever works; files of failures are written here, where they are wanted."""
+    for swept_one in in_order(work, items, spread):
+        for failure in swept_one.failures:
+            if failure.saved is not None:
+                failure.saved.write()
+        yield swept_one
+
+
+def _near(stage: Stage) -> bool:
+    return isinstance(stage.players.server, SteppableServer) and isinstance(stage.players.client, SteppableClient)
+
+
+def _in_worker(
+    item: _Item, specs: tuple[str, str], versions: Sequence[Version] | None, options: SweepOptions
+) -> ScenarioSwept:
+    with Stage(server=specs[0], client=specs[1], versions=versions) as stage:
+        return _swept(item, stage, options)
+
+
+def _swept(item: _Item, stage: Stage, options: SweepOptions) -> ScenarioSwept:
+    one = item.ready or _ready(load_scenario(item.selected.path, root=item.selected.root), stage, options)
+    if one.case is None:
+        return ScenarioSwept(id=one.scenario.id, places=0, tried=0, passed=0, note=one.note)
+    if item.numbers is None and _near(stage) and options.side is not SideCut.SERVER:
+        return _everywhere(one, one.case, stage, options)
+    if one.places is None:
+        note = "a stream that the scenario gives itself is swept everywhere or not at all"
+        return ScenarioSwept(id=one.scenario.id, places=0, tried=0, passed=0, note=note)
+    numbers = range(len(one.places)) if item.numbers is None else item.numbers
+    return _one_by_one(one, one.case, one.places, numbers, stage, options)
 
 
 def _chosen(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequence[int]]:
@@ -271,7 +328,7 @@ def _failure(
         again = None
     name = one.scenario.id
     what = f"{name} cut at {place.name}"
-    file, command = save_scenario(
+    saved = failure_file(
         cut,
         cause,
         result.findings,
@@ -286,7 +343,7 @@ def _failure(
         cause=cause,
         result=result,
         count=len(group),
-        command=command,
-        file=file,
+        command=saved.command,
+        saved=saved,
         replays=again is not None and set(cause.codes) <= set(_cause(again).codes),
     )

@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from multiprocessing import get_context
 from pathlib import Path
 
 from tpharness.errors import UsageError
@@ -23,6 +21,7 @@ from tpharness.run import Outcome, Result
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.select import find
 from tpharness.run.stage import Stage
+from tpharness.run.workers import Spread, in_order
 from tpharness.scenario import Scenario, load_scenario
 
 __all__ = ["load_scenarios", "play_change", "play_module", "unharmed"]
@@ -79,9 +78,8 @@ def play_module(
         for name in names:
             yield play_change(changes.named(name), _loaded(tuple(ids), tuple(roots)))
         return
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn")) as pool:
-        for name, (kills, played, seconds) in zip(names, pool.map(worker, names), strict=True):
-            yield Row(change=changes.named(name), kills=kills, played=played, seconds=seconds)
+    for name, (kills, played, seconds) in zip(names, in_order(worker, names, Spread(jobs=jobs)), strict=True):
+        yield Row(change=changes.named(name), kills=kills, played=played, seconds=seconds)
 
 
 def _in_worker(

@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, TypeVar
 
 from tpharness.errors import TargetError, UsageError
@@ -18,7 +20,7 @@ from tpharness.errors import TargetError, UsageError
 __all__ = ["check_address", "on_cluster"]
 
 _FORM = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
-_LOST = 3  # how often one scenario may lose its worker before it is given up
+_LOST = 4  # how many workers one item may end before it is given up: the first, and the three that Dask allows it
 _CONNECT = "10s"
 
 A = TypeVar("A")
@@ -32,8 +34,13 @@ def check_address(text: str) -> str:
     return text
 
 
-def on_cluster(address: str, work: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
-    """Yield the result of each item, in order. TargetError when there is no such cluster, or Dask is not installed."""
+def on_cluster(
+    address: str, work: Callable[[A], B], items: Iterable[A], *, name: Callable[[A], str] = str
+) -> Iterator[B]:
+    """Yield the result of each item, in order; items are taken when they are needed, `name` says what one is called.
+
+    TargetError when there is no such cluster, when Dask is not installed, and for an item that ends its workers.
+    """
     try:
         import distributed  # noqa: PLC0415  # an optional extra, which takes a second to load
     except ModuleNotFoundError as error:
@@ -41,18 +48,36 @@ def on_cluster(address: str, work: Callable[[A], B], items: Sequence[A]) -> Iter
             f"{error.name} is not installed: a cluster needs Dask", hint="pip install 'tpharness[cluster]'"
         ) from error
     logging.getLogger("distributed").setLevel(logging.ERROR)
+    waiting: deque[tuple[A, Any]] = deque()
+    more = iter(items)
     with _client(distributed, address) as client:
-        futures = client.map(work, items, pure=False, retries=_LOST)
-        for future in futures:
-            try:
-                result: B = future.result()
-            except distributed.KilledWorker as error:
-                raise TargetError(
-                    f"{len(error.args)} workers ended while they played one and the same scenario: {error}",
-                    hint="play the scenarios with --jobs 1 to see which one it is",
-                ) from error
-            yield result
-            future.release()
+        try:
+            while True:
+                handed_in = [
+                    (item, client.submit(work, item, pure=False))
+                    for item in islice(more, max(0, _ahead(client) - len(waiting)))
+                ]
+                waiting.extend(handed_in)
+                if not waiting:
+                    return
+                item, future = waiting[0]
+                try:
+                    result: B = future.result()
+                except distributed.KilledWorker as error:
+                    raise TargetError(
+                        f"{_LOST} workers ended while they played {name(item)}: {error}",
+                        hint="play it with --jobs 1: the process says what ends it, or ends with it",
+                    ) from error
+                waiting.popleft()
+                future.release()
+                yield result
+        finally:
+            client.cancel([future for _, future in waiting])
+
+
+def _ahead(client: Any) -> int:
+    """Return how many items are handed in at a time, enough for workers to have the next one when one is done."""
+    return 4 * max(2, sum(map(int, client.nthreads().values())))
 
 
 def _client(distributed: Any, address: str) -> Any:

@@ -10,10 +10,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +24,14 @@ from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import label, written
 from tpharness.run.baseline import Baseline, dialect_baseline, load_baseline
-from tpharness.run.cluster import on_cluster
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.histories import play_history
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.select import Selected, find
-from tpharness.run.shard import Shard, selection
+from tpharness.run.shard import Shard
 from tpharness.run.stage import Stage
 from tpharness.run.trace import as_if_played, exercised, unexercised
+from tpharness.run.workers import Spread, in_order
 from tpharness.scenario import load_scenario
 from tpharness.scenario.model import Compare, Scenario
 from tpharness.targets.remote import Patience
@@ -107,10 +105,7 @@ def _part(options: RunOptions, shard: Shard, everything: Sequence[Selected]) -> 
     baseline = None if options.baseline is None else options.baseline.read_bytes()
     settings = (options.versions, options.compare, options.faults, options.server, options.client, baseline)
     return {
-        "index": shard.index,
-        "of": shard.of,
-        "selection": selection(everything, *settings),
-        "scenarios": len(everything),
+        **shard.as_json(everything, *settings),
         "whole_suite": options.whole_suite and options.baseline is None,
         "spec": [options.server, options.client],
     }
@@ -194,17 +189,14 @@ def _stage(options: RunOptions) -> Stage:
 
 
 def _play_all(selected: Sequence[Selected], options: RunOptions, stage: Stage) -> Iterator[list[Result]]:
+    spread = Spread(jobs=options.jobs, cluster=options.cluster)
     if stage.far and not options.cluster:
         yield from stage.several([partial(_play_file, one, stage) for one in selected])
-    elif options.cluster:
-        yield from on_cluster(options.cluster, partial(_in_worker, options=options), selected)
-    elif options.jobs <= 1 or len(selected) < 2:
+    elif spread and len(selected) > 1:
+        yield from in_order(partial(_in_worker, options=options), selected, spread)
+    else:
         for one in selected:
             yield stage.run(_play_file(one, stage))
-    else:
-        worker = partial(_in_worker, options=options)
-        with ProcessPoolExecutor(max_workers=options.jobs, mp_context=get_context("spawn")) as pool:
-            yield from pool.map(worker, selected, chunksize=4)
 
 
 def _in_worker(one: Selected, options: RunOptions) -> list[Result]:
@@ -224,11 +216,8 @@ async def _play_file(one: Selected, stage: Stage) -> list[Result]:
 
 def _through_all(selected: Sequence[Selected], options: RunOptions) -> Iterator[list[Result]]:
     worker = partial(_through, history=options.history)
-    if options.jobs <= 1 or len(selected) < 2:
-        yield from map(worker, selected)
-        return
-    with ProcessPoolExecutor(max_workers=options.jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(worker, selected, chunksize=4)
+    jobs = options.jobs if len(selected) > 1 else 1
+    return in_order(worker, selected, Spread(jobs=jobs))
 
 
 def _through(one: Selected, history: str) -> list[Result]:

@@ -24,6 +24,9 @@ class Selected:
     root: Path
     place: str | None = None
 
+    def __str__(self) -> str:
+        return self.place or self.id
+
 
 def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
     """Return the scenarios below `roots` that the ids name, all of them for no ids.

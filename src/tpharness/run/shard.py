@@ -24,7 +24,7 @@ from tpharness.run.judge import Outcome, Result
 from tpharness.run.select import Selected
 from tpharness.run.trace import as_if_played, exercised, unexercised
 
-__all__ = ["Merged", "Shard", "merge", "selection"]
+__all__ = ["Merged", "Shard", "merge", "selection", "shards_of"]
 
 _FORM = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
@@ -47,6 +47,15 @@ class Shard:
     def of_selected(self, selected: Sequence[Selected]) -> list[Selected]:
         """Return the scenarios of this shard; neighbours, which are alike, go to different shards."""
         return list(selected[self.index - 1 :: self.of])
+
+    def as_json(self, everything: Sequence[Selected], *settings: object) -> dict[str, Any]:
+        """Return what a report says of the shard: which one of what; `settings` are how it is played."""
+        return {
+            "index": self.index,
+            "of": self.of,
+            "selection": selection(everything, *settings),
+            "scenarios": len(everything),
+        }
 
     def __str__(self) -> str:
         return f"{self.index}/{self.of}"
@@ -80,19 +89,8 @@ def merge(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
     for one that is missing.
     """
     begun = time.perf_counter()
-    shards = {name: _shard(name, report) for name, report in reports.items()}
-    first = next(iter(shards), None)
-    if first is None:
-        raise InputError("there is nothing to put together", hint="give the JSON reports of all shards")
-    for name, shard in shards.items():
-        for key in ("selection", "of", "server", "client"):
-            mine, theirs = _told(reports[first], shards[first], key), _told(reports[name], shard, key)
-            if mine != theirs:
-                raise InputError(
-                    f"{name} and {first} are no shards of one run: {key} is {theirs} and {mine}",
-                    hint="run every shard with the same scenarios, options and version of tpharness",
-                )
-    _complete({name: int(shard["index"]) for name, shard in shards.items()}, int(shards[first]["of"]))
+    shards = shards_of(reports, "tpharness-report/1", what="run", write="--report json:PATH")
+    first = next(iter(shards))
     results = sorted((r for report in reports.values() for r in report["results"]), key=lambda r: str(r["id"]))
     played = [_result(result) for result in results]
     errors = [str(report["error"]) for report in reports.values() if report.get("error")]
@@ -128,12 +126,35 @@ def merge(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
     return Merged(shards=len(shards), scenarios=scenarios, finished=finished, results=tuple(results), report=whole)
 
 
-def _shard(name: str, report: Mapping[str, Any]) -> Mapping[str, Any]:
-    if report.get("format") != "tpharness-report/1":
-        raise InputError(f"{name} is no report of a run", hint="write one with --report json:PATH")
+def shards_of(
+    reports: Mapping[str, Mapping[str, Any]], form: str, *, what: str, write: str
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return what each report says of its shard, by file, when together they are all shards of one selection.
+
+    InputError else. `form` is the format that the reports of a `what` have to have, `write` how one is made.
+    """
+    shards = {name: _shard(name, report, form, what, write) for name, report in reports.items()}
+    first = next(iter(shards), None)
+    if first is None:
+        raise InputError("there is nothing to put together", hint="give the JSON reports of all shards")
+    for name, shard in shards.items():
+        for key in ("selection", "of", "server", "client"):
+            mine, theirs = _told(reports[first], shards[first], key), _told(reports[name], shard, key)
+            if mine != theirs:
+                raise InputError(
+                    f"{name} and {first} are no shards of one run: {key} is {theirs} and {mine}",
+                    hint="run every shard with the same scenarios, options and version of tpharness",
+                )
+    _complete({name: int(shard["index"]) for name, shard in shards.items()}, int(shards[first]["of"]))
+    return shards
+
+
+def _shard(name: str, report: Mapping[str, Any], form: str, what: str, write: str) -> Mapping[str, Any]:
+    if report.get("format") != form:
+        raise InputError(f"{name} is no report of a {what}", hint=f"write one with {write}")
     shard = report.get("shard")
     if not isinstance(shard, dict):
-        raise InputError(f"{name} is the report of a whole run, not of a shard", hint="run with --shard INDEX/OF")
+        raise InputError(f"{name} is the report of a whole {what}, not of a shard", hint="run with --shard INDEX/OF")
     return shard
 
 

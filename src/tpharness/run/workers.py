@@ -1,0 +1,99 @@
+"""Work dealt out to processes of this machine or to a cluster; results come in the order of the items.
+
+In: a function and items, which are taken when they are needed, so that what is asked for next may depend on what came
+back. Out: the results. A worker that is lost loses nothing: what it had not finished is done again, by itself in the
+end, so that the item that ends its workers is known and not one that was under way beside it. Functions and items have
+to be picklable, and the modules of the functions importable in the workers.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+from typing import TypeVar
+
+from tpharness.errors import TargetError
+from tpharness.run.cluster import on_cluster
+
+__all__ = ["HERE", "Spread", "in_order"]
+
+_LOST = 3  # how often the processes of this machine may be lost before one item is done; a cluster counts as often
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Who works: `jobs` processes of this machine, or the workers of the cluster at an address. False: this process."""
+
+    jobs: int = 1
+    cluster: str = ""
+
+    def __bool__(self) -> bool:
+        return self.jobs > 1 or bool(self.cluster)
+
+
+HERE = Spread()
+
+
+def in_order(
+    work: Callable[[A], B], items: Iterable[A], spread: Spread, *, name: Callable[[A], str] = str
+) -> Iterator[B]:
+    """Yield the result of each item, in order, whoever works.
+
+    `name` says which item it was that ended its workers. TargetError for such an item, and as `on_cluster` says.
+    """
+    if spread.cluster:
+        return on_cluster(spread.cluster, work, items, name=name)
+    if spread:
+        return _in_processes(work, iter(items), spread.jobs, name)
+    return map(work, items)
+
+
+def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int, name: Callable[[A], str]) -> Iterator[B]:
+    waiting: deque[A] = deque()
+    handed_in: deque[Future[B]] = deque()  # of the first of those that wait
+    lost = 0
+    pool = _pool(jobs)
+    try:
+        while True:
+            waiting.extend(islice(items, 2 * jobs - len(waiting)))
+            if not waiting:
+                return
+            alone = lost >= _LOST
+            try:
+                for item in islice(waiting, len(handed_in), 1 if alone else None):
+                    handed_in.append(pool.submit(work, item))
+                result = handed_in[0].result()
+            except BrokenProcessPool as error:
+                if alone:
+                    raise TargetError(
+                        f"{lost + 1} worker processes ended while they played {name(waiting[0])}, the last by itself",
+                        hint="play it with --jobs 1: the process says what ends it, or ends with it",
+                    ) from error
+                lost += 1
+                pool.shutdown(wait=False, cancel_futures=True)
+                pool = _pool(jobs)
+                handed_in.clear()
+                continue
+            waiting.popleft()
+            handed_in.popleft()
+            lost = 0
+            yield result
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    # A key that interrupts is the business of the process that deals out; its workers end with it.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    return ProcessPoolExecutor(
+        max_workers=jobs, mp_context=get_context("spawn"), initializer=signal.signal, initargs=ignoring
+    )

@@ -1,0 +1,98 @@
+"""Work in processes of this machine: in order, as it is needed, and nothing is lost with a worker."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tpharness.errors import InputError, ScenarioError, TargetError, TpharnessError, UsageError
+from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.run.workers import HERE, Spread, in_order
+from tpharness.targets.remote import BrokenContractError, CannotPlayError, UnreachableError
+
+KIND = Kind(code="some-code", level=Level.MUST, title="something", remedy="do something")
+FOUND: Finding = KIND.at(Place(case="a/b"), "it is wrong")
+
+
+def squared(item: int) -> int:
+    """Return what shows which item it was."""
+    return item * item
+
+
+def dying(folder: Path, deaths: int, item: int) -> int:
+    """Kill the process with every third item, so many times; a process that is killed says nothing."""
+    flags = list(folder.glob(f"{item}-*"))
+    if item % 3 == 0 and len(flags) < deaths:
+        (folder / f"{item}-{os.getpid()}").touch()
+        os._exit(1)
+    return item * item
+
+
+def refusing(item: int) -> int:
+    """Raise for one item what a worker may raise."""
+    if item == 2:
+        raise ScenarioError("two is no scenario", findings=(FOUND,), hint="take three")
+    return item
+
+
+@pytest.mark.parametrize("spread", [HERE, Spread(jobs=2)])
+def test_results_come_in_the_order_of_the_items_which_are_taken_as_they_are_needed(spread: Spread) -> None:
+    """Items may depend on results, so nobody runs ahead of them by much."""
+    taken = []
+
+    def items() -> Iterator[int]:
+        for item in range(100):
+            taken.append(item)
+            yield item
+
+    results = in_order(squared, items(), spread)
+    assert next(results) == 0
+    assert len(taken) <= 4
+    assert [next(results) for _ in range(20)] == [item * item for item in range(1, 21)]
+    assert len(taken) <= 25
+
+
+def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
+    """What was under way is done again, whichever item it was that ended the process."""
+    assert list(in_order(partial(dying, tmp_path, 1), range(7), Spread(jobs=2))) == [i * i for i in range(7)]
+    assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == ["0", "3", "6"]
+
+
+def test_the_item_that_ends_its_workers_is_named(tmp_path: Path) -> None:
+    """And not one that was under way beside it; what came before it is there."""
+    results = in_order(partial(dying, tmp_path, 99), [1, 2, 3, 4, 5], Spread(jobs=2), name="item {}".format)
+    assert [next(results), next(results)] == [1, 4]
+    with pytest.raises(TargetError, match="4 worker processes ended while they played item 3, the last by itself"):
+        next(results)
+
+
+def test_an_error_comes_out_of_a_worker_whole() -> None:
+    """With what it carries beside its message."""
+    results = in_order(refusing, [1, 2, 3], Spread(jobs=2))
+    assert next(results) == 1
+    with pytest.raises(ScenarioError, match="two is no scenario") as raised:
+        next(results)
+    assert (raised.value.hint, raised.value.findings) == ("take three", (FOUND,))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(kind("words", hint="do") for kind in (InputError, UsageError, TargetError, CannotPlayError)),
+        UnreachableError("words", hint="do"),
+        ScenarioError("words", findings=(FOUND,), hint="do"),
+        BrokenContractError(FOUND),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_every_error_of_ours_can_be_pickled(error: TpharnessError) -> None:
+    """What cannot be would break the pool instead of telling anything."""
+    back = pickle.loads(pickle.dumps(error))  # noqa: S301  # what was written a line above
+    assert type(back) is type(error)
+    assert str(back) == str(error)
+    assert vars(back) == vars(error)
