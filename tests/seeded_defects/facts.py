@@ -18,6 +18,7 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
 from tpharness.vsp import chunks as c
 from tpharness.vsp import stream
+from tpharness.vsp.carrier import CarriedFacts
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.stream import StreamFold
 
@@ -115,6 +116,13 @@ DEFECTS = (
         "A fact that a server tells applies to the next chunk alone.",
         "carrier.scope R39",
         wrap(ChunkFold, "feed", facts_forgotten),
+    ),
+    defect(
+        "model-outlives-its-agent",
+        "client",
+        "The agent that takes over is said to have asked the model of the one before it.",
+        "carrier.scope R39 R45",
+        put(CarriedFacts, "leave_agent", lambda _: None),
     ),
     defect(
         "arrival-time-as-timestamp",

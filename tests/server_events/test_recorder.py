@@ -216,3 +216,27 @@ def test_hand_written_events_and_bytes_agree() -> None:
     assert [part["tool_call_id"] for part in returns] == ["c1", "c2"]  # R11: the order of the calls
     assert recorder.findings == []
     assert assembler.findings == []
+
+
+def test_a_model_request_is_one_of_its_agent() -> None:
+    """What the agent before asked is told of no response of the next, in the thread and on the wire (R45)."""
+    events: list[dict[str, Any]] = [
+        {"event_kind": "model_request", "model_name": "m1", "provider_name": "p1"},
+        {"event_kind": "part_start", "index": 0, "part": TEXT},
+        {"event_kind": "part_end", "index": 0, "part": TEXT},
+        {"event_kind": "agent_start", "agent_id": "assistant"},
+        {"event_kind": "model_response_end", "finish_reason": "stop"},
+        {"event_kind": "agent_start", "agent_id": "other"},
+        {"event_kind": "part_start", "index": 0, "part": TEXT},
+        {"event_kind": "part_end", "index": 0, "part": TEXT},
+        {"event_kind": "model_response_end", "finish_reason": "stop"},
+    ]
+    recorder, encoder = Recorder(), Encoder(agent_id="assistant")
+    recorder.begin("assistant", T)
+    chunks = encoder.start(T)
+    for event in events:
+        recorder.feed(event)
+        chunks += encoder.feed(event)
+    told = [chunk["data"].get("model_name") for chunk in chunks if chunk["type"] == "data-sys-tp"]
+    assert (told.count("m1"), told[-1]) == (1, None)
+    assert [m.get("model_name") for t in thread(recorder)["turns"] for m in t["messages"]] == ["m1", None]

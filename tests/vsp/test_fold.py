@@ -237,3 +237,23 @@ def test_a_denied_call_of_the_provider_is_an_output_of_its_response() -> None:
     assert isinstance(answered, Part)
     assert (called.kind, answered.kind) == ("builtin-tool-call", "builtin-tool-return")
     assert answered.fields["content"] == "The tool call was denied."
+
+
+def test_a_model_is_told_of_one_agent_alone() -> None:
+    """Carried model names end with the turn of their agent, and a response keeps those that held when it ended."""
+    told = [
+        {"agent_id": "assistant", "model_name": "m1", "provider_name": "p1", "usage": {"output_tokens": 3}},
+        {"agent_id": "assistant"},
+        {"agent_id": "other", "provider_name": "p2"},
+    ]
+    fold = ChunkFold(agent_id="assistant")
+    fold.begin(T)
+    for data in told:
+        for name in ("data-sys-tp", "start-step", "text-start", "text-end", "finish-step"):
+            fields = {"data": data, "transient": True} if name == "data-sys-tp" else EXAMPLES[name]
+            fold.feed(chunk_from_object({"type": name, **fields}), T)
+    first, second = rendered(fold, "network_failure")["turns"]
+    assert (first["agent_id"], second["agent_id"]) == ("assistant", "other")
+    facts = [{k: m.get(k) for k in ("model_name", "provider_name")} for t in (first, second) for m in t["messages"]]
+    assert facts[0] == facts[1] == {"model_name": "m1", "provider_name": "p1"}
+    assert facts[2:] == [{"model_name": None, "provider_name": "p2"}]

@@ -1,6 +1,7 @@
 """Carriers: `data-sys-tp` chunks, by which a server tells the client what the stream itself does not say.
 
-A fact holds for what follows until the next carrier that names it; facts about one response (usage, finish reason,
+A fact holds for what follows until the next carrier that names it, the model's name and provider no longer than the
+turn of their agent; facts about one response (usage, finish reason,
 the provider's response id) are used up by that response, `tool_return` by the next output, `source_agent` and
 `target_agents` by the next event.
 """
@@ -32,6 +33,11 @@ class CarriedFacts:
         """Take in the data of a carrier; what is no object, and values that are null, change nothing."""
         if isinstance(data, Mapping):
             self._facts.update((k, v) for k, v in data.items() if v is not None)
+
+    def leave_agent(self) -> None:
+        """Forget what was told of the model of an agent that hands over: it is not the next one's (R45)."""
+        for name in _STANDING:
+            self._facts.pop(name, None)
 
     def get(self, name: str) -> Any:
         """Return a fact in force, or None."""

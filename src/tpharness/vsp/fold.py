@@ -266,15 +266,21 @@ class ChunkFold(StreamFold):
         )
 
     def _carrier(self, data: Any) -> None:
+        named = data.get("agent_id") if isinstance(data, Mapping) else None
+        current = self._writer.agent_id if self._writer.running else self._facts.get("agent_id") or self._asked
+        handed_over = isinstance(named, str) and named != current
+        if handed_over:
+            if self._writer.running:
+                self._end_response()  # with the facts that were in force, and not with what is told now
+            self._facts.leave_agent()
         self._facts.update(data)
         agent, started = self._facts.get("agent_id"), self._facts.take("started_at")
         if not self._writer.running or not isinstance(agent, str):
             return
-        if agent != self._writer.agent_id:
+        if handed_over:
             if self._writer.turn_is_empty:
                 self._writer.name_agent(agent)
             else:  # R45: the carrier names another agent, so the turn before is complete here
-                self._end_response()
                 self._writer.complete_turn(self._time())
                 self._begin_turn()
         if isinstance(started, str):
