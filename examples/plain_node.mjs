@@ -272,10 +272,8 @@ class Thread {
     this.finishResponse();
     if (reason === "error" && this.turn.error) return this.interrupt("error", at);
     const halted = finishWord(reason) === "content_filter" || this.turn.last === "content_filter";
-    if (halted || reason === "interrupted") {
-      this.turn.error = null; // R44
-      return this.interrupt(halted ? "safety_halt" : "user_cancelled", at);
-    }
+    if (halted) return this.interrupt("safety_halt", at);
+    if (reason === "interrupted") return this.interrupt("user_cancelled", at); // R44
     return this.complete(at);
   }
 
@@ -1169,6 +1167,7 @@ class Client {
 
   on_error(chunk) {
     this.enter();
+    this.useUp();
     this.thread.addError(chunk.errorText, this.at);
   }
 

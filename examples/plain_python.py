@@ -271,10 +271,8 @@ class Thread:
         if reason == "error" and self.turn.error is not None:
             self.interrupt("error", at)
         elif "content_filter" in (finish_word(reason), self.turn.last):
-            self.turn.error = None
             self.interrupt("safety_halt", at)
         elif reason == "interrupted":  # R44
-            self.turn.error = None
             self.interrupt("user_cancelled", at)
         else:
             self.complete(at)
@@ -523,6 +521,8 @@ class Run:
         if self.thread.response is None or index in self.blocks:  # an index that begins again: another model call
             yield from self.begin_response()
         kind = doc["part_kind"]
+        if kind == "file" and doc["content"].get("data"):
+            doc["content"] = {"identifier": name_of(doc["content"]["data"]), **doc["content"]}
         if kind in ("text", "thinking"):
             yield from self.start_text(index, doc)
         elif kind in ("tool-call", "builtin-tool-call"):
@@ -1221,6 +1221,7 @@ class Client:
     # -------------------------------------------------------------------- how a turn ends
 
     def on_error(self, chunk: Json) -> None:
+        self.use_up()
         self.thread.add_error(chunk["errorText"], self.at)
 
     def on_abort(self, chunk: Json) -> None:
@@ -1256,16 +1257,21 @@ def metadata(kind: str, chunk: Json) -> Json:
     return said
 
 
+def name_of(data: str) -> str:
+    """The identifier of a file by data, as Pydantic AI gives it: the beginning of a digest."""
+    try:
+        held = base64.b64decode(data)
+    except ValueError:
+        held = data.encode()
+    return hashlib.sha1(held, usedforsecurity=False).hexdigest()[:6]
+
+
 def content_of(chunk: Json) -> Json:
-    """A file by data is held, any other is named; the identifier is the beginning of a digest."""
+    """A file by data is held, any other is named."""
     url, media = chunk["url"], chunk.get("mediaType", "application/octet-stream")
     match = re.fullmatch(r"data:[^,]*;base64,(.*)", url, re.DOTALL)
     if match is not None:
-        try:
-            digest = hashlib.sha1(base64.b64decode(match[1]), usedforsecurity=False).hexdigest()[:6]
-        except ValueError:
-            digest = hashlib.sha1(match[1].encode(), usedforsecurity=False).hexdigest()[:6]
-        return {"kind": "binary", "data": match[1], "media_type": media, "identifier": digest}
+        return {"kind": "binary", "data": match[1], "media_type": media, "identifier": name_of(match[1])}
     family = media.partition("/")[0]
     kind = f"{family if family in ('image', 'audio', 'video') else 'document'}-url"
     name = hashlib.sha1(url.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:6]
