@@ -120,7 +120,7 @@ const OLD_NAMES = inverted(NEW_NAMES);
 function eventName(name, version) {
   if (version === "0.0.4") return name;
   const old = OLD_NAMES[name] ?? name;
-  return version === "2.0.0" ? old.replace(/^data-/, "") : old;
+  return version === "2.0.0" ? old.replace(/^data-(?=.)/s, "") : old;
 }
 
 /** The journal of one thread. Both sides write it, and only here is decided what of it is canonical. */
@@ -224,7 +224,7 @@ class Thread {
 
   /** R8, R9: system prompts are never stored, and what the user turn holds is not stored again. */
   addRequest(parts, at) {
-    const before = this.turn.items.length ? null : this.turns.at(-2);
+    const before = this.turn.items.every((item) => item.is === "event") ? this.turns.at(-2) : null;
     const said = new Set((before?.parts ?? []).map((part) => compact(part.content)));
     const kept = parts
       .filter((part) => part.part_kind === "user-prompt" && !said.has(compact(part.content)))
@@ -862,7 +862,7 @@ function readChunk(text) {
   } catch {
     return null;
   }
-  if (!isObject(chunk) || !isText(chunk.type)) return null;
+  if (!isObject(chunk) || !isText(chunk.type) || !chunk.type) return null;
   if (chunk.type === "data" && isText(chunk.name) && "value" in chunk) {
     const { name, value, ...rest } = chunk; // R33
     chunk = { ...rest, type: name, data: value };
@@ -874,6 +874,8 @@ function readChunk(text) {
 }
 
 // ===================================================================================================== 4. Client
+
+const FACT_TYPES = table({ usage: isObject, tool_return: isObject, target_agents: Array.isArray }); // all others are text
 
 /** The client's side of a thread: streams go in, the journal comes out. */
 class Client {
@@ -946,7 +948,8 @@ class Client {
 
   /** Each fact holds for what follows; those of one response belong to the one that streams (R39). */
   carrier(data) {
-    const told = isObject(data) ? dense(data) : {};
+    const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact);
+    const told = isObject(data) ? Object.fromEntries(Object.entries(data).filter(good)) : {};
     const agent = told.agent_id;
     if (told.finish_reason) told.finish_reason = finishWord(String(told.finish_reason));
     if (this.started && agent != null && agent !== this.thread.turn.agentId) {

@@ -221,7 +221,8 @@ class Thread:
 
     def add_request(self, parts: list[Json], at: str) -> bool:
         """R8, R9: system prompts are never stored, and what the user turn holds is not stored again."""
-        before = self.turns[-2] if len(self.turns) > 1 and not self.turn.items else {}
+        first = all(isinstance(item, Event) for item in self.turn.items)
+        before = self.turns[-2] if len(self.turns) > 1 and first else {}
         said = [p.get("content") for p in before["parts"]] if isinstance(before, dict) and before else []
         parts = [p for p in parts if p["part_kind"] == "user-prompt" and p.get("content") not in said]
         if parts:
@@ -366,7 +367,7 @@ def event_name(name: str, version: str) -> str:
     if version == "0.0.4":
         return name
     name = NEW_NAMES.get(name, name)
-    return name.removeprefix("data-") if version == "2.0.0" else name
+    return (name.removeprefix("data-") or name) if version == "2.0.0" else name
 
 
 def instant(at: str) -> tuple[datetime, str]:
@@ -937,7 +938,7 @@ def read_chunk(text: str) -> Json | None:
         chunk = read_json(text)
     except ValueError:
         return None
-    if not isinstance(chunk, dict) or not isinstance(chunk.get("type"), str):
+    if not isinstance(chunk, dict) or not isinstance(chunk.get("type"), str) or not chunk["type"]:
         return None
     if chunk["type"] == "data" and isinstance(chunk.get("name"), str) and "value" in chunk:  # R33
         rest = {k: v for k, v in chunk.items() if k not in ("name", "value")}
@@ -951,6 +952,8 @@ def read_chunk(text: str) -> Json | None:
 
 
 # ================================================================================================ 4. Client
+
+FACT_TYPES: dict[str, type] = {"usage": dict, "tool_return": dict, "target_agents": list}  # all others are text
 
 
 class Client:
@@ -1028,7 +1031,8 @@ class Client:
 
     def carrier(self, data: Any) -> None:
         """Each fact holds for what follows; those of one response belong to the one that streams (R39)."""
-        told = {k: v for k, v in data.items() if v is not None} if isinstance(data, dict) else {}
+        told: Json = data if isinstance(data, dict) else {}
+        told = {k: v for k, v in told.items() if isinstance(v, FACT_TYPES.get(k, str))}
         agent = told.get("agent_id")
         if agent is not None and agent != self.thread.turn.agent_id:
             if self.agent_told or self.thread.turn.items:

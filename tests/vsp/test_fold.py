@@ -14,6 +14,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.vsp import RECORDS, chunk_from_object, chunks
 from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.carrier import carried_return
 from tpharness.vsp.encode import encode_sse, encode_stream
 from tpharness.vsp.fold import TRANSITIONS, ChunkFold
 from tpharness.vsp.states import StreamState
@@ -257,3 +258,9 @@ def test_a_model_is_told_of_one_agent_alone() -> None:
     facts = [{k: m.get(k) for k in ("model_name", "provider_name")} for t in (first, second) for m in t["messages"]]
     assert facts[0] == facts[1] == {"model_name": "m1", "provider_name": "p1"}
     assert facts[2:] == [{"model_name": None, "provider_name": "p2"}]
+
+
+@pytest.mark.parametrize("told", [{"status": "x"}, {"status": 1}, {"status": None}, {}])
+def test_a_carried_status_that_nobody_knows_is_none(told: dict[str, Any]) -> None:
+    """The status that the wire says stays (R22)."""
+    assert carried_return({"status": "error", "content": 1}, told) == ("tool-return", {"status": "error", "content": 1})

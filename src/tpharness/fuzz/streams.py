@@ -25,6 +25,7 @@ from tpharness.vsp.encode import DONE, encode_sse
 
 __all__ = ["client_only", "mutated", "recordings", "stream"]
 
+_OTHER = "other"
 _IDS = ("t", "u", "")
 _CALLS = ("c1", "c2", "toString")
 _CHUNKS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -49,15 +50,37 @@ _CHUNKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("reset-step", ()),
     ("steering-message", ("id", "parts")),
     ("source-url", ("sourceId", "url")),
+    ("source-document", ("sourceId", "mediaType", "title")),
     ("file", ("url", "mediaType")),
+    ("reasoning-file", ("url", "mediaType")),
+    ("custom", ("kind",)),
+    ("thinking-delta", ("id", "delta")),
     ("data-note", ("data",)),
     ("data-tp-note", ("data",)),
     ("data-sys-note", ("data",)),
+    ("data-sys-tp", ("facts",)),
+    ("data-sys-tp", ("facts",)),
+    ("data", ("name", "value")),
     ("message-metadata", ("messageMetadata",)),
     ("error", ("errorText",)),
     ("abort", ()),
     ("finish", ()),
     ("no-such-chunk", ("x",)),
+)
+_FACTS = (
+    *("agent_id", "model_name", "provider_name", "provider_response_id", "usage", "finish_reason"),
+    *("tool_return", "source_agent", "target_agents"),
+)  # and no times: a sender that gets them wrong tells of a thread that cannot be
+_URLS = ("https://example.org/a", "data:text/plain;base64,YQ==", "data:,a", "data:text/plain;base64,Y", "")
+_LINES = (
+    b": a comment\n",
+    b"id: 7\n",
+    b"id: a\0b\n",
+    b"id\n",
+    b"event: message\n",
+    b"event: ping\n",
+    b"retry: 5\n",
+    b"x: y\n",
 )
 _SNIPPETS = (
     *(b"\n", b"\r", b"\r\n", b"data: ", b":", b"{", b"}", b'"', b"\\"),
@@ -76,9 +99,11 @@ def stream(source: Source) -> Scenario:
             for turn in made.turns
         )
         return replace(made, id="fuzz/stream", description="A generated stream.", turns=turns, compare=Compare.CONTENT)
-    chunks = [_chunk(source) for _ in many(source, 1, 24, 12)]
-    ended = flag(source, 2)
-    data = b"".join(map(encode_sse, chunks)) + (DONE if ended else b"")
+    plain = not flag(source, 4)
+    frames = [encode_sse(_chunk(source)) for _ in many(source, 1, 24, 12)]
+    if flag(source, 2):
+        frames.append(DONE)
+    data = b"".join(frames if plain else (_dressed(source, frame) for frame in frames))
     return client_only(data, "A generated stream of chunks in any order.")
 
 
@@ -94,6 +119,7 @@ def client_only(data: bytes, description: str) -> Scenario:
         empty,
         id="fuzz/stream",
         description=description,
+        agents={**empty.agents, _OTHER: {**empty.agents[run.agent_id], "agent_id": _OTHER}},
         turns=turns,
         versions=tuple(Version),
         compare=Compare.CONTENT,
@@ -148,12 +174,21 @@ def _mutate(source: Source, data: bytearray) -> None:
             data[at:at] = base64.b64encode(one_of(source, TEXTS).encode())
 
 
+def _dressed(source: Source, frame: bytes) -> bytes:
+    """Return an event with what event streams may have besides: other fields, comments, other line ends."""
+    for _ in many(source, 0, 3):
+        frame = one_of(source, _LINES) + frame
+    if flag(source, 4):
+        frame = frame.replace(b"\n", one_of(source, (b"\r\n", b"\r")))
+    return frame
+
+
 def _chunk(source: Source) -> dict[str, Any]:
     kind, fields = one_of(source, _CHUNKS)
     chunk: dict[str, Any] = {"type": kind}
     for name in fields:
         if not flag(source, 40):
-            chunk[name] = _field(source, name)
+            chunk["data" if name == "facts" else name] = _field(source, name)
     if kind in ("tool-output-available", "tool-output-error") and flag(source, 8):
         chunk["preliminary" if kind.endswith("available") else "dynamic"] = True
     if kind in ("tool-input-start", "tool-input-available") and flag(source, 8):
@@ -177,18 +212,49 @@ def _field(source: Source, name: str) -> Any:
             return flag(source, 2)
         case "inputTextDelta":
             return one_of(source, ("{", "}", '"a":', "1", "{}", ""))
-        case "delta" | "errorText" | "toolName":
+        case "delta" | "errorText" | "toolName" | "title":
             return text(source)
+        case "facts":
+            return {fact: _fact(source, fact) for fact in _FACTS if flag(source, 3)}
+        case "kind":
+            return one_of(source, ("a.b", "a", ""))
+        case "name":
+            return one_of(source, ("data-note", "data-tp-note", "data-sys-tp", "note"))
         case "url":
-            return one_of(source, ("https://example.org/a", "data:text/plain;base64,YQ==", "data:,a", ""))
+            return one_of(source, _URLS)
         case "mediaType":
             return one_of(source, ("text/plain", ""))
         case "parts":
-            return [{"type": "text", "text": text(source)} for _ in many(source, 0, 2)]
+            return [_prompt(source) for _ in many(source, 0, 2)]
         case "sourceId":
             return one_of(source, _IDS)
         case _:
             return json_value(source)
+
+
+def _prompt(source: Source) -> dict[str, Any]:
+    if flag(source, 3):
+        return {"type": "file", "url": _field(source, "url"), "mediaType": _field(source, "mediaType")}
+    return {"type": "text", "text": text(source)}
+
+
+def _fact(source: Source, name: str) -> Any:
+    """Return what a carrier may tell under this name, or something else once in a while."""
+    if flag(source, 20) and "agent" not in name:
+        return json_value(source)
+    match name:
+        case "agent_id" | "source_agent":
+            return one_of(source, ("assistant", _OTHER))
+        case "target_agents":
+            return [_OTHER]
+        case "usage":
+            return {"input_tokens": source.number(0, 9)}
+        case "finish_reason":
+            return one_of(source, ("stop", "tool_call", "content-filter", "x"))
+        case "tool_return":
+            return {"status": one_of(source, ("success", "error", "x")), "content": json_value(source, 1)}
+        case _:
+            return text(source)
 
 
 def _served(scenario: Scenario) -> Sequence[bytes]:

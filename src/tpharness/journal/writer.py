@@ -90,6 +90,7 @@ class JournalWriter:
         self._answered: set[int] = set()
         self._returns: dict[int, Return] = {}
         self._next_call = 0
+        self._asked: list[Any] = []
         self.version = 0
         """Grows whenever something that a document could show has changed; the deltas of an open part do not."""
 
@@ -103,6 +104,7 @@ class JournalWriter:
     def add_user_turn(self, turn: UserTurn) -> None:
         """Append a user turn."""
         self._turns = self._turns.extended(turn)
+        self._asked = _contents(turn.parts)
         self.version += 1
 
     def begin_turn(self, agent_id: str, at: str) -> None:
@@ -191,6 +193,14 @@ class JournalWriter:
     def has_response(self) -> bool:
         """Whether there is a latest response to give facts to, streaming or finished."""
         return self._running and self._response is not None
+
+    @property
+    def response_settled(self) -> bool:
+        """Whether the latest response has finished with every call answered, so that nothing of it changes any more."""
+        response = self._response if self._running else None
+        if response is None or not response.finished:
+            return False
+        return all(part.call_key is None or part.call_key in self._answered for part in response.parts)
 
     def begin_response(self, at: str, facts: Mapping[str, Any] | None = None) -> None:
         """Open a response, finishing one that is open (R40)."""
@@ -327,9 +337,14 @@ class JournalWriter:
         self.version += 1
 
     def add_prompt(self, parts: Sequence[Mapping[str, Any]], at: str) -> None:
-        """Record a request with user prompts inside the turn, finishing the response before it."""
+        """Record a request with prompts inside the turn, finishing the response before it.
+
+        One that begins the turn and repeats what the user has asked is nothing: that is stored once (R9).
+        """
         self._need_turn()
         self.finish_response()
+        if _contents(parts) == self._asked and not self._segments and not any(map(_is_message, self._entries)):
+            return
         self._settle()
         self._response = None
         self._entries.append(Prompt(agent_id=self._agent_id, at=at, parts=tuple(parts)))
@@ -440,3 +455,12 @@ class JournalWriter:
         self._held = None
         self._response = None
         self.version += 1
+
+
+def _is_message(entry: _OpenResponse | Entry) -> bool:
+    """Whether an entry stands in the thread as what somebody said."""
+    return not isinstance(entry, Event) and not (isinstance(entry, _OpenResponse) and not entry.parts)
+
+
+def _contents(parts: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [part.get("content") for part in parts]

@@ -70,7 +70,8 @@ def event_name(name: str, version: Version) -> str:
     old = _OLD_NAMES.get(name)
     if old is not None:
         return old
-    return name.removeprefix("data-") if version is Version.V2_0_0 else name
+    bare = name.removeprefix("data-") if version is Version.V2_0_0 else name
+    return bare or name  # there is no event without a type
 
 
 def neutral_event_name(name: str) -> str:

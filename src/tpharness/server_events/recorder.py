@@ -95,7 +95,6 @@ class Recorder:
         self._providers = dict(providers or {})
         self.findings: list[Finding] = []
         self.state = RunState.ENDED
-        self._last_user: tuple[Any, ...] = ()
 
     @property
     def version(self) -> int:
@@ -105,7 +104,6 @@ class Recorder:
     def add_user_turn(self, turn: UserTurn) -> None:
         """Record what the user submitted."""
         self._writer.add_user_turn(turn)
-        self._last_user = tuple(turn.parts)
 
     def begin(self, agent_id: str, at: str) -> None:
         """Start a run."""
@@ -157,8 +155,7 @@ class Recorder:
         self.state = RunState.BETWEEN
         self._request_facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
         prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
-        repeats = self._writer.turn_is_empty and _contents(prompts) == _contents(self._last_user)
-        if prompts and not repeats:  # R9: the user's own input is stored once, in the user turn
+        if prompts:
             self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _part_start(self, event: Mapping[str, Any]) -> None:
@@ -393,10 +390,6 @@ class Recorder:
 
 def _text(args: Any) -> str | None:
     return args if isinstance(args, str) else None
-
-
-def _contents(parts: Any) -> list[Any]:
-    return [p.get("content") for p in parts]
 
 
 _Action = Callable[[Recorder, Mapping[str, Any]], None]

@@ -14,6 +14,9 @@ from typing import Any
 __all__ = ["CARRIER", "CarriedFacts", "carried_return"]
 
 CARRIER = "data-sys-tp"
+_TYPES: Mapping[str, type] = {"usage": dict, "tool_return": dict, "target_agents": list}
+"""Of what type a fact is, text where nothing is said."""
+_STATUSES = ("success", "error", "validation_error")
 _STANDING = ("model_name", "provider_name")
 _OF_RESPONSE = ("provider_response_id", "usage", "finish_reason")
 
@@ -30,9 +33,9 @@ class CarriedFacts:
         return not self._facts
 
     def update(self, data: Any) -> None:
-        """Take in the data of a carrier; what is no object, and values that are null, change nothing."""
+        """Take in the data of a carrier; what is no object, and values of another type than theirs, change nothing."""
         if isinstance(data, Mapping):
-            self._facts.update((k, v) for k, v in data.items() if v is not None)
+            self._facts.update((k, v) for k, v in data.items() if isinstance(v, _TYPES.get(k, str)))
 
     def leave_agent(self) -> None:
         """Forget what was told of the model of an agent that hands over: it is not the next one's (R45)."""
@@ -67,6 +70,8 @@ def carried_return(fields: dict[str, Any], told: Any) -> tuple[str, dict[str, An
         return "tool-return", fields
     told = dict(told)
     kind = str(told.pop("part_kind", "tool-return"))
+    if told.get("status") not in _STATUSES:  # an outcome that nobody knows is none (R22)
+        told.pop("status", None)
     if "content_ref" in told and "content" not in told:
         fields.pop("content", None)
     if kind == "retry-prompt":

@@ -154,8 +154,9 @@ def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
     if not isinstance(value, dict):
         return Malformed(kind=CHUNK_NOT_OBJECT, reason=f"not an object but {_json_type(value)}", raw=raw)
     kind = value.get("type")
-    if not isinstance(kind, str):
-        reason = "no field `type`" if "type" not in value else f"`type` is no text but {_json_type(kind)}"
+    if not isinstance(kind, str) or not kind:
+        reason = "no field `type`" if "type" not in value else f"`type` is no name but {_json_type(kind)}"
+        reason = "`type` is empty" if kind == "" else reason
         return Malformed(kind=CHUNK_NOT_OBJECT, reason=reason, raw=raw)
     if kind == "data":  # the amendments' framing (R33)
         name = value.get("name")

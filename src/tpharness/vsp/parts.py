@@ -89,8 +89,8 @@ def steering_prompt(chunk: c.SteeringMessageChunk) -> dict[str, Any]:
     for part in chunk.parts:
         if part.get("type") == "text":
             contents.append(part.get("text", ""))
-        elif part.get("type") == "file" and isinstance(part.get("url"), str):
-            file = c.FileChunk(url=part["url"], media_type=str(part.get("mediaType", "application/octet-stream")))
+        elif part.get("type") == "file" and isinstance(part.get("url"), str) and part["url"]:
+            file = c.FileChunk(url=part["url"], media_type=str(part.get("mediaType") or "application/octet-stream"))
             contents.append(file_fields(file)["content"])
     single = len(contents) == 1 and isinstance(contents[0], str)
     return {"part_kind": "user-prompt", "content": contents[0] if single else contents}

@@ -261,7 +261,9 @@ class StreamFold:
             facts["finish_reason"] = finish_reason(self._last_finish)
         if "usage" in facts:
             facts["usage"] = usage(facts["usage"])
-        if facts:
+        if self._writer.response_settled:  # a message that is canonical does not change; it was paid for (R17)
+            self._writer.add_usage(facts.get("usage", {}))
+        elif facts:
             self._writer.set_facts(facts)
 
     def _forget_open(self) -> None:

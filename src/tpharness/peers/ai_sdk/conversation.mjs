@@ -10,10 +10,12 @@ import { answered, endOf, entriesOf } from "./mapping.mjs";
 export async function received(value, chat) {
   const thread = { thread_id: value.thread_id, created_at: value.created_at, agents: value.agents, turns: [] };
   let waiting = null;
+  let asked = null;
   let last = { id: null, parts: [] };
   for (const turn of value.turns) {
     if (turn.turn_type === "user") {
       thread.turns.push({ user: turn });
+      asked = JSON.stringify(turn.parts.map((part) => part.content));
       waiting = [...(waiting ?? []), ...turn.parts.flatMap(promptParts)];
       continue;
     }
@@ -33,6 +35,7 @@ export async function received(value, chat) {
         parts,
         from: same ? last.parts.length : 0,
         before: same ? answered(last.parts) : new Set(),
+        asked,
         at,
         finished: cut === null || finish.finishReason != null, // R40
         error,

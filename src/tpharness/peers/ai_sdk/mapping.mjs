@@ -20,8 +20,11 @@ export function endOf(finish, told) {
   return told; // the chat is ready, whether or not anything said the end
 }
 
-/** The entries of a turn: `parts` of the message from `from` on, and outputs that came for parts before. */
-export function entriesOf({ parts, from, before, at, finished, error }) {
+/**
+ * The entries of a turn: `parts` of the message from `from` on, and outputs that came for parts before. `asked` is what
+ * the user asked before it, which the turn does not begin with once more (R9).
+ */
+export function entriesOf({ parts, from, before, asked, at, finished, error }) {
   const entries = [];
   let response = null;
   let returns = null;
@@ -64,7 +67,9 @@ export function entriesOf({ parts, from, before, at, finished, error }) {
       open().parts.push({ part_kind: `custom:${part.kind}`, ...metadata });
     } else if (part.type === "steering-message") {
       close();
-      entries.push({ kind: "returns", at, parts: [{ part_kind: "user-prompt", content: prompt(part) }] }); // R44
+      const content = prompt(part);
+      if (JSON.stringify([content]) === asked && entries.every((entry) => entry.kind === "event")) continue; // R9
+      entries.push({ kind: "returns", at, parts: [{ part_kind: "user-prompt", content }] }); // R44
     } else if (part.type === "source-url" || part.type === "source-document") {
       if (inStep) open();
       entries.push({ kind: "event", at, ...source(part) });
