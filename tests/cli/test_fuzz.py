@@ -34,6 +34,18 @@ def test_a_campaign_prints_its_seed_and_goes_on(call: Call) -> None:
     assert ", case " in again.out.splitlines()[0]
 
 
+def test_a_campaign_goes_on_with_what_it_plays(call: Call) -> None:
+    """The line that says how to go on is enough, whatever the campaign was begun with; others are another campaign."""
+    begun = call("fuzz", "--cases", "20", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--db", "c")
+    line = begun.out.splitlines()[-1]
+    assert line.startswith("go on with: tpharness fuzz --db c; ")
+    again = call(*shlex.split(line.partition("go on with: tpharness ")[2].partition(";")[0]), "--cases", "5")
+    assert again.code == begun.code == 1
+    assert again.out.startswith("seed 0, programs, kept in c, case ")
+    assert "plays --client" in call("fuzz", "--client", "reference", "--db", "c").err
+    assert "is one of programs" in call("fuzz", "--kind", "bytes", "--db", "c").err
+
+
 def test_no_other_command_waits_for_hypothesis() -> None:
     """Loading it takes longer than most commands do."""
     code = "import sys, tpharness.cli; sys.exit('hypothesis' in sys.modules)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from tpharness.cli.files import print_findings, print_json, side_options
 from tpharness.errors import UsageError
 from tpharness.fuzz.judging import FuzzKind, Judge
 from tpharness.fuzz.keeping import load_subject
-from tpharness.fuzz.state import CampaignState, FoundFailure
+from tpharness.fuzz.state import CampaignState, FoundFailure, load_state
 from tpharness.report import printable
 from tpharness.run.cluster import check_address
 from tpharness.run.stage import Stage
@@ -32,10 +33,15 @@ def fuzz(
         Path, typer.Option(metavar="FOLDER", help="Where the campaign is kept; it goes on where it was.")
     ] = Path("tpharness-fuzz"),
     kind: Annotated[
-        list[str] | None, typer.Option(help="Only this kind: programs, streams, bytes, … May be given again.")
+        list[str] | None,
+        typer.Option(help="Only this kind: programs, streams, bytes, …; may be given again [default: the folder's]."),
     ] = None,
-    server: Annotated[str, typer.Option(metavar="TARGET", help="The server to play.")] = "reference",
-    client: Annotated[str, typer.Option(metavar="TARGET", help="The client to play.")] = "reference",
+    server: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="The server to play [default: the folder's, or reference].")
+    ] = None,
+    client: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="The client to play [default: the folder's, or reference].")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
         str | None,
@@ -50,7 +56,11 @@ def fuzz(
     """Generate cases, check every invariant on each, shrink what fails and save it."""
     from tpharness.fuzz.campaign import Campaign, CampaignOptions  # noqa: PLC0415  # loads Hypothesis
 
-    kinds = _kinds(kind or [])
+    held = None if replay is not None else load_state(db)
+    kinds = _kinds(kind or (held.kinds if held is not None else ()))
+    told = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
+    server = server or told.get("--server", "reference")
+    client = client or told.get("--client", "reference")
     with Stage(server=server, client=client) as stage:
         if replay is not None:
             what, subject = load_subject(replay)
@@ -84,7 +94,7 @@ def fuzz(
     raise typer.Exit(1 if state.failures else 0)
 
 
-def _kinds(names: list[str]) -> tuple[FuzzKind, ...]:
+def _kinds(names: Sequence[str]) -> tuple[FuzzKind, ...]:
     known = [kind.value for kind in FuzzKind]
     for name in names:
         if name not in known:
