@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -69,6 +72,24 @@ def test_the_item_that_ends_its_workers_is_named(tmp_path: Path) -> None:
     assert [next(results), next(results)] == [1, 4]
     with pytest.raises(TargetError, match="4 worker processes ended while they played item 3, the last by itself"):
         next(results)
+
+
+def test_workers_end_with_the_process_that_deals_out(tmp_path: Path) -> None:
+    """Also when that is killed, and can say nothing to them."""
+    script = tmp_path / "dealing.py"
+    script.write_text(
+        "import os, signal\n"
+        "from tpharness.run.workers import Spread, in_order\n"
+        "def pid(_): return os.getpid()\n"
+        "if __name__ == '__main__':\n"
+        "    results = in_order(pid, range(9), Spread(jobs=2))\n"
+        "    print(next(results), next(results), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    # Its workers hold its standard output, so that is at its end when all have gone.
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert len(done.stdout.split()) == 2
 
 
 def test_an_error_comes_out_of_a_worker_whole() -> None:

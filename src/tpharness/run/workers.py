@@ -8,14 +8,17 @@ to be picklable, and the modules of the functions importable in the workers.
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from tpharness.errors import TargetError
@@ -92,8 +95,16 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int, name: C
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
-    # A key that interrupts is the business of the process that deals out; its workers end with it.
-    ignoring = (signal.SIGINT, signal.SIG_IGN)
-    return ProcessPoolExecutor(
-        max_workers=jobs, mp_context=get_context("spawn"), initializer=signal.signal, initargs=ignoring
-    )
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn"), initializer=_begin)
+
+
+def _begin() -> None:
+    """Leave the key that interrupts to the process that deals out, and end when that is gone, however it went."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess | None) -> None:
+    if parent is not None:
+        parent.join()
+        os._exit(1)
