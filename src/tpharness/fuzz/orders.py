@@ -54,20 +54,10 @@ class OrderOptions:
 
 def order_all(selected: Sequence[Selected], stage: Stage, options: OrderOptions) -> Iterator[ScenarioSwept]:
     """Play each scenario in other orders; yield what was found in each. ScenarioError for one that cannot be loaded."""
-    work = partial(_one, stage=stage, options=options)
-    if options.spread:
-        work = partial(_in_worker, specs=stage.specs, versions=stage.versions, options=options)
-    return each_swept(work, selected, options.spread)
+    return each_swept(partial(_one, options=options), selected, stage, options.spread)
 
 
-def _in_worker(
-    one: Selected, specs: tuple[str, str], versions: Sequence[Version] | None, options: OrderOptions
-) -> ScenarioSwept:
-    with Stage(server=specs[0], client=specs[1], versions=versions) as stage:
-        return _one(one, stage, options)
-
-
-def _one(one: Selected, stage: Stage, options: OrderOptions) -> ScenarioSwept:
+def _one(one: Selected, *, stage: Stage, options: OrderOptions) -> ScenarioSwept:
     scenario = load_scenario(one.path, root=one.root)
     case, reason = stage.run(stage.usable(scenario))
     if reason:

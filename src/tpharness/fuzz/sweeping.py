@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
@@ -34,8 +33,6 @@ from tpharness.scenario import ClientCut, CutAt, CutSide, CutUnit, Scenario, Wir
 from tpharness.targets.contract import SteppableClient, SteppableServer
 
 __all__ = ["FAR_BUDGET", "Failure", "ScenarioSwept", "SweepOptions", "each_swept", "sweep_all"]
-
-A = TypeVar("A")
 
 UNEXPECTED = "unexpected-finding"
 FAR_BUDGET = 200
@@ -136,10 +133,7 @@ def sweep_all(selected: Sequence[Selected], stage: Stage, options: SweepOptions)
         known = (None if options.spread else one for one in ready)
         numbers = (None if budget is None else some for some in chosen)
         items = [_Item(selected=one, numbers=n, ready=r) for one, n, r in zip(selected, numbers, known, strict=True)]
-    work = partial(_swept, stage=stage, options=options)
-    if options.spread:
-        work = partial(_in_worker, specs=stage.specs, versions=stage.versions, options=options)
-    return each_swept(work, items, options.spread)
+    return each_swept(partial(_swept, options=options), items, stage, options.spread)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,27 +148,35 @@ class _Item:
         return self.selected.id
 
 
-def each_swept(work: Callable[[A], ScenarioSwept], items: Iterable[A], spread: Spread) -> Iterator[ScenarioSwept]:
-    """Yield what was found in each, whoever works; files of failures are written here, where they are wanted."""
-    for swept_one in in_order(work, items, spread):
+def each_swept(
+    work: Callable[..., ScenarioSwept], items: Iterable[object], stage: Stage, spread: Spread
+) -> Iterator[ScenarioSwept]:
+    """Yield what `work(item, stage=…)` finds in each item, whoever works; a worker has a stage of its own.
+
+    Files of failures are written here, where they are wanted.
+    """
+    one = partial(work, stage=stage)
+    if spread:
+        one = partial(_on_own_stage, work, stage.specs, stage.versions)
+    for swept_one in in_order(one, items, spread):
         for failure in swept_one.failures:
             if failure.saved is not None:
                 failure.saved.write()
         yield swept_one
 
 
+def _on_own_stage(
+    work: Callable[..., ScenarioSwept], specs: tuple[str, str], versions: Sequence[Version] | None, item: object
+) -> ScenarioSwept:
+    with Stage(server=specs[0], client=specs[1], versions=versions) as stage:
+        return work(item, stage=stage)
+
+
 def _near(stage: Stage) -> bool:
     return isinstance(stage.players.server, SteppableServer) and isinstance(stage.players.client, SteppableClient)
 
 
-def _in_worker(
-    item: _Item, specs: tuple[str, str], versions: Sequence[Version] | None, options: SweepOptions
-) -> ScenarioSwept:
-    with Stage(server=specs[0], client=specs[1], versions=versions) as stage:
-        return _swept(item, stage, options)
-
-
-def _swept(item: _Item, stage: Stage, options: SweepOptions) -> ScenarioSwept:
+def _swept(item: _Item, *, stage: Stage, options: SweepOptions) -> ScenarioSwept:
     one = item.ready or _ready(load_scenario(item.selected.path, root=item.selected.root), stage, options)
     if one.case is None:
         return ScenarioSwept(id=one.scenario.id, places=0, tried=0, passed=0, note=one.note)
