@@ -76,10 +76,8 @@ def turn_for_each_step(was):
 
 def prompt_stored_again(was):
     def request(self, event):
+        self._writer._asked = []
         was(self, event)
-        prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
-        if prompts and self._writer.turn_is_empty:
-            self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
 
     return request
 

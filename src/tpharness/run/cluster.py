@@ -21,6 +21,10 @@ __all__ = ["check_address", "on_cluster"]
 
 _FORM = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
 _LOST = 4  # how many workers one item may end before it is given up: the first, and the three that Dask allows it
+_QUIET = {
+    "distributed.worker.profile.enabled": False,  # which looks at the stack a hundred times a second
+    "distributed.admin.system-monitor.interval": "5s",
+}
 _CONNECT = "10s"
 
 A = TypeVar("A")
@@ -42,7 +46,8 @@ def on_cluster(
     TargetError when there is no such cluster, when Dask is not installed, and for an item that ends its workers.
     """
     try:
-        import distributed  # noqa: PLC0415  # an optional extra, which takes a second to load
+        import dask  # noqa: PLC0415  # an optional extra, which takes a second to load
+        import distributed  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise TargetError(
             f"{error.name} is not installed: a cluster needs Dask", hint="pip install 'tpharness[cluster]'"
@@ -50,7 +55,7 @@ def on_cluster(
     logging.getLogger("distributed").setLevel(logging.ERROR)
     waiting: deque[tuple[A, Any]] = deque()
     more = iter(items)
-    with _client(distributed, address) as client:
+    with dask.config.set(_QUIET), _client(distributed, address) as client:
         try:
             while True:
                 handed_in = [
