@@ -264,3 +264,21 @@ def test_a_model_is_told_of_one_agent_alone() -> None:
 def test_a_carried_status_that_nobody_knows_is_none(told: dict[str, Any]) -> None:
     """The status that the wire says stays (R22)."""
     assert carried_return({"status": "error", "content": 1}, told) == ("tool-return", {"status": "error", "content": 1})
+
+
+@pytest.mark.parametrize(
+    ("part", "kept"),
+    [
+        ({"type": "file", "url": "data:text/plain;base64,YQ==", "mediaType": ""}, ["application/octet-stream"]),
+        ({"type": "file", "url": "data:text/plain;base64,YQ=="}, ["application/octet-stream"]),
+        ({"type": "file", "url": "", "mediaType": "text/plain"}, []),
+        ({"type": "file", "url": 5, "mediaType": "text/plain"}, []),
+    ],
+)
+def test_a_file_that_steers_has_a_place_and_a_media_type(part: dict[str, Any], kept: list[str]) -> None:
+    """What stands in the prompt is a file that a thread can hold (R36, R44)."""
+    fold = ChunkFold(agent_id="assistant")
+    fold.begin(T)
+    fold.feed(chunk_from_object({"type": "steering-message", "id": "m", "parts": [part]}), T)
+    (message,) = rendered(fold, "network_failure")["turns"][0]["messages"]
+    assert [content["media_type"] for content in message["parts"][0]["content"]] == kept
