@@ -10,6 +10,7 @@ calls has its return, so no interruption can take it back. The tail is what an i
 """
 
 from tpharness.journal.log import Log
+from tpharness.journal.opened import OpenPart
 from tpharness.journal.records import (
     AgentTurn,
     Completed,
@@ -25,7 +26,7 @@ from tpharness.journal.records import (
     Streamed,
     UserTurn,
 )
-from tpharness.journal.writer import JournalWriter, OpenPart
+from tpharness.journal.writer import JournalWriter
 
 __all__ = [
     "AgentTurn",

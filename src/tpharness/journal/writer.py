@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from tpharness.facts import join_text
 from tpharness.journal.log import Log
+from tpharness.journal.opened import OpenPart, OpenResponse
 from tpharness.journal.records import (
     AgentTurn,
     Completed,
@@ -17,63 +17,15 @@ from tpharness.journal.records import (
     Event,
     Interrupted,
     Journal,
-    Part,
     Prompt,
-    Response,
     Return,
     Segment,
-    Streamed,
     UserTurn,
 )
 
-__all__ = ["JournalWriter", "OpenPart"]
+__all__ = ["JournalWriter"]
 
 _EMPTY_SEGMENT = Segment(entries=(), calls={})
-
-
-class OpenPart(msgspec.Struct, eq=False, gc=False):
-    """Handle of a part that is streaming: give its deltas to `more`, then call `JournalWriter.close_part`."""
-
-    kind: str
-    fields: dict[str, Any]
-    pieces: list[str]
-    text_field: str | None
-    complete: bool = False
-    call_key: int | None = None
-    raw: str | None = None
-    more: Callable[[str], None] = lambda _: None
-    ended: bool = False
-    interleaved: bool = False
-
-    def partial(self) -> Part:
-        """Return the part with the text so far, not complete."""
-        fields = dict(self.fields)
-        if self.text_field is not None and (self.pieces or self.text_field not in fields):
-            fields[self.text_field] = join_text(self.pieces)
-        raw = held if self.text_field == "args" and isinstance(held := fields[self.text_field], str) else None
-        return Part(kind=self.kind, fields=fields, complete=False, raw=raw, streamed=self.streamed())
-
-    def part(self) -> Part:
-        """Return the part as it is: whole, or so far."""
-        if not self.complete:
-            return self.partial()
-        return Part(kind=self.kind, fields=self.fields, raw=self.raw, streamed=self.streamed())
-
-    def streamed(self) -> Streamed | None:
-        """Return how a call came, None for any other part and for a call that came whole."""
-        if self.kind != "tool-call" or self.text_field is None:
-            return None
-        return Streamed(ended=self.ended, interleaved=self.interleaved)
-
-
-class _OpenResponse(msgspec.Struct, eq=False, gc=False):
-    agent_id: str
-    at: str
-    parts: list[OpenPart]
-    facts: dict[str, Any]
-    finished: bool = False
-    failed: tuple[Part, ...] | None = None
-    frozen: Response | None = None
 
 
 class JournalWriter:
@@ -114,9 +66,9 @@ class JournalWriter:
         self._running = True
         self._agent_id, self._started_at = agent_id, at
         self._segments: Log[Segment] = Log()
-        self._entries: list[_OpenResponse | Entry] = []
+        self._entries: list[OpenResponse | Entry] = []
         self._open_keys: set[int] = set()
-        self._response: _OpenResponse | None = None
+        self._response: OpenResponse | None = None
         self._usage: dict[str, int] = {}
         self._held: AgentTurn | None = None
         self._cached: tuple[int, AgentTurn] | None = None
@@ -208,7 +160,7 @@ class JournalWriter:
         if self.response_open:
             self.finish_response()
         self._settle()
-        self._response = _OpenResponse(self._agent_id, at, [], dict(facts or {}))
+        self._response = OpenResponse(self._agent_id, at, [], dict(facts or {}))
         self._entries.append(self._response)
         self.version += 1
 
@@ -234,7 +186,7 @@ class JournalWriter:
         """Change fields of a complete call without a return: its tool-call event may give the arguments (R10)."""
         part.fields = {**part.fields, **fields}
         for entry in self._entries:
-            if isinstance(entry, _OpenResponse) and part in entry.parts:
+            if isinstance(entry, OpenResponse) and part in entry.parts:
                 entry.frozen = None
         self.version += 1
 
@@ -370,7 +322,7 @@ class JournalWriter:
         if not self._running:
             raise RuntimeError("no agent turn is open")
 
-    def _need_response(self) -> _OpenResponse:
+    def _need_response(self) -> OpenResponse:
         if not self._running or self._response is None:
             raise RuntimeError("no response is open")
         return self._response
@@ -402,36 +354,20 @@ class JournalWriter:
     def _tail(self, *, partial: bool) -> Segment:
         if not self._entries:
             return _EMPTY_SEGMENT
-        entries = [self._freeze(e, partial=partial) if isinstance(e, _OpenResponse) else e for e in self._entries]
+        entries = [e.response(partial=partial) if isinstance(e, OpenResponse) else e for e in self._entries]
         return Segment(entries=tuple(entries), calls=self._places())
 
     def _places(self) -> dict[int, tuple[int, int]]:
         """Return where each complete call of the tail stands, in order of their starts (R11)."""
         places: dict[int, tuple[int, int]] = {}
         for index, entry in enumerate(self._entries):
-            if type(entry) is _OpenResponse:
+            if type(entry) is OpenResponse:
                 order = 0
                 for part in entry.parts:
                     if part.call_key is not None:
                         places[part.call_key] = (index, order)
                         order += 1
         return places
-
-    def _freeze(self, response: _OpenResponse, *, partial: bool) -> Response:
-        if response.frozen is not None and not partial:
-            return response.frozen
-        parts = [part.part() for part in response.parts if part.complete or partial]
-        frozen = Response(
-            agent_id=response.agent_id,
-            at=response.at,
-            parts=tuple(parts),
-            finished=response.finished,
-            facts=response.facts,
-            failed=response.failed,
-        )
-        if not partial:
-            response.frozen = frozen
-        return frozen
 
     def _turn(self, *, partial: bool = False) -> AgentTurn:
         if not partial and self._cached is not None and self._cached[0] == self.version:
@@ -457,9 +393,9 @@ class JournalWriter:
         self.version += 1
 
 
-def _is_message(entry: _OpenResponse | Entry) -> bool:
+def _is_message(entry: OpenResponse | Entry) -> bool:
     """Whether an entry stands in the thread as what somebody said."""
-    return not isinstance(entry, Event) and not (isinstance(entry, _OpenResponse) and not entry.parts)
+    return not isinstance(entry, Event) and not (isinstance(entry, OpenResponse) and not entry.parts)
 
 
 def _contents(parts: Sequence[Mapping[str, Any]]) -> list[Any]:

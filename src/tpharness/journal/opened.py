@@ -1,0 +1,76 @@
+"""What is still being written in a journal: parts that stream, and their responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from tpharness.facts import join_text
+from tpharness.journal.records import Part, Response, Streamed
+
+__all__ = ["OpenPart", "OpenResponse"]
+
+
+class OpenPart(msgspec.Struct, eq=False, gc=False):
+    """Handle of a part that is streaming: give its deltas to `more`, then call `JournalWriter.close_part`."""
+
+    kind: str
+    fields: dict[str, Any]
+    pieces: list[str]
+    text_field: str | None
+    complete: bool = False
+    call_key: int | None = None
+    raw: str | None = None
+    more: Callable[[str], None] = lambda _: None
+    ended: bool = False
+    interleaved: bool = False
+
+    def partial(self) -> Part:
+        """Return the part with the text so far, not complete."""
+        fields = dict(self.fields)
+        if self.text_field is not None and (self.pieces or self.text_field not in fields):
+            fields[self.text_field] = join_text(self.pieces)
+        raw = held if self.text_field == "args" and isinstance(held := fields[self.text_field], str) else None
+        return Part(kind=self.kind, fields=fields, complete=False, raw=raw, streamed=self.streamed())
+
+    def part(self) -> Part:
+        """Return the part as it is: whole, or so far."""
+        if not self.complete:
+            return self.partial()
+        return Part(kind=self.kind, fields=self.fields, raw=self.raw, streamed=self.streamed())
+
+    def streamed(self) -> Streamed | None:
+        """Return how a call came, None for any other part and for a call that came whole."""
+        if self.kind != "tool-call" or self.text_field is None:
+            return None
+        return Streamed(ended=self.ended, interleaved=self.interleaved)
+
+
+class OpenResponse(msgspec.Struct, eq=False, gc=False):
+    """A response that has begun; `frozen` is what it was when it was last asked for, None when it has changed since."""
+
+    agent_id: str
+    at: str
+    parts: list[OpenPart]
+    facts: dict[str, Any]
+    finished: bool = False
+    failed: tuple[Part, ...] | None = None
+    frozen: Response | None = None
+
+    def response(self, *, partial: bool) -> Response:
+        """Return the response as it is: its complete parts, with `partial` those that are open too."""
+        if self.frozen is not None and not partial:
+            return self.frozen
+        frozen = Response(
+            agent_id=self.agent_id,
+            at=self.at,
+            parts=tuple(part.part() for part in self.parts if part.complete or partial),
+            finished=self.finished,
+            facts=self.facts,
+            failed=self.failed,
+        )
+        if not partial:
+            self.frozen = frozen
+        return frozen
