@@ -22,6 +22,13 @@ KIND = Kind(code="some-code", level=Level.MUST, title="something", remedy="do so
 FOUND: Finding = KIND.at(Place(case="a/b"), "it is wrong")
 
 
+class Item(int):
+    """A number that says of itself what it is."""
+
+    def __str__(self) -> str:
+        return f"item {int(self)}"
+
+
 def squared(item: int) -> int:
     """Return what shows which item it was."""
     return item * item
@@ -29,9 +36,9 @@ def squared(item: int) -> int:
 
 def dying(folder: Path, deaths: int, item: int) -> int:
     """Kill the process with every third item, so many times; a process that is killed says nothing."""
-    flags = list(folder.glob(f"{item}-*"))
+    flags = list(folder.glob(f"{int(item)}-*"))
     if item % 3 == 0 and len(flags) < deaths:
-        (folder / f"{item}-{os.getpid()}").touch()
+        (folder / f"{int(item)}-{os.getpid()}").touch()
         os._exit(1)
     return item * item
 
@@ -68,7 +75,7 @@ def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
 
 def test_the_item_that_ends_its_workers_is_named(tmp_path: Path) -> None:
     """And not one that was under way beside it; what came before it is there."""
-    results = in_order(partial(dying, tmp_path, 99), [1, 2, 3, 4, 5], Spread(jobs=2), name="item {}".format)
+    results = in_order(partial(dying, tmp_path, 99), map(Item, [1, 2, 3, 4, 5]), Spread(jobs=2))
     assert [next(results), next(results)] == [1, 4]
     with pytest.raises(TargetError, match="4 worker processes ended while they played item 3, the last by itself"):
         next(results)

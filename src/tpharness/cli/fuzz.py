@@ -16,7 +16,6 @@ from tpharness.fuzz.judging import FuzzKind, Judge
 from tpharness.fuzz.keeping import load_subject
 from tpharness.fuzz.state import CampaignState, FoundFailure, load_state
 from tpharness.report import printable
-from tpharness.run.cluster import check_address
 from tpharness.run.stage import Stage
 from tpharness.run.workers import Spread
 
@@ -75,7 +74,7 @@ def fuzz(
             cases=cases,
             seed=seed,
             db=db,
-            spread=Spread(jobs=jobs, cluster=check_address(cluster) if cluster is not None else ""),
+            spread=Spread.named(jobs, cluster),
             sides=side_options(server, client),
             shrink_seconds=shrink,
         )

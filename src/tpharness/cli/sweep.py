@@ -16,7 +16,6 @@ from tpharness.fuzz.sweep_report import sweep_document
 from tpharness.fuzz.sweeping import Failure, ScenarioSwept, SweepOptions, sweep_all
 from tpharness.report import printable
 from tpharness.resources import scenarios_dir
-from tpharness.run.cluster import check_address
 from tpharness.run.select import find
 from tpharness.run.shard import Shard
 from tpharness.run.stage import Stage
@@ -77,7 +76,7 @@ def sweep(
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
     versions = tuple(map(version_option, dialect)) if dialect else None
     sides = side_options(server, client)
-    spread = Spread(jobs=jobs, cluster=check_address(cluster) if cluster is not None else "")
+    spread = Spread.named(jobs, cluster)
     with Stage(server=server, client=client, versions=versions) as stage:
         found: Iterator[ScenarioSwept]
         if orders:

@@ -38,10 +38,8 @@ def check_address(text: str) -> str:
     return text
 
 
-def on_cluster(
-    address: str, work: Callable[[A], B], items: Iterable[A], *, name: Callable[[A], str] = str
-) -> Iterator[B]:
-    """Yield the result of each item, in order; items are taken when they are needed, `name` says what one is called.
+def on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+    """Yield the result of each item, in order; items are taken when they are needed.
 
     TargetError when there is no such cluster, when Dask is not installed, and for an item that ends its workers.
     """
@@ -70,7 +68,7 @@ def on_cluster(
                     result: B = future.result()
                 except distributed.KilledWorker as error:
                     raise TargetError(
-                        f"{_LOST} workers ended while they played {name(item)}: {error}",
+                        f"{_LOST} workers ended while they played {item}: {error}",
                         hint="play it with --jobs 1: the process says what ends it, or ends with it",
                     ) from error
                 waiting.popleft()

@@ -22,7 +22,7 @@ from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from tpharness.errors import TargetError
-from tpharness.run.cluster import on_cluster
+from tpharness.run.cluster import check_address, on_cluster
 
 __all__ = ["HERE", "Spread", "in_order"]
 
@@ -39,6 +39,11 @@ class Spread:
     jobs: int = 1
     cluster: str = ""
 
+    @classmethod
+    def named(cls, jobs: int, cluster: str | None) -> Spread:
+        """Return who works, by the options --jobs and --cluster. UsageError for what is no address of a cluster."""
+        return cls(jobs=jobs, cluster="" if cluster is None else check_address(cluster))
+
     def __bool__(self) -> bool:
         return self.jobs > 1 or bool(self.cluster)
 
@@ -46,21 +51,19 @@ class Spread:
 HERE = Spread()
 
 
-def in_order(
-    work: Callable[[A], B], items: Iterable[A], spread: Spread, *, name: Callable[[A], str] = str
-) -> Iterator[B]:
+def in_order(work: Callable[[A], B], items: Iterable[A], spread: Spread) -> Iterator[B]:
     """Yield the result of each item, in order, whoever works.
 
-    `name` says which item it was that ended its workers. TargetError for such an item, and as `on_cluster` says.
+    TargetError for an item that ends its workers, by what `str` says of it, and as `on_cluster` says.
     """
     if spread.cluster:
-        return on_cluster(spread.cluster, work, items, name=name)
+        return on_cluster(spread.cluster, work, items)
     if spread:
-        return _in_processes(work, iter(items), spread.jobs, name)
+        return _in_processes(work, iter(items), spread.jobs)
     return map(work, items)
 
 
-def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int, name: Callable[[A], str]) -> Iterator[B]:
+def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iterator[B]:
     waiting: deque[A] = deque()
     handed_in: deque[Future[B]] = deque()  # of the first of those that wait
     lost = 0
@@ -78,7 +81,7 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int, name: C
             except BrokenProcessPool as error:
                 if alone:
                     raise TargetError(
-                        f"{lost + 1} worker processes ended while they played {name(waiting[0])}, the last by itself",
+                        f"{lost + 1} worker processes ended while they played {waiting[0]}, the last by itself",
                         hint="play it with --jobs 1: the process says what ends it, or ends with it",
                     ) from error
                 lost += 1
