@@ -1,6 +1,7 @@
 """Small facts that both sides state in words of their own, brought to one form before they enter a journal.
 
-Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), usage (R17), generated identifiers.
+Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), providers (R15), usage (R17), generated
+identifiers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = [
     "finish_reason",
     "join_text",
     "joined_surrogates",
+    "providers",
     "tool_args",
     "usage",
 ]
@@ -74,6 +76,11 @@ def end_reason(word: str | None, *, error_seen: bool) -> str | None:
     if word == "interrupted":
         return "user_cancelled"
     return "error" if error_seen and word == "error" else None
+
+
+def providers(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the provider of each entry of an agents registry that has one (R15)."""
+    return {agent_id: str(agent["provider_name"]) for agent_id, agent in agents.items() if agent.get("provider_name")}
 
 
 def usage(counts: Any) -> dict[str, int]:

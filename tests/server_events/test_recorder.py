@@ -55,6 +55,17 @@ def thread(recorder: Recorder, reason: str = "network_failure") -> dict[str, Any
     return DIALECTS[Version.V0_0_4].renderer(HEADER, Readings()).render(recorder.journal())
 
 
+def both_sides(events: list[dict[str, Any]]) -> tuple[Recorder, list[dict[str, Any]]]:
+    """Record events, and encode them; return the recorder and the chunks."""
+    recorder, encoder = Recorder(), Encoder(agent_id="assistant")
+    recorder.begin("assistant", T)
+    chunks = encoder.start(T)
+    for event in events:
+        recorder.feed(event)
+        chunks += encoder.feed(event)
+    return recorder, chunks
+
+
 def test_there_is_an_example_of_every_event() -> None:
     """The table is tried with each kind of event."""
     assert set(EXAMPLES) == set(EventKind)
@@ -156,12 +167,7 @@ def test_both_sides_agree_on_arguments_of_mixed_forms(first: Any, more: Any) -> 
         {"event_kind": "model_response_end"},
         {"event_kind": "agent_run_result"},
     ]
-    recorder, encoder = Recorder(), Encoder(agent_id="assistant")
-    recorder.begin("assistant", T)
-    chunks = encoder.start(T)
-    for event in events:
-        recorder.feed(event)
-        chunks += encoder.feed(event)
+    recorder, chunks = both_sides(events)
     told = [chunk["input"] for chunk in chunks if chunk["type"] == "tool-input-available"]
     assert told == [thread(recorder)["turns"][0]["messages"][0]["parts"][0]["args"]]
 
@@ -231,12 +237,7 @@ def test_a_model_request_is_one_of_its_agent() -> None:
         {"event_kind": "part_end", "index": 0, "part": TEXT},
         {"event_kind": "model_response_end", "finish_reason": "stop"},
     ]
-    recorder, encoder = Recorder(), Encoder(agent_id="assistant")
-    recorder.begin("assistant", T)
-    chunks = encoder.start(T)
-    for event in events:
-        recorder.feed(event)
-        chunks += encoder.feed(event)
+    recorder, chunks = both_sides(events)
     told = [chunk["data"].get("model_name") for chunk in chunks if chunk["type"] == "data-sys-tp"]
     assert (told.count("m1"), told[-1]) == (1, None)
     assert [m.get("model_name") for t in thread(recorder)["turns"] for m in t["messages"]] == ["m1", None]

@@ -20,6 +20,7 @@ from tpharness.run.plan import Case, script_of, streams_of
 from tpharness.run.trim import shared, trimmed, window
 from tpharness.scenario import ClientCut, Compare, CutAt, CutUnit, WireEnd
 from tpharness.targets.contract import ClientSession, SteppableClient, Stream
+from tpharness.targets.reference import receive_turns
 
 __all__ = ["WireFailure", "sweep_wires", "wires"]
 
@@ -68,18 +69,11 @@ class _Wire:
         self._seen: int | None = None
 
     def play(self, streams: Sequence[UserTurn | Stream], at: CutAt) -> None:
-        session = self._session
-        for index, turn in enumerate(streams):
-            if isinstance(turn, UserTurn):
-                session.user(turn)
-                continue
-            session.begin(turn.agent_id, turn.begun_at)
-            if index == self._index:
-                self._cut(turn, at)
-                return
-            for packet in turn.packets:
-                session.feed(packet.data, packet.at)
-            session.close(turn.end)
+        receive_turns(self._session, streams[: self._index])
+        stream = streams[self._index]
+        if isinstance(stream, Stream):
+            self._session.begin(stream.agent_id, stream.begun_at)
+            self._cut(stream, at)
 
     def _cut(self, stream: Stream, at: CutAt) -> None:
         unit = CutUnit.BYTE if at is CutAt.EVERY_BYTE else CutUnit.CHUNK

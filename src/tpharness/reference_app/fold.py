@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadHeader
+from tpharness.facts import providers
 from tpharness.journal import UserTurn
 from tpharness.protocol.migrate import convert
 from tpharness.protocol.versions import Version
@@ -60,7 +61,7 @@ class ThreadFold:
         match entry["kind"]:
             case "thread":
                 self._header = {k: entry[k] for k in ("created_at", "agents", "extra")}
-                self._recorder = Recorder(providers=_providers(entry["agents"]))
+                self._recorder = Recorder(providers=providers(entry["agents"]))
             case "agents":
                 self._header["agents"] = entry["agents"]
                 self._renderers.clear()
@@ -205,11 +206,6 @@ class ThreadFold:
         if self._encoder is None:
             raise RuntimeError("a run begins with its entry `begin`")
         return self._encoder
-
-
-def _providers(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """R15: the provider of each agent's registry entry."""
-    return {agent_id: str(agent["provider_name"]) for agent_id, agent in agents.items() if agent.get("provider_name")}
 
 
 def _encode(chunks: list[dict[str, Any]]) -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tpharness.facts import providers
 from tpharness.journal import AgentTurn, Interrupted, Journal, Response, Segment, UserTurn
 from tpharness.run.plan import Case, cut_time, place_name, script_of, streams_of
 from tpharness.scenario.model import AgentRun, CutAt, Scenario
@@ -58,7 +59,9 @@ def _server_moments(case: Case) -> Iterator[Moment]:
 
 def _client_moments(case: Case) -> Iterator[Moment]:
     notes = _Notes()
-    assembler = Assembler(agent_id=next(iter(case.scenario.agents), "assistant"), providers=_providers(case))
+    assembler = Assembler(
+        agent_id=next(iter(case.scenario.agents), "assistant"), providers=providers(case.scenario.agents)
+    )
     for turn in streams_of(case, None):
         if isinstance(turn, UserTurn):
             assembler.add_user_turn(turn)
@@ -125,7 +128,7 @@ class _Server:
     """The server's fold of one case."""
 
     def __init__(self, case: Case) -> None:
-        self.recorder = Recorder(providers=_providers(case))
+        self.recorder = Recorder(providers=providers(case.scenario.agents))
         self.notes = _Notes()
 
     def play(self, turn: UserTurn | RunScript) -> None:
@@ -180,12 +183,6 @@ class _Notes:
         *_, last = (None, *after.turns())
         if isinstance(last, AgentTurn) and isinstance(last.end, Interrupted):
             yield Moment(id=name, after=after, before=self._calm, asked=self._asked)
-
-
-def _providers(case: Case) -> dict[str, str]:
-    """R15: the provider of each agent's registry entry."""
-    agents = case.scenario.agents.items()
-    return {agent_id: str(agent["provider_name"]) for agent_id, agent in agents if agent.get("provider_name")}
 
 
 def _count(segment: Segment) -> int:

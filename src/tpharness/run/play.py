@@ -32,7 +32,7 @@ from tpharness.targets.contract import (
     SteppableClient,
     Stream,
 )
-from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer
+from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer, receive_turns
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 
 __all__ = ["Players", "mode_of", "play"]
@@ -182,14 +182,7 @@ def _server_findings(script: Script) -> tuple[Finding, ...]:
 
 def _client_findings(script: Script, turns: Sequence[UserTurn | Stream]) -> tuple[Finding, ...]:
     session = ReferenceClient(script)
-    for turn in turns:
-        if isinstance(turn, UserTurn):
-            session.user(turn)
-            continue
-        session.begin(turn.agent_id, turn.begun_at)
-        for packet in turn.packets:
-            session.feed(packet.data, packet.at)
-        session.close(turn.end)
+    receive_turns(session, turns)
     return session.findings()
 
 

@@ -200,11 +200,13 @@ class Stage:
         who was late.
         """
         async with self._gate:
+            if not self.far:
+                return await self._played(case, playing)
             for _ in range(_MOST_PLAYS):
                 async with Pulse() as pulse:
                     result = await self._played(case, playing)
                 ran = pulse.late < _STOOD_STILL
-                if result.outcome.green or ran or not self.far or self._outages >= _MOST_OUTAGES:
+                if result.outcome.green or ran or self._outages >= _MOST_OUTAGES:
                     break
         return result
 

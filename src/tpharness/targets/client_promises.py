@@ -14,7 +14,7 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Script, Stream
-from tpharness.targets.reference import ReferenceClient
+from tpharness.targets.reference import ReferenceClient, receive_turns
 from tpharness.targets.remote import CAPABILITY_KINDS, LEFT, NOT_FETCHED
 from tpharness.targets.stream_server import Ending, Offer
 
@@ -85,14 +85,7 @@ def _overlooked(
     if last is None or last.reason is None or version is None or not _complete(threads[version]):
         return []
     session = ReferenceClient(replace(script, versions=(version,)))
-    for turn in turns:
-        if isinstance(turn, UserTurn):
-            session.user(turn)
-            continue
-        session.begin(turn.agent_id, turn.begun_at)
-        for packet in turn.packets:
-            session.feed(packet.data, packet.at)
-        session.close(turn.end)
+    receive_turns(session, turns)
     owed = session.threads()[version]
     more = len(threads[version]["turns"]) - len(owed["turns"])
     if more == 0 and not _complete(owed):

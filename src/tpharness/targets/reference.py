@@ -9,16 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadRenderer, needs_partial
+from tpharness.facts import providers
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.server_events import Encoder, Recorder, RunState
-from tpharness.targets.contract import Capabilities, Observed, Outcome, Packet, RunScript, Script, Stream
+from tpharness.targets.contract import Capabilities, ClientSession, Observed, Outcome, Packet, RunScript, Script, Stream
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import DONE, encode_sse
 
-__all__ = ["Reference", "ReferenceClient", "ReferenceServer"]
+__all__ = ["Reference", "ReferenceClient", "ReferenceServer", "receive_turns"]
 
 
 class _Rendering:
@@ -34,17 +35,11 @@ class _Rendering:
         return {version: renderer.render(journal) for version, renderer in self._renderers.items()}
 
 
-def _providers(script: Script) -> dict[str, str]:
-    """R15: the provider of each agent's registry entry."""
-    agents = script.header.agents.items()
-    return {agent_id: str(agent["provider_name"]) for agent_id, agent in agents if agent.get("provider_name")}
-
-
 class ReferenceServer:
     """A server session of the reference."""
 
     def __init__(self, script: Script) -> None:
-        self._recorder = Recorder(providers=_providers(script))
+        self._recorder = Recorder(providers=providers(script.header.agents))
         self._rendering = _Rendering(script)
         self._carriers = script.carriers
         self._user_parts: tuple[Mapping[str, Any], ...] = ()
@@ -103,7 +98,7 @@ class ReferenceClient:
 
     def __init__(self, script: Script) -> None:
         first = next(iter(script.header.agents), "assistant")
-        self._assembler = Assembler(agent_id=first, providers=_providers(script))
+        self._assembler = Assembler(agent_id=first, providers=providers(script.header.agents))
         self._rendering = _Rendering(script)
 
     @property
@@ -177,19 +172,24 @@ class Reference:
     async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
         """Receive the streams on a client session."""
         session = self.client_session(script)
-        for turn in turns:
-            if isinstance(turn, UserTurn):
-                session.user(turn)
-                continue
-            session.begin(turn.agent_id, turn.begun_at)
-            for packet in turn.packets:
-                session.feed(packet.data, packet.at)
-            session.close(turn.end)
+        receive_turns(session, turns)
         return Outcome(threads=session.threads(), findings=session.findings())
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """After a loss the client holds what it fetched (R32)."""
         return threads
+
+
+def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) -> None:
+    """Give a client's session what it is to receive, each stream whole and packet by packet."""
+    for turn in turns:
+        if isinstance(turn, UserTurn):
+            session.user(turn)
+            continue
+        session.begin(turn.agent_id, turn.begun_at)
+        for packet in turn.packets:
+            session.feed(packet.data, packet.at)
+        session.close(turn.end)
 
 
 def _encode(chunks: list[dict[str, Any]]) -> bytes:

@@ -155,8 +155,8 @@ def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
         return Malformed(kind=CHUNK_NOT_OBJECT, reason=f"not an object but {_json_type(value)}", raw=raw)
     kind = value.get("type")
     if not isinstance(kind, str) or not kind:
-        reason = "no field `type`" if "type" not in value else f"`type` is no name but {_json_type(kind)}"
-        reason = "`type` is empty" if kind == "" else reason
+        wrong = "empty" if kind == "" else f"no name but {_json_type(kind)}"
+        reason = f"`type` is {wrong}" if "type" in value else "no field `type`"
         return Malformed(kind=CHUNK_NOT_OBJECT, reason=reason, raw=raw)
     if kind == "data":  # the amendments' framing (R33)
         name = value.get("name")
