@@ -11,12 +11,12 @@ import argparse
 import sys
 import time
 
-from tpharness.fuzz.cases import case_source
-from tpharness.fuzz.fast import look
-from tpharness.fuzz.generators import GENERATORS
-from tpharness.fuzz.judging import FuzzKind, Judge
-from tpharness.fuzz.programs import program
-from tpharness.run.stage import Stage
+from tpharness.explore.campaigns.cases import case_source
+from tpharness.explore.campaigns.fast import look
+from tpharness.explore.campaigns.judging import FuzzKind, Judge
+from tpharness.explore.generate.programs import program
+from tpharness.explore.generate.registry import GENERATORS
+from tpharness.run.session import Session
 from tpharness.targets import Reference
 
 TARGET = 2000.0
@@ -47,8 +47,8 @@ def programs(count: int) -> float:
 
 def others(count: int) -> None:
     """Print how fast the other kinds are, which all checks judge one by one."""
-    with Stage() as stage:
-        judge = Judge(stage)
+    with Session() as session:
+        judge = Judge(session)
         for kind in FuzzKind:
             if kind is FuzzKind.PROGRAMS:
                 continue

@@ -40,7 +40,7 @@ from tpharness.findings import Level
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.scenario.model import Compare
+from tpharness.scenario.records import Compare
 from tpharness.server_events import shift
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net import Http

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from tpharness.run.plan import base_case
-from tpharness.run.sweep import sweep
+from tpharness.run.sweeps.case import sweep
 from tpharness.scenario import load_text
 from tpharness.targets import Reference
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from benchmarks.sweep import scenario
 
 from tpharness.run.plan import Case, base_case, script_of, streams_of
-from tpharness.run.sweep import sweep
+from tpharness.run.sweeps.case import sweep
 from tpharness.scenario import CutAt, CutPlan, CutSide, load_text
 from tpharness.targets import Reference
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 import time
 
-from tpharness.fuzz.cases import case_source
-from tpharness.fuzz.fast import look
-from tpharness.fuzz.programs import program
-from tpharness.run.workers import Spread, in_order
+from tpharness.explore.campaigns.cases import case_source
+from tpharness.explore.campaigns.fast import look
+from tpharness.explore.generate.programs import program
+from tpharness.run.workers import Workers, in_order
 from tpharness.targets import Reference
 
 TARGET = 1.7
@@ -31,7 +31,7 @@ def work(item: int) -> tuple[int, float, float]:
     return cases, begun, time.time()
 
 
-def measured(spread: Spread) -> float:
+def measured(spread: Workers) -> float:
     """Return the seconds from the beginning of the first task to the end of the last."""
     told = list(in_order(work, range(RANGES), spread))
     return max(end for _, _, end in told) - min(begun for _, begun, _ in told)
@@ -40,10 +40,10 @@ def measured(spread: Spread) -> float:
 def main() -> int:
     """Measure each three times, the best one counts; print, judge."""
     kinds = {
-        "one process": Spread(),
-        "two processes": Spread(jobs=2),
-        "one Dask worker": Spread(cluster="local:1"),
-        "two Dask workers": Spread(cluster="local:2"),
+        "one process": Workers(),
+        "two processes": Workers(jobs=2),
+        "one Dask worker": Workers(cluster="local:1"),
+        "two Dask workers": Workers(cluster="local:2"),
     }
     seconds = {name: min(measured(spread) for _ in range(3)) for name, spread in kinds.items()}
     for name, took in seconds.items():

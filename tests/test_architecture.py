@@ -10,12 +10,14 @@ import pytest
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 
 LAYERS = {
+    "causes": 1,
     "errors": 1,
     "facts": 0,
     "findings": 0,
     "monitor": 0,
     "readings": 0,
     "resources": 0,
+    "rooms": 7,
     "clauses": 1,
     "journal": 1,
     "protocol": 2,
@@ -31,13 +33,13 @@ LAYERS = {
     "reference_app": 8,
     "peers": 9,
     "report": 9,
-    "fuzz": 9,
-    "catalogue": 9,
-    "mutation": 9,
-    "cli": 10,
-    "pytest_plugin": 10,
-    "__main__": 11,
-    "__init__": 11,
+    "histories": 9,
+    "explore": 10,
+    "catalogue": 10,
+    "cli": 11,
+    "pytest_plugin": 11,
+    "__main__": 12,
+    "__init__": 12,
 }
 
 # The command line and the plugin are loaded by every `tpharness` and every pytest: they import what a command needs

@@ -8,10 +8,10 @@ from functools import cache
 from tpharness import acceptance, scenario
 from tpharness.acceptance import sdk
 from tpharness.checks import CHECKS
-from tpharness.dialects import message_parts
 from tpharness.findings import Kind
 from tpharness.protocol import history, parse, rules
-from tpharness.run import baseline, histories, judge, trace
+from tpharness.rooms import rooms
+from tpharness.run import baseline, judge, trace
 from tpharness.server_events import recorder
 from tpharness.targets import remote
 from tpharness.vsp import chunks, majors, sse, violations
@@ -28,7 +28,6 @@ def all_kinds() -> Mapping[str, Kind]:
         majors.KINDS,
         violations.KINDS,
         recorder.KINDS,
-        message_parts.KINDS,
         parse.KINDS,
         rules.KINDS,
         history.KINDS,
@@ -36,11 +35,11 @@ def all_kinds() -> Mapping[str, Kind]:
         sdk.KINDS,
         scenario.KINDS,
         baseline.KINDS,
-        histories.KINDS,
         judge.KINDS,
         trace.KINDS,
         remote.KINDS,
         *(check.kinds for check in CHECKS),
+        *(room.KINDS for room in rooms()),
     )
     kinds: dict[str, Kind] = {}
     for kind in (kind for source in sources for kind in source):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Call
 
-TARGET = "python:tests.fuzz.defects:line_splitting"
+TARGET = "python:tests.explore.defects:line_splitting"
 
 
 @pytest.fixture(autouse=True)

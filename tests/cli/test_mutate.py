@@ -12,7 +12,7 @@ DEFECTS = """
 from contextlib import nullcontext
 from unittest import mock
 from tpharness.dialects import thread
-from tpharness.mutation import Defect, Harmless
+from tpharness.explore.mutation import Defect, Harmless
 from tpharness.readings import AnswerRule, Readings
 
 def kept():

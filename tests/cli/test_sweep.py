@@ -49,7 +49,7 @@ def test_a_sample_says_what_was_not_tried(call: Call) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call) -> None:
     """The command is one that `tpharness` takes, and it fails as well."""
-    target = "python:tests.fuzz.defects:reordered_returns"
+    target = "python:tests.explore.defects:reordered_returns"
     told = call("sweep", "--scenarios", "mine", "--client", target)
     assert told.code == 1
     assert "identity-differs" in told.out
@@ -67,7 +67,7 @@ def test_json_has_the_numbers_and_the_failures(call: Call) -> None:
     assert told["passed"] is True
     assert told["tried"] == told["total"] == told["scenarios"][0]["passed"]
     failing = call(
-        *("sweep", "--scenarios", "mine", "--json", "--client", "python:tests.fuzz.defects:reordered_returns")
+        *("sweep", "--scenarios", "mine", "--json", "--client", "python:tests.explore.defects:reordered_returns")
     )
     (failure,) = json.loads(failing.out)["scenarios"][0]["failures"]
     assert failing.code == 1
@@ -106,7 +106,7 @@ def test_nothing_to_sweep_is_no_pass(call: Call, folder: Path) -> None:
         (("nothing/there",), "no scenario in"),
         (("two@event-1",), "takes scenarios, not places"),
         (("--client", "nobody"), "no target is called"),
-        (("--cuts", "bytes", "--client", "python:tests.fuzz.defects:plain"), "add --side client"),
+        (("--cuts", "bytes", "--client", "python:tests.explore.defects:plain"), "add --side client"),
     ],
 )
 def test_wrong_usage_is_told(call: Call, options: tuple[str, ...], said: str) -> None:
@@ -128,7 +128,7 @@ def test_a_scenario_that_does_not_load_is_told(call: Call, folder: Path) -> None
 @pytest.mark.parametrize("options", [("--cuts", "bytes"), ("--orders",), ("--budget", "4")])
 def test_workers_find_what_one_process_finds(call: Call, folder: Path, options: tuple[str, ...]) -> None:
     """The same document to the byte, and the same files of failures."""
-    failing = ("--client", "python:tests.fuzz.defects:reordered_returns")
+    failing = ("--client", "python:tests.explore.defects:reordered_returns")
     told = []
     for who in ("1", "2"):
         done = call("sweep", "--scenarios", "mine", "--json", "--jobs", who, "--save", "here", *failing, *options)
@@ -185,7 +185,7 @@ def test_failures_of_shards_fail_the_whole(call: Call, tmp_path: Path) -> None:
     names = []
     for index in ("1", "2"):
         names.append(str(tmp_path / f"{index}.json"))
-        failing = ("--client", "python:tests.fuzz.defects:reordered_returns", "--save", str(tmp_path / "here"))
+        failing = ("--client", "python:tests.explore.defects:reordered_returns", "--save", str(tmp_path / "here"))
         Path(names[-1]).write_text(call("sweep", "tools", "--shard", f"{index}/2", "--json", *failing).out)
     done = call("merge", *names)
     assert done.code == 1

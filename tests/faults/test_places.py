@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpharness.faults import FAULTS, Response
+from tpharness.faults import FAULTS, RecordedResponse
 from tpharness.faults.places import PLACES
 from tpharness.faults.plan import Pass
 
@@ -27,7 +27,7 @@ EVERY_PLACE = response(FIRST, SECOND, THIRD, FOURTH, LAST)
 
 def around(name: str, raw: bytes = RAW) -> tuple[bytes, bytes]:
     """Return some bytes before and after a place."""
-    offset = PLACES[name](Response.parse(raw))
+    offset = PLACES[name](RecordedResponse.parse(raw))
     assert offset is not None
     return raw[max(0, offset - 8) : offset], raw[offset : offset + 8]
 
@@ -60,7 +60,7 @@ def test_a_place_in_the_size_line_is_between_its_digits() -> None:
 
 def test_the_middle_counts_the_body_alone() -> None:
     """Chunk sizes and the head are none of it."""
-    found = Response.parse(RAW)
+    found = RecordedResponse.parse(RAW)
     assert found.body == FIRST + SECOND + LAST
     middle = found.in_the_middle()
     assert middle is not None
@@ -71,14 +71,14 @@ def test_the_middle_counts_the_body_alone() -> None:
 @pytest.mark.parametrize("raw", [b"", b"HTTP/1.1 200 OK\r\nhalf a head"])
 def test_what_has_no_body_has_few_places(raw: bytes) -> None:
     """None of those within a body."""
-    found = {name for name, place in PLACES.items() if place(Response.parse(raw)) is not None}
+    found = {name for name, place in PLACES.items() if place(RecordedResponse.parse(raw)) is not None}
     assert found <= {"before the first byte", "in the head of the response"}
 
 
 def test_a_body_without_transfer_coding_has_its_places_too() -> None:
     """But none in a coding."""
     raw = b"HTTP/1.0 200 OK\r\n\r\n" + FIRST + SECOND + THIRD + FOURTH
-    found = {name for name, place in PLACES.items() if place(Response.parse(raw)) is not None}
+    found = {name for name, place in PLACES.items() if place(RecordedResponse.parse(raw)) is not None}
     assert found == set(PLACES) - {"inside the size line of a chunk", "before the last chunk"}
 
 
@@ -86,12 +86,12 @@ def test_a_body_without_transfer_coding_has_its_places_too() -> None:
 def test_every_fault_has_a_plan_for_an_ordinary_response(name: str) -> None:
     """And a name, words and a ruling that a report can show."""
     fault = FAULTS[name]
-    plan = fault.plan(Response.parse(EVERY_PLACE))
+    plan = fault.plan(RecordedResponse.parse(EVERY_PLACE))
     assert plan is not None
     assert plan.steps
     assert fault.title[0].islower()
     assert fault.rulings
-    offset = fault.offset(Response.parse(EVERY_PLACE))
+    offset = fault.offset(RecordedResponse.parse(EVERY_PLACE))
     assert not fault.place or plan.steps[0] == Pass(offset or 0)
 
 
@@ -105,12 +105,12 @@ def test_outputs_change_places_whatever_the_framing(split: int) -> None:
     body = b"".join(groups)
     pieces = [body[at : at + split] for at in range(0, len(body), split)]
     raw = response(*pieces)
-    found = Response.parse(raw).outputs()
+    found = RecordedResponse.parse(raw).outputs()
     assert found is not None
     base, order = found
     moved = raw[:base] + bytes(raw[base + place] for place in order) + raw[base + len(order) :]
     first, one, other, last = groups
-    assert Response.parse(moved).body == first + other + one + last
+    assert RecordedResponse.parse(moved).body == first + other + one + last
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_outputs_change_places_whatever_the_framing(split: int) -> None:
 def test_outputs_with_something_between_stay(between: bytes) -> None:
     """They are not parallel, or one of them is none; so do two of one call."""
     raw = b"HTTP/1.0 200 OK\r\n\r\n"
-    assert Response.parse(raw + THIRD + between + FOURTH).outputs() is None
-    assert Response.parse(raw + THIRD + THIRD).outputs() is None
+    assert RecordedResponse.parse(raw + THIRD + between + FOURTH).outputs() is None
+    assert RecordedResponse.parse(raw + THIRD + THIRD).outputs() is None
 
 
 def test_places_and_faults_are_of_one_vocabulary() -> None:

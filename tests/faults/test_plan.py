@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from tpharness.faults.compress import Compressor
 from tpharness.faults.plan import (
     Action,
-    Call,
-    Carrier,
     Deaf,
     Fin,
     Gather,
     Gzip,
+    Notify,
     Pass,
     Permute,
     Pieces,
@@ -26,6 +25,7 @@ from tpharness.faults.plan import (
     Reset,
     Send,
     Step,
+    Transmission,
     Wait,
 )
 
@@ -35,7 +35,7 @@ ASKED = b"GET / HTTP/1.1\r\nAccept-Encoding: br, gzip\r\n\r\n"
 
 def actions(steps: tuple[Step, ...], *reads: bytes, asked: bytes = b"", ends: bool = True) -> list[Action]:
     """Return what is done with reads, writes next to each other joined."""
-    carrier = Carrier(Plan(steps))
+    carrier = Transmission(Plan(steps))
     carrier.asked(asked)
     done = list(carrier.begin())
     for data in reads:
@@ -65,8 +65,8 @@ def joined(done: list[Action]) -> list[Action]:
         ((Pass(0), Fin()), [Fin()]),
         ((Pass(5), Wait(0.1)), [Send(b"data:"), Wait(0.1), Send(BODY[5:]), Fin()]),
         (
-            (Pass(5), Call("x"), Pass(1), Call("y")),
-            [Send(b"data:"), Call("x"), Send(b" "), Call("y"), Send(BODY[6:]), Fin()],
+            (Pass(5), Notify("x"), Pass(1), Notify("y")),
+            [Send(b"data:"), Notify("x"), Send(b" "), Notify("y"), Send(BODY[6:]), Fin()],
         ),
         ((Pass(18), Fin()), [Send(BODY), Fin()]),
         ((Pass(99), Reset()), [Send(BODY), Fin()]),
@@ -101,7 +101,7 @@ def test_pieces_have_their_sizes_across_reads() -> None:
 
 def test_nothing_follows_the_end() -> None:
     """What comes later from upstream is dropped."""
-    carrier = Carrier(Plan((Pass(1), Reset())))
+    carrier = Transmission(Plan((Pass(1), Reset())))
     assert list(carrier.begin()) == []
     assert list(carrier.feed(b"ab")) == [Send(b"a"), Reset()]
     assert list(carrier.feed(b"cd")) == []

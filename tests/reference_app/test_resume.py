@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.reference_app.peer import AT, HELLO, TOOL_CALL, Serve, run_body
 
-from tpharness.reference_app.tape import Tape, UnknownFrameError
+from tpharness.reference_app.replay_buffer import ReplayBuffer, UnknownFrameError
 
 HELD: dict[str, Any] = {"hold": {"at": AT.format(7)}, "marks": True}
 
@@ -74,25 +74,25 @@ async def test_a_head_of_a_stream_does_not_wait(serve: Serve) -> None:
 
 def test_a_tape_names_frames_by_run_and_number() -> None:
     """Events that say nothing take no number, marks are no frames."""
-    tape = Tape(3, marks=True)
-    tape.write(b"data: a\n\n", 0)
-    tape.write(b"", 1)
-    tape.write(b"data: b\n\ndata: c\n\n", 2)
-    tape.finish(b"data: [DONE]\n\n", outside=False)
+    buffer = ReplayBuffer(3, marks=True)
+    buffer.write(b"data: a\n\n", 0)
+    buffer.write(b"", 1)
+    buffer.write(b"data: b\n\ndata: c\n\n", 2)
+    buffer.finish(b"data: [DONE]\n\n", outside=False)
     whole = b"id: 3.0\ndata: a\n\n: tp 0\n\n: tp 1\n\nid: 3.1\ndata: b\n\nid: 3.2\ndata: c\n\n: tp 2\n\n"
-    assert tape.read((0, 0))[0] == whole + b"id: 3.3\ndata: [DONE]\n\n"
-    assert tape.read(tape.after("3.1"))[0] == b"id: 3.2\ndata: c\n\n: tp 2\n\nid: 3.3\ndata: [DONE]\n\n"
-    assert tape.at_end(tape.after("3.3"))
-    assert not tape.at_end(tape.after("3.2"))
+    assert buffer.read((0, 0))[0] == whole + b"id: 3.3\ndata: [DONE]\n\n"
+    assert buffer.read(buffer.after("3.1"))[0] == b"id: 3.2\ndata: c\n\n: tp 2\n\nid: 3.3\ndata: [DONE]\n\n"
+    assert buffer.at_end(buffer.after("3.3"))
+    assert not buffer.at_end(buffer.after("3.2"))
 
 
 def test_a_tape_that_came_back_gives_the_end_to_who_saw_more() -> None:
     """After a crash some readers have seen frames that nobody remembers: for them only the end is new."""
-    tape = Tape(1, marks=False)
-    tape.write(b"data: a\n\n", 0)
-    tape.finish(b"data: abort\n\ndata: [DONE]\n\n", outside=True)
+    buffer = ReplayBuffer(1, marks=False)
+    buffer.write(b"data: a\n\n", 0)
+    buffer.finish(b"data: abort\n\ndata: [DONE]\n\n", outside=True)
     with pytest.raises(UnknownFrameError):
-        tape.after("1.5")
-    tape.restored = True
-    assert tape.read(tape.after("1.5"))[0] == b"id: 1.end.0\ndata: abort\n\nid: 1.end.1\ndata: [DONE]\n\n"
-    assert tape.read(tape.after("1.end.0"))[0] == b"id: 1.end.1\ndata: [DONE]\n\n"
+        buffer.after("1.5")
+    buffer.restored = True
+    assert buffer.read(buffer.after("1.5"))[0] == b"id: 1.end.0\ndata: abort\n\nid: 1.end.1\ndata: [DONE]\n\n"
+    assert buffer.read(buffer.after("1.end.0"))[0] == b"id: 1.end.1\ndata: [DONE]\n\n"

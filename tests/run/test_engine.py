@@ -15,12 +15,12 @@ from tpharness.errors import InputError, UsageError
 from tpharness.journal import Response
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, play_one, run_suite
-from tpharness.run.baseline import Baseline, Entry, load_baseline
+from tpharness.run.baseline import Baseline, BaselineEntry, load_baseline
 from tpharness.run.judge import judge
 from tpharness.run.plan import base_case, cut_case, cut_places
 from tpharness.run.play import Players, play
 from tpharness.run.select import find
-from tpharness.run.sweep import sweep
+from tpharness.run.sweeps.case import sweep
 from tpharness.run.trace import exercised, unexercised
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.targets import Reference, resolve_client, resolve_server
@@ -124,7 +124,7 @@ def test_a_scenario_that_cannot_be_loaded_is_an_error_of_the_run(tmp_path: Path)
 
 def entry(*codes: str) -> Baseline:
     """Return a baseline with one entry."""
-    return Baseline(entries={"x/y": Entry(id="x/y", findings=frozenset(codes), clauses=(), reason="known")})
+    return Baseline(entries={"x/y": BaselineEntry(id="x/y", findings=frozenset(codes), clauses=(), reason="known")})
 
 
 def failing(name: str) -> Result:

@@ -18,7 +18,7 @@ from tpharness.scenario import (
     CutPlan,
     CutSide,
     CutUnit,
-    UserTurn,
+    UserInput,
     WireEnd,
     find_scenarios,
     load_scenario,
@@ -59,7 +59,9 @@ def test_what_is_not_said_has_its_default(load):
         }
     }
     user, run = scenario.turns
-    assert user == UserTurn(parts=({"part_kind": "user-prompt", "content": "hi"},), submitted_at="2025-01-20T10:00:00Z")
+    assert user == UserInput(
+        parts=({"part_kind": "user-prompt", "content": "hi"},), submitted_at="2025-01-20T10:00:00Z"
+    )
     assert (run.agent_id, run.started_at, run.interrupt, run.wire) == (
         "assistant",
         "2025-01-20T10:00:00.1Z",

@@ -76,7 +76,7 @@ def test_every_node_and_key_knows_its_line_and_column():
     assert isinstance(listed, ListNode)
     items = listed.items
     assert isinstance(items[1], MapNode)
-    assert [(item.spot.line, item.spot.column) for item in items] == [(3, 5), (4, 5)]
+    assert [(item.position.line, item.position.column) for item in items] == [(3, 5), (4, 5)]
     assert (items[1].keys["c"].line, items[1].keys["c"].column) == (4, 6)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.seeded_defects.seeding import together, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
-from tpharness.mutation import Harmless
+from tpharness.explore.mutation import Harmless
 from tpharness.server_events import encoder
 from tpharness.targets import reference
 from tpharness.vsp.encode import encode_comment

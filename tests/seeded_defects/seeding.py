@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
+from tpharness.explore.mutation import Defect, Seed, Side
 from tpharness.journal import JournalWriter
-from tpharness.mutation import Defect, Seed, Side
 from tpharness.server_events import encoder, recorder
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import fold, stream

@@ -16,7 +16,7 @@ import pytest
 from tests.seeded_defects import DEFECTS, ELSEWHERE, HARMLESS
 
 from tpharness.clauses import load_clauses, load_rulings
-from tpharness.mutation import Defect, Harmless, load_scenarios, play_change, unharmed
+from tpharness.explore.mutation import Defect, Harmless, load_scenarios, play_change, unharmed
 from tpharness.protocol.canonical import thread_hash
 from tpharness.run.plan import base_case, script_of
 from tpharness.scenario import Scenario

@@ -108,7 +108,7 @@ def latest_first(was):
             "kind": "request",
             "parts": [{"part_kind": "user-prompt", "content": f"[{len(found.messages)} messages]"}],
         }
-        return history.History(messages=[summary, *found.messages], left_out=found.left_out, pending=found.pending)
+        return history.ModelHistory(messages=[summary, *found.messages], left_out=found.left_out, pending=found.pending)
 
     return rebuilt
 

@@ -23,7 +23,7 @@ from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Re
 
 from tpharness.errors import TargetError
 from tpharness.resources import scenarios_dir
-from tpharness.run.stage import Stage
+from tpharness.run.session import Session
 from tpharness.scenario import load_scenario
 from tpharness.targets.remote import Patience
 
@@ -68,7 +68,7 @@ def play(bad: Bad) -> Outcome:
     with _running(bad) as url:
         try:
             sides = {"server": "reference", "client": "reference", bad.role: bad.url(url)}
-            with Stage(server=sides["server"], client=sides["client"], patience=bad.patience) as stage:
+            with Session(server=sides["server"], client=sides["client"], patience=bad.patience) as stage:
                 (result, *_) = stage.run(stage.play(scenario))
         except TargetError as error:
             return Outcome("refused", _unlinked(f"{error}. {error.hint}", url), time.perf_counter() - begun)

@@ -193,7 +193,7 @@ class Thread:
     session: ReferenceServer
     cancel: asyncio.Future[str] | None = None
     frames: int = 0
-    tape: list[bytes] = field(default_factory=list)
+    buffer: list[bytes] = field(default_factory=list)
 
 
 @dataclass
@@ -227,7 +227,7 @@ class ContractServer:
                     waiting.set_result(request.value["reason"])
                 await connection.json({"cancelled": waiting is not None and "cancel-answer" not in self.breaks})
             case "GET", ["threads", name, "stream"] if name in self.threads:
-                await self.resume(self.threads[name].tape, request.headers.get("last-event-id"), connection)
+                await self.resume(self.threads[name].buffer, request.headers.get("last-event-id"), connection)
             case "GET", ["threads", name] if name in self.threads:
                 version = request.query.get("version", "0.0.4")
                 if version in self.breaks:
@@ -241,14 +241,14 @@ class ContractServer:
             case _:
                 await connection.json({"error": {"message": "no such path"}}, "404 Not Found")
 
-    async def resume(self, tape: list[bytes], after: str | None, connection: Connection) -> None:
+    async def resume(self, buffer: list[bytes], after: str | None, connection: Connection) -> None:
         """Tell the frames after one again; each promise about it may be broken."""
-        start = next((i + 1 for i, f in enumerate(tape) if after and f.startswith(f"id: {after}\n".encode())), 0)
-        frames = tape[start:]
+        start = next((i + 1 for i, f in enumerate(buffer) if after and f.startswith(f"id: {after}\n".encode())), 0)
+        frames = buffer[start:]
         if start and "resume-lost" in self.breaks:
             frames = frames[1:]
         if start and "resume-repeated" in self.breaks:
-            frames = tape[start - 1 :]
+            frames = buffer[start - 1 :]
         if "resume-differs" in self.breaks:
             frames = [frame.replace(b'":"', b'": "') for frame in frames]
         if not frames:
@@ -269,7 +269,7 @@ class ContractServer:
         thread = self.threads[name]
         for user in asked["user"]:
             thread.session.user(user_from(user))
-        thread.tape.clear()
+        thread.buffer.clear()
         await connection.stream()
         out = self._pieces(thread, asked, connection)
         try:
@@ -311,7 +311,7 @@ class ContractServer:
                 for frame in data.split(b"\n\n")[:-1]:
                     thread.frames += 1
                     numbered.append(b"id: %d\n%b\n\n" % (thread.frames, frame))
-                thread.tape += numbered
+                thread.buffer += numbered
                 data = b"".join(numbered)
             if marks and count is not None:
                 data += b": tp %d\n\n" % count

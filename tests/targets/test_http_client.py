@@ -16,12 +16,11 @@ from tests.targets.servers import RawServer, in_thread
 
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome as Verdict
-from tpharness.run import ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.run.plan import base_case, script_of, streams_of
 from tpharness.scenario import load_scenario
 from tpharness.targets import Reference
-from tpharness.targets.contract import Observed, Outcome, Packet, Stream
+from tpharness.targets.contract import Observed, Packet, Stream, TargetOutput
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_client
@@ -42,7 +41,7 @@ def bounded(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 60))
 
 
-async def received(name: str, client: ContractClient, **options: Any) -> tuple[Outcome, Outcome]:
+async def received(name: str, client: ContractClient, **options: Any) -> tuple[TargetOutput, TargetOutput]:
     """Have a scenario's streams received by a client over HTTP, and by the reference in this process."""
     case = base_case(load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir()))
     script = script_of(case)
@@ -163,7 +162,7 @@ def test_an_unknown_end_is_told_even_if_everything_is_detected() -> None:
     """A word of the application is nothing that a socket says."""
     client = ContractClient()
 
-    async def work() -> Outcome:
+    async def work() -> TargetOutput:
         case = base_case(load_scenario(scenarios_dir() / f"{WHOLE}.yaml", root=scenarios_dir()))
         script = script_of(case)
         turns = streams_of(case, (await Reference().serve(script)).streams)
@@ -176,7 +175,7 @@ def test_an_unknown_end_is_told_even_if_everything_is_detected() -> None:
             finally:
                 await target.close()
 
-    got: Outcome = bounded(work())
+    got: TargetOutput = bounded(work())
     assert client.cases[0]["turns"][-1]["end"]["reason"] == "quota_exhausted"
     assert "quota_exhausted" in str(got.threads[Version.V0_0_4])
 
@@ -197,7 +196,7 @@ def test_the_engine_plays_a_client_over_http() -> None:
         ids = (WHOLE, STOPPED, TIMEOUT, "interruptions/client-saw-less", "cycles/three-steps", "sse")
         events = list(run_suite(RunOptions(client=raw.url, ids=ids, patience=PATIENT)))
     results = [event.result for event in events if isinstance(event, ResultReady)]
-    assert {result.outcome for result in results} == {Verdict.PASSED}, [r for r in results if not r.outcome.green]
+    assert {result.outcome for result in results} == {Outcome.PASSED}, [r for r in results if not r.outcome.green]
     assert isinstance(events[-1], RunFinished)
     assert events[-1].passed
     assert len(results) > 30

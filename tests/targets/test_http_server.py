@@ -19,7 +19,7 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, script_of
 from tpharness.scenario import load_scenario
 from tpharness.targets import Reference, resolve_client, resolve_server
-from tpharness.targets.contract import Outcome, Script
+from tpharness.targets.contract import Script, TargetOutput
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.remote import Limits, Remote
@@ -38,10 +38,12 @@ def bounded(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 60))
 
 
-def served(given: Script, contract: ContractServer | None = None, **options: Any) -> tuple[Outcome, ContractServer]:
+def served(
+    given: Script, contract: ContractServer | None = None, **options: Any
+) -> tuple[TargetOutput, ContractServer]:
     """Play a script on a contract server."""
 
-    async def run() -> tuple[Outcome, ContractServer]:
+    async def run() -> tuple[TargetOutput, ContractServer]:
         async with contract_server(contract) as (raw, spoken):
             target = HttpServer(raw.url, patience=STEADY, **options)
             try:
@@ -49,7 +51,7 @@ def served(given: Script, contract: ContractServer | None = None, **options: Any
             finally:
                 await target.close()
 
-    outcome: tuple[Outcome, ContractServer] = bounded(run())
+    outcome: tuple[TargetOutput, ContractServer] = bounded(run())
     return outcome
 
 
@@ -103,7 +105,7 @@ def test_each_play_has_a_thread_of_its_own() -> None:
     """A server that keeps threads is not confused by a second run; the outcome has the id that was asked for."""
     given = script("tools/metadata")
 
-    async def run() -> tuple[Outcome, Outcome, list[str]]:
+    async def run() -> tuple[TargetOutput, TargetOutput, list[str]]:
         async with contract_server() as (raw, contract):
             target = HttpServer(raw.url, patience=CALM)
             try:
@@ -222,7 +224,7 @@ def test_a_token_comes_from_the_address_or_from_the_environment(monkeypatch: pyt
 def test_a_server_that_wants_a_token_is_given_it() -> None:
     """On every request, runs included."""
 
-    async def run(user: str) -> Outcome:
+    async def run(user: str) -> TargetOutput:
         async with contract_server(ContractServer(token="t-1")) as (raw, _):  # noqa: S106
             target = HttpServer(raw.url.replace("http://", f"http://{user}@"), patience=CALM)
             try:
@@ -294,7 +296,7 @@ def test_what_a_relay_breaks_is_what_the_client_sees(
 ) -> None:
     """Not an error: the server did its part, and its thread is fetched from where it is."""
 
-    async def run() -> Outcome:
+    async def run() -> TargetOutput:
         async with contract_server() as (raw, _), relay_to(raw.port, keep, silent=silent) as relay:
             target = HttpServer(raw.url, patience=CALM)
             try:

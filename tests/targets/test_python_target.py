@@ -12,10 +12,9 @@ from tpharness.errors import TargetError
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
-from tpharness.run import Outcome as Verdict
-from tpharness.run import RunOptions, play_one
+from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.scenario import load_scenario
-from tpharness.targets import Capabilities, Outcome, Packet, Reference, Script, Stream
+from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
 
 Threads = Mapping[Version, dict[str, Any]]
 
@@ -28,11 +27,11 @@ class Plain:
     def __init__(self) -> None:
         self.inner = Reference()
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Play the script."""
         return await self.inner.serve(script)
 
-    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Receive the streams."""
         return await self.inner.receive(script, turns)
 
@@ -44,7 +43,7 @@ class Plain:
 class OnePacket(Plain):
     """A server that hands over its whole body at once, so that no place in it belongs to an event."""
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Join the packets of each run."""
         served = await self.inner.serve(script)
         streams = tuple((Packet(data=b"".join(p.data for p in s), at=s[0].at),) for s in served.streams)
@@ -54,7 +53,7 @@ class OnePacket(Plain):
 class KeepsNothing(Plain):
     """A server that throws interrupted turns away, finished tool results and all."""
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Drop them from the threads."""
         served = await self.inner.serve(script)
 
@@ -76,13 +75,13 @@ class NeverAdopts(Plain):
 class Breaks(Plain):
     """A target that cannot be reached."""
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Fail."""
         del script
         raise TargetError("nobody answers at the door", hint="start it")
 
 
-def verdicts(name: str, server: str = "reference", client: str = "reference") -> dict[str, Verdict]:
+def verdicts(name: str, server: str = "reference", client: str = "reference") -> dict[str, Outcome]:
     """Play a built-in scenario on targets of this module."""
     here = f"python:{__name__}:"
     sides = [side if side == "reference" else here + side for side in (server, client)]
@@ -94,29 +93,29 @@ def verdicts(name: str, server: str = "reference", client: str = "reference") ->
 def test_a_target_that_cannot_be_stepped_is_played_place_by_place(name: str) -> None:
     """Each place of a sweep is a case of its own, and all pass."""
     found = verdicts(name, server="Plain", client="Plain")
-    assert set(found.values()) == {Verdict.PASSED}
+    assert set(found.values()) == {Outcome.PASSED}
     stepped = verdicts(name)
     assert (len(found) > 2) == (len(stepped) == 2)
 
 
 def test_a_server_that_throws_cycles_away_is_found() -> None:
     """The client keeps the cycle that the server lost."""
-    assert set(verdicts("interruptions/between-steps", server="KeepsNothing").values()) == {Verdict.FAILED}
-    assert set(verdicts("interruptions/mid-text", server="KeepsNothing").values()) == {Verdict.PASSED}
+    assert set(verdicts("interruptions/between-steps", server="KeepsNothing").values()) == {Outcome.FAILED}
+    assert set(verdicts("interruptions/mid-text", server="KeepsNothing").values()) == {Outcome.PASSED}
 
 
 def test_a_client_that_does_not_converge_is_found() -> None:
     """After a loss the fetched thread counts (R32)."""
-    assert set(verdicts("interruptions/client-saw-less", client="NeverAdopts").values()) == {Verdict.FAILED}
+    assert set(verdicts("interruptions/client-saw-less", client="NeverAdopts").values()) == {Outcome.FAILED}
 
 
 def test_a_target_that_fails_is_an_error_and_no_verdict() -> None:
     """Errored is not failed: nothing was learnt about the target."""
-    assert set(verdicts("interruptions/mid-text", server="Breaks").values()) == {Verdict.ERRORED}
+    assert set(verdicts("interruptions/mid-text", server="Breaks").values()) == {Outcome.ERRORED}
 
 
 def test_a_body_without_places_cannot_be_cut_at_an_event() -> None:
     """A cut of the client at an event needs packets that belong to events; bytes can always be counted."""
-    assert set(verdicts("interruptions/client-saw-less", server="OnePacket").values()) == {Verdict.ERRORED}
-    assert set(verdicts("interruptions/client-lost-everything", server="OnePacket").values()) == {Verdict.PASSED}
-    assert set(verdicts("interruptions/between-steps", server="OnePacket").values()) == {Verdict.PASSED}
+    assert set(verdicts("interruptions/client-saw-less", server="OnePacket").values()) == {Outcome.ERRORED}
+    assert set(verdicts("interruptions/client-lost-everything", server="OnePacket").values()) == {Outcome.PASSED}
+    assert set(verdicts("interruptions/between-steps", server="OnePacket").values()) == {Outcome.PASSED}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.faults.plan import Call, Deaf, Fin, Gather, Pass, Pieces, Plan, Reset, Step, Wait
+from tpharness.faults.plan import Deaf, Fin, Gather, Notify, Pass, Pieces, Plan, Reset, Step, Wait
 from tpharness.targets.relay import Relay
 
 ANSWER = b"one two three four"
@@ -194,7 +194,7 @@ def test_the_clock_is_the_callers_and_calls_reach_it() -> None:
             slept.append(seconds)
 
         async with upstream() as server, Relay("127.0.0.1", server.port, on_call=called.append, sleep=sleep) as relay:
-            relay.plan(Plan((Call("begin"), Pass(3), Wait(3600), Call("x"), Pieces((5,), pause=60))))
+            relay.plan(Plan((Notify("begin"), Pass(3), Wait(3600), Notify("x"), Pieces((5,), pause=60))))
             assert await asked(relay) == ANSWER
         assert slept == [3600, 60, 60, 60]
         assert called == ["begin", "x"]

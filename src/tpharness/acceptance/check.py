@@ -11,13 +11,13 @@ from typing import Any
 from tpharness.acceptance import append_only, rules_anthropic, rules_chat, rules_gemini, rules_responses
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.acceptance.rule import MALFORMED, Options, Rule
-from tpharness.acceptance.shape import Entry
+from tpharness.acceptance.shape import PayloadEntry
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Kind, Level
 
 __all__ = ["KINDS", "RULES", "check_payload"]
 
-_OPEN: Mapping[Provider, Callable[[Any], tuple[list[Entry], list[Finding]]]] = {
+_OPEN: Mapping[Provider, Callable[[Any], tuple[list[PayloadEntry], list[Finding]]]] = {
     "openai-chat": rules_chat.open_payload,
     "openai-responses": rules_responses.open_payload,
     "anthropic": rules_anthropic.open_payload,

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from tpharness.acceptance.provider import Provider
-from tpharness.acceptance.shape import Entry
+from tpharness.acceptance.shape import PayloadEntry
 from tpharness.findings import Finding, Kind, Level, Place, shorten
 
 __all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed"]
@@ -79,11 +79,11 @@ class Rule:
     kind: Kind
     source: str
     confidence: Confidence
-    find: Callable[[Sequence[Entry], Options], Iterator[Hit]]
+    find: Callable[[Sequence[PayloadEntry], Options], Iterator[Hit]]
     errors: tuple[str, ...] = ()
     only: str = ""
 
-    def findings(self, entries: Sequence[Entry], options: Options) -> Iterator[Finding]:
+    def findings(self, entries: Sequence[PayloadEntry], options: Options) -> Iterator[Finding]:
         """Yield a finding for each hit; its message names the rule and quotes the API."""
         for hit in self.find(entries, options):
             ids = shorten(", ".join(hit.ids), 400)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.acceptance.append_only import first_difference
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
-from tpharness.acceptance.shape import Entry, entries, listed, objects, string, value_of
+from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
 from tpharness.findings import Finding, Kind, Level
 
 __all__ = ["RULES", "open_payload"]
@@ -27,7 +27,7 @@ _NEEDED = {
 }
 
 
-def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
+def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
     """Return the messages, the system prompt first as one of role `system`, and what is of no type that the API knows.
 
     The payload is the list of messages, or an object with `messages` and `system`.
@@ -39,13 +39,13 @@ def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
     wrong = list(_malformed(messages, found, prefix))
     system = payload.get("system") if whole else None
     if system is not None:
-        prompt = Entry("/system", {"role": "system", "content": system})
+        prompt = PayloadEntry("/system", {"role": "system", "content": system})
         wrong += _content(prompt)
         found = [prompt, *found]
     return found, wrong
 
 
-def _malformed(messages: Any, found: list[Entry], prefix: str) -> Iterator[Finding]:
+def _malformed(messages: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
     if not isinstance(messages, list) or not messages:
         yield malformed(prefix, "list of messages", messages)
     for entry, item in zip(found, listed(messages), strict=True):
@@ -57,12 +57,12 @@ def _malformed(messages: Any, found: list[Entry], prefix: str) -> Iterator[Findi
         yield from _content(entry)
 
 
-def _where(entry: Entry) -> str:
+def _where(entry: PayloadEntry) -> str:
     """Return the pointer to the content; the system prompt is its own content."""
     return entry.pointer if entry.pointer == "/system" else f"{entry.pointer}/content"
 
 
-def _content(entry: Entry) -> Iterator[Finding]:
+def _content(entry: PayloadEntry) -> Iterator[Finding]:
     content, pointer = entry.value.get("content"), _where(entry)
     if not isinstance(content, str | list):
         yield malformed(pointer, "text or list of blocks", content)
@@ -76,23 +76,23 @@ def _content(entry: Entry) -> Iterator[Finding]:
                 yield malformed(f"{pointer}/{index}/{name}", "text", block.get(name))
 
 
-def _role(entry: Entry) -> str | None:
+def _role(entry: PayloadEntry) -> str | None:
     return string(entry.value, "role")
 
 
-def _blocks(entry: Entry, *kinds: str) -> Iterator[Entry]:
+def _blocks(entry: PayloadEntry, *kinds: str) -> Iterator[PayloadEntry]:
     for block in objects(entry.value.get("content"), f"{entry.pointer}/content"):
         if string(block.value, "type") in kinds:
             yield block
 
 
-def _called(entry: Entry) -> list[str]:
+def _called(entry: PayloadEntry) -> list[str]:
     if _role(entry) != "assistant":
         return []
     return [found for block in _blocks(entry, "tool_use") if (found := string(block.value, "id")) is not None]
 
 
-def _answers(messages: Sequence[Entry], start: int) -> set[str | None]:
+def _answers(messages: Sequence[PayloadEntry], start: int) -> set[str | None]:
     """Return the ids of the results in the user messages that begin at `start`."""
     found: set[str | None] = set()
     for index in range(start, len(messages)):
@@ -102,7 +102,7 @@ def _answers(messages: Sequence[Entry], start: int) -> set[str | None]:
     return found
 
 
-def _unanswered(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _unanswered(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A1."""
     for index, entry in enumerate(messages):
         called = _called(entry)
@@ -113,7 +113,7 @@ def _unanswered(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
                 yield Hit(pointer=entry.pointer, ids=missing)
 
 
-def _orphans(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _orphans(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A2."""
     called: set[str] = set()
     for entry in messages:
@@ -126,7 +126,7 @@ def _orphans(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
                 yield Hit(pointer=block.pointer, ids=(call,))
 
 
-def _late_results(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _late_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A3: in the turn that user messages in a row make."""
     others = False
     for entry in messages:
@@ -142,7 +142,7 @@ def _late_results(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
             others = others or not result
 
 
-def _blank_texts(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _blank_texts(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A4: content that is a text stands for one block of text; empty content is A5's."""
     for entry in messages:
         content = entry.value.get("content")
@@ -154,7 +154,7 @@ def _blank_texts(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
                 yield Hit(pointer=f"{_where(entry)}/{index}/text", error=1 if text else 0, got=text)
 
 
-def _empty_messages(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _empty_messages(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A5: but for an assistant message at the end."""
     for index, entry in enumerate(messages):
         last = index == len(messages) - 1 and _role(entry) == "assistant"
@@ -162,21 +162,21 @@ def _empty_messages(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=f"{entry.pointer}/content", got=entry.value.get("content"))
 
 
-def _prefilled(messages: Sequence[Entry], options: Options) -> Iterator[Hit]:
+def _prefilled(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """A6."""
     turns = [entry for entry in messages if _role(entry) in ("user", "assistant")]
     if turns and _role(turns[-1]) == "assistant" and not options.prefill:
         yield Hit(pointer=turns[-1].pointer, got="assistant", expected="user")
 
 
-def _same_role(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _same_role(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A7."""
     for one, other in pairwise(messages):
         if _role(one) in ("user", "assistant") and _role(other) == _role(one):
             yield Hit(pointer=other.pointer, got=_role(one))
 
 
-def _bad_signatures(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _bad_signatures(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A8: whether a signature is one can only the API say; an empty one is none."""
     for entry in messages:
         for block in _blocks(entry, "thinking"):
@@ -185,7 +185,7 @@ def _bad_signatures(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
                 yield Hit(pointer=f"{block.pointer}/signature", got=signature)
 
 
-def _thoughtless_calls(messages: Sequence[Entry], options: Options) -> Iterator[Hit]:
+def _thoughtless_calls(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """A9."""
     thinks = options.thinking
     if thinks is None:
@@ -196,11 +196,11 @@ def _thoughtless_calls(messages: Sequence[Entry], options: Options) -> Iterator[
             yield Hit(pointer=entry.pointer, ids=tuple(called))
 
 
-def _thinks(entry: Entry) -> bool:
+def _thinks(entry: PayloadEntry) -> bool:
     return _role(entry) == "assistant" and any(_blocks(entry, *_THINKING))
 
 
-def _moved_prefix(messages: Sequence[Entry], options: Options) -> Iterator[Hit]:
+def _moved_prefix(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """A10: a changed prefix matters to the thinking behind the change."""
     if options.earlier is None:
         return
@@ -220,7 +220,7 @@ def _moved_prefix(messages: Sequence[Entry], options: Options) -> Iterator[Hit]:
         )
 
 
-def _untyped(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _untyped(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A11."""
     for entry in messages:
         for block in _blocks(entry, "tool_use"):

@@ -7,7 +7,7 @@ from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
-from tpharness.acceptance.shape import Entry, entries, listed, objects, string, value_of
+from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
 from tpharness.findings import Finding, Kind, Level
 
 __all__ = ["RULES", "open_payload"]
@@ -15,13 +15,13 @@ __all__ = ["RULES", "open_payload"]
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
-def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
+def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
     """Return the messages, and what of them is of no type that the API knows."""
     found = entries(payload)
     return found, list(_malformed(payload, found))
 
 
-def _malformed(payload: Any, messages: list[Entry]) -> Iterator[Finding]:
+def _malformed(payload: Any, messages: list[PayloadEntry]) -> Iterator[Finding]:
     if not isinstance(payload, list) or not payload:
         yield malformed("", "list of messages", payload)
     for entry, item in zip(messages, listed(payload), strict=True):
@@ -35,7 +35,7 @@ def _malformed(payload: Any, messages: list[Entry]) -> Iterator[Finding]:
         yield from _calls(entry)
 
 
-def _content(entry: Entry, *, optional: bool) -> Iterator[Finding]:
+def _content(entry: PayloadEntry, *, optional: bool) -> Iterator[Finding]:
     content, pointer = entry.value.get("content"), f"{entry.pointer}/content"
     if isinstance(content, str) or (optional and content is None):
         return
@@ -46,7 +46,7 @@ def _content(entry: Entry, *, optional: bool) -> Iterator[Finding]:
             yield malformed(f"{pointer}/{index}", "content part with a type", part)
 
 
-def _calls(entry: Entry) -> Iterator[Finding]:
+def _calls(entry: PayloadEntry) -> Iterator[Finding]:
     calls, pointer = entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls"
     if calls is not None and not isinstance(calls, list):
         yield malformed(pointer, "list of tool calls", calls)
@@ -62,7 +62,7 @@ def _call_ids(message: Mapping[str, Any]) -> list[str]:
     return [found for call in listed(message.get("tool_calls")) if (found := string(call, "id")) is not None]
 
 
-def _unanswered(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _unanswered(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """C1: the answers of an assistant message are the tool messages directly behind it."""
     for index, entry in enumerate(messages):
         calls = _call_ids(entry.value)
@@ -75,7 +75,7 @@ def _unanswered(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, ids=missing)
 
 
-def _orphans(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _orphans(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """C2: a tool message stands in the run behind an assistant message that made its call."""
     waiting: set[str] = set()
     for entry in messages:
@@ -87,7 +87,7 @@ def _orphans(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=f"{entry.pointer}/role", got=call, expected=sorted(waiting) or None)
 
 
-def _nothing_said(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _nothing_said(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """C3: also a refusal and a reference to audio are something said."""
     for entry in messages:
         message = entry.value
@@ -98,7 +98,7 @@ def _nothing_said(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, got=dict(message))
 
 
-def _untyped(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _untyped(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """C4: arguments need not be valid JSON, but they are text."""
     for entry in messages:
         message = entry.value
@@ -115,7 +115,7 @@ def _untyped(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=pointer, got=function.get("arguments"), expected="text")
 
 
-def _same_role(messages: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _same_role(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """C5: two in a row; an assistant message with calls is followed by its tool messages, so it is none of them."""
     for one, other in pairwise(messages):
         role = one.value.get("role")

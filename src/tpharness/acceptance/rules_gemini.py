@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
-from tpharness.acceptance.shape import Entry, entries, listed, objects, string, value_of
+from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
 from tpharness.findings import Finding, Kind, Level
 
 __all__ = ["RULES", "open_payload"]
@@ -16,7 +16,7 @@ _RESPONSE = ("function_response", "functionResponse")
 _SIGNATURE = ("thought_signature", "thoughtSignature")
 
 
-def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
+def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
     """Return the contents, and what of them is of no type that the API knows.
 
     The payload is the list of contents, or an object with `contents`.
@@ -28,7 +28,7 @@ def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
     return found, list(_malformed(contents, found, prefix))
 
 
-def _malformed(contents: Any, found: list[Entry], prefix: str) -> Iterator[Finding]:
+def _malformed(contents: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
     if not isinstance(contents, list) or not contents:
         yield malformed(prefix, "list of contents", contents)
     for entry, item in zip(found, listed(contents), strict=True):
@@ -53,13 +53,13 @@ def _part(part: Any, pointer: str) -> Iterator[Finding]:
             yield malformed(pointer, f"object as {field}", inside)
 
 
-def _with(entry: Entry, names: tuple[str, str]) -> list[Entry]:
+def _with(entry: PayloadEntry, names: tuple[str, str]) -> list[PayloadEntry]:
     """Return the parts of a content that have one of these fields."""
     parts = objects(entry.value.get("parts"), f"{entry.pointer}/parts")
     return [part for part in parts if value_of(part.value, *names) is not None]
 
 
-def _uneven(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _uneven(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G1: what stands behind a call turn answers all of it; nothing behind it answers none."""
     for index, entry in enumerate(contents):
         calls = len(_with(entry, _CALL))
@@ -68,7 +68,7 @@ def _uneven(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, got=answers, expected=calls)
 
 
-def _misplaced_calls(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _misplaced_calls(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G2."""
     for index, entry in enumerate(contents):
         before = string(contents[index - 1].value, "role") if index else None
@@ -76,14 +76,14 @@ def _misplaced_calls(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, got=before or "nothing before it", expected="user")
 
 
-def _misplaced_responses(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _misplaced_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G3."""
     for index, entry in enumerate(contents):
         if _with(entry, _RESPONSE) and not (index and _with(contents[index - 1], _CALL)):
             yield Hit(pointer=entry.pointer)
 
 
-def _unsigned_calls(contents: Sequence[Entry], options: Options) -> Iterator[Hit]:
+def _unsigned_calls(contents: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """G4: the current turn begins at the newest content of the user that is more than responses."""
     if not options.thought_signatures:
         return
@@ -99,7 +99,7 @@ def _unsigned_calls(contents: Sequence[Entry], options: Options) -> Iterator[Hit
             yield Hit(pointer=calls[0].pointer, ids=(name or "without a name",))
 
 
-def _hollow(contents: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _hollow(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G5."""
     for entry in contents:
         role, parts = entry.value.get("role"), entry.value.get("parts")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
-from tpharness.acceptance.shape import Entry, entries, listed, string
+from tpharness.acceptance.shape import PayloadEntry, entries, listed, string
 from tpharness.findings import Finding, Kind, Level
 
 __all__ = ["RULES", "open_payload"]
@@ -20,7 +20,7 @@ _NEEDED = {
 }
 
 
-def open_payload(payload: Any) -> tuple[list[Entry], list[Finding]]:
+def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
     """Return the input items, and what of them is of no type that the API knows."""
     found = entries(payload)
     return found, list(_malformed(payload, found))
@@ -36,7 +36,7 @@ def _type(item: Mapping[str, Any]) -> str | None:
     return named
 
 
-def _malformed(payload: Any, items: list[Entry]) -> Iterator[Finding]:
+def _malformed(payload: Any, items: list[PayloadEntry]) -> Iterator[Finding]:
     if not isinstance(payload, list) or not payload:
         yield malformed("", "list of input items", payload)
     for entry, item in zip(items, listed(payload), strict=True):
@@ -52,7 +52,7 @@ def _malformed(payload: Any, items: list[Entry]) -> Iterator[Finding]:
             yield malformed(f"{entry.pointer}/output", "text or list of content", entry.value.get("output"))
 
 
-def _message(entry: Entry) -> Iterator[Finding]:
+def _message(entry: PayloadEntry) -> Iterator[Finding]:
     role, content = entry.value.get("role"), entry.value.get("content")
     if role not in _ROLES:
         yield malformed(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", role)
@@ -71,7 +71,7 @@ def _is_output(item: Mapping[str, Any]) -> bool:
     return kind is not None and not kind.endswith("_output")
 
 
-def _unanswered(items: Sequence[Entry], options: Options) -> Iterator[Hit]:
+def _unanswered(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """R1: anywhere later; where outputs must be adjacent, in the run behind the run of calls."""
     last = {string(entry.value, "call_id"): index for index, entry in enumerate(items) if _type(entry.value) == _OUTPUT}
     runs_end = _ends_of_call_runs(items) if options.adjacent_outputs else ()
@@ -84,7 +84,7 @@ def _unanswered(items: Sequence[Entry], options: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, ids=(call,))
 
 
-def _ends_of_call_runs(items: Sequence[Entry]) -> list[int]:
+def _ends_of_call_runs(items: Sequence[PayloadEntry]) -> list[int]:
     """Return for each index where the outputs directly behind its run of calls end."""
     ends = [0] * len(items)
     end = len(items)
@@ -98,7 +98,7 @@ def _ends_of_call_runs(items: Sequence[Entry]) -> list[int]:
     return ends
 
 
-def _orphans(items: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _orphans(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """R2: the call stands before its output."""
     called: set[str | None] = set()
     for entry in items:
@@ -109,13 +109,13 @@ def _orphans(items: Sequence[Entry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, ids=(call,))
 
 
-def _torn_reasoning(items: Sequence[Entry], options: Options) -> Iterator[Hit]:
+def _torn_reasoning(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """R3: both ways. A response is what stands between two items of input; references hide what they stand for."""
     reasons = options.reasoning
     if reasons is None:
         reasons = any(_type(entry.value) == _REASONING for entry in items)
     reasoned = False
-    waiting: list[Entry] = []
+    waiting: list[PayloadEntry] = []
     for entry in items:
         kind = _type(entry.value)
         if kind == _REASONING:
@@ -134,7 +134,7 @@ def _torn_reasoning(items: Sequence[Entry], options: Options) -> Iterator[Hit]:
     yield from _unfollowed(waiting)
 
 
-def _unfollowed(waiting: list[Entry]) -> Iterator[Hit]:
+def _unfollowed(waiting: list[PayloadEntry]) -> Iterator[Hit]:
     for entry in waiting:
         yield Hit(pointer=entry.pointer, ids=(string(entry.value, "id") or "without an id",))
 
@@ -143,7 +143,7 @@ def _half_reasoning(item: Mapping[str, Any]) -> bool:
     return _type(item) == _REASONING and bool(item.get("encrypted_content")) and string(item, "status") == "in_progress"
 
 
-def _not_stored(items: Sequence[Entry], options: Options) -> Iterator[Hit]:
+def _not_stored(items: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """R4: what is not kept cannot be found by its id, and half of an encrypted text cannot be read."""
     for entry in items:
         kind, item_id = _type(entry.value), string(entry.value, "id")
@@ -155,7 +155,7 @@ def _not_stored(items: Sequence[Entry], options: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, ids=(item_id,))
 
 
-def _unfinished(items: Sequence[Entry], _: Options) -> Iterator[Hit]:
+def _unfinished(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """R5: an item that was added and never done comes from a stream that broke off."""
     for entry in items:
         if string(entry.value, "status") == "in_progress" and not _half_reasoning(entry.value):

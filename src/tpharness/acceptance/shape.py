@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Entry", "entries", "listed", "objects", "string", "value_of"]
+__all__ = ["PayloadEntry", "entries", "listed", "objects", "string", "value_of"]
 
 _NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PayloadEntry:
     """One message, item or content of a payload with its JSON pointer; empty where the payload holds no object."""
 
     pointer: str
@@ -39,16 +39,16 @@ def value_of(value: Any, *names: str) -> Any:
     return None
 
 
-def objects(value: Any, pointer: str) -> Iterator[Entry]:
+def objects(value: Any, pointer: str) -> Iterator[PayloadEntry]:
     """Yield the objects of a list with their pointers; other items and other values are passed over."""
     for index, item in enumerate(listed(value)):
         if isinstance(item, Mapping):
-            yield Entry(f"{pointer}/{index}", item)
+            yield PayloadEntry(f"{pointer}/{index}", item)
 
 
-def entries(value: Any, pointer: str = "") -> list[Entry]:
+def entries(value: Any, pointer: str = "") -> list[PayloadEntry]:
     """Return one entry for each item of a list, so that what stands next to what stays true."""
     return [
-        Entry(f"{pointer}/{index}", item if isinstance(item, Mapping) else _NOTHING)
+        PayloadEntry(f"{pointer}/{index}", item if isinstance(item, Mapping) else _NOTHING)
         for index, item in enumerate(listed(value))
     ]

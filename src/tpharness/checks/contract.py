@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.findings import Finding, Kind
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.scenario.model import Compare, Expectation
+from tpharness.scenario.records import Compare, Expectation
 
 __all__ = ["Check", "Delivery", "Evidence", "Side", "Thread", "Variant"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.checks.contract import Thread
 from tpharness.protocol.canonical import canonical_message
 from tpharness.protocol.compare import content_form, identical
-from tpharness.scenario.model import Compare
+from tpharness.scenario.records import Compare
 
 __all__ = ["first_missing"]
 

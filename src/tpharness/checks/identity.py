@@ -6,7 +6,7 @@ from tpharness.checks.contract import Check, Delivery, Evidence, Side
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.diff import diff
-from tpharness.scenario.model import Compare
+from tpharness.scenario.records import Compare
 
 __all__ = ["IDENTITY"]
 

@@ -9,7 +9,7 @@ from tpharness.checks.growth import first_missing
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.scenario.model import Compare
+from tpharness.scenario.records import Compare
 
 __all__ = ["MONOTONICITY"]
 

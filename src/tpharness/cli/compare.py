@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 
 from tpharness.cli.files import print_json
-from tpharness.dialects.histories import HISTORIES, History, histories_named, names
 from tpharness.errors import UsageError
-from tpharness.report import compare_json, compare_markdown, print_comparison
+from tpharness.histories.compare import DEFAULT_IDS
+from tpharness.histories.compare import compare as compare_histories
+from tpharness.histories.registry import HISTORIES, NamedHistory, histories_named, names
+from tpharness.histories.report import compare_json, compare_markdown, print_comparison
 from tpharness.resources import scenarios_dir
-from tpharness.run.compare import DEFAULT_IDS
-from tpharness.run.compare import compare as compare_histories
 from tpharness.run.select import find
 from tpharness.scenario import load_scenario
 
@@ -61,8 +61,8 @@ def compare(
     print_comparison(console, comparison)
 
 
-def _histories(wanted: list[str]) -> list[History]:
-    found: dict[str, History] = {}
+def _histories(wanted: list[str]) -> list[NamedHistory]:
+    found: dict[str, NamedHistory] = {}
     for name in wanted:
         named = histories_named(name)
         if not named:

@@ -12,12 +12,12 @@ import typer
 
 from tpharness.cli.files import print_findings, print_json, side_options
 from tpharness.errors import UsageError
-from tpharness.fuzz.judging import FuzzKind, Judge
-from tpharness.fuzz.keeping import load_subject
-from tpharness.fuzz.state import CampaignState, FoundFailure, load_state
+from tpharness.explore.campaigns.judging import FuzzKind, Judge
+from tpharness.explore.campaigns.keeping import load_subject
+from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state
 from tpharness.report import printable
-from tpharness.run.stage import Stage
-from tpharness.run.workers import Spread
+from tpharness.run.session import Session
+from tpharness.run.workers import Workers
 
 __all__ = ["fuzz"]
 
@@ -53,17 +53,17 @@ def fuzz(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Generate cases, check every invariant on each, shrink what fails and save it."""
-    from tpharness.fuzz.campaign import Campaign, CampaignOptions  # noqa: PLC0415  # loads Hypothesis
+    from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions  # noqa: PLC0415  # loads Hypothesis
 
     held = None if replay is not None else load_state(db)
     kinds = _kinds(kind or (held.kinds if held is not None else ()))
     told = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
     server = server or told.get("--server", "reference")
     client = client or told.get("--client", "reference")
-    with Stage(server=server, client=client) as stage:
+    with Session(server=server, client=client) as session:
         if replay is not None:
             what, subject = load_subject(replay)
-            findings = list(Judge(stage).findings(what, subject))
+            findings = list(Judge(session).findings(what, subject))
             if not findings and not as_json:
                 print(f"PASSED {replay}: nothing is wrong with it any more")
             raise typer.Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
@@ -74,11 +74,11 @@ def fuzz(
             cases=cases,
             seed=seed,
             db=db,
-            spread=Spread.named(jobs, cluster),
+            workers=Workers.named(jobs, cluster),
             sides=side_options(server, client),
             shrink_seconds=shrink,
         )
-        campaign = Campaign(stage, options)
+        campaign = Campaign(session, options)
         before, begun = campaign.state.cases, time.monotonic()
         if not as_json:
             again = f", case {campaign.state.next} on" if campaign.state.next else ""

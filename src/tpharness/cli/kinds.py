@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tpharness import causes
 from tpharness.catalogue import all_kinds
 from tpharness.cli import check, fold
 from tpharness.findings import Kind
-from tpharness.fuzz import causes
 
 __all__ = ["known_kinds"]
 

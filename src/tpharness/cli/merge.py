@@ -10,11 +10,11 @@ import typer
 
 from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
-from tpharness.fuzz.sweep_report import FORMAT as SWEEP
-from tpharness.fuzz.sweep_report import merge_sweeps
 from tpharness.report import printable, write_whole
 from tpharness.report.json import json_text
 from tpharness.run.shard import merge as put_together
+from tpharness.run.sweeps.report import FORMAT as SWEEP
+from tpharness.run.sweeps.report import merge_sweeps
 
 __all__ = ["merge"]
 

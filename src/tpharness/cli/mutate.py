@@ -13,7 +13,7 @@ import typer
 
 from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
-from tpharness.mutation import (
+from tpharness.explore.mutation import (
     Changes,
     Defect,
     Matrix,

@@ -25,7 +25,7 @@ from tpharness.run.play import Players, play
 from tpharness.run.record import recorded_case, recorded_stream
 from tpharness.run.select import find
 from tpharness.scenario import Scenario, load_scenario, scenario_id, write
-from tpharness.targets import Outcome, Reference
+from tpharness.targets import Reference, TargetOutput
 from tpharness.targets.capture import Captured, capture, fetch_json
 from tpharness.targets.contract import Script, ServerTarget
 from tpharness.targets.remote import Remote
@@ -98,14 +98,14 @@ class _Remembering:
 
     def __init__(self, server: ServerTarget) -> None:
         self.inner = server
-        self.outcome: Outcome | None = None
+        self.outcome: TargetOutput | None = None
 
     @property
     def capabilities(self) -> Any:
         """What the server declares."""
         return self.inner.capabilities
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Play the script."""
         outcome = await self.inner.serve(script)
         self.outcome = self.outcome or outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,13 +13,12 @@ import typer
 from rich.console import Console
 
 from tpharness.cli.files import version_option
-from tpharness.dialects.histories import OTHER_HISTORIES, histories_named
-from tpharness.dialects.histories import names as names_of
 from tpharness.errors import TargetError, UsageError
 from tpharness.faults import FAULTS
 from tpharness.protocol.versions import Version
 from tpharness.report import ConsoleReport, Pair, Report, parse_reports, print_matrix
-from tpharness.run import RunOptions, run_history, run_suite
+from tpharness.rooms import histories_room
+from tpharness.run import RunEvent, RunOptions, run_suite
 from tpharness.run.cluster import check_address
 from tpharness.run.shard import Shard
 from tpharness.scenario import Compare
@@ -118,11 +118,12 @@ def _dialects(names: list[str]) -> tuple[tuple[Version, ...], list[str]]:
     """Return the versions that are named, and the histories, those without a variant with all of theirs."""
     versions: list[Version] = []
     histories: list[str] = []
+    room = histories_room()
     for name in names:
-        named = histories_named(name, OTHER_HISTORIES)
-        histories += [history.name for history in named]
+        named = [] if room is None else room.named(name)
+        histories += named
         if not named:
-            versions.append(version_option(name, others=names_of(OTHER_HISTORIES)))
+            versions.append(version_option(name, others=[] if room is None else room.names()))
     return tuple(dict.fromkeys(versions)), list(dict.fromkeys(histories))
 
 
@@ -143,7 +144,7 @@ def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_seve
     )
     model = Report()
     try:
-        for event in run_history(options) if options.history else run_suite(options):
+        for event in _events(options):
             model.feed(event)
             if console is not None:
                 console.feed(event)
@@ -151,6 +152,11 @@ def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_seve
         if console is not None:
             console.close()
     return model
+
+
+def _events(options: RunOptions) -> Iterator[RunEvent]:
+    room = histories_room()
+    return room.run_history(options) if options.history and room is not None else run_suite(options)
 
 
 def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:

@@ -10,16 +10,16 @@ import typer
 
 from tpharness.cli.files import print_json, side_options, version_option
 from tpharness.errors import UsageError
-from tpharness.fuzz.orders import OrderOptions, order_all
-from tpharness.fuzz.places import SideCut
-from tpharness.fuzz.sweep_report import sweep_document
-from tpharness.fuzz.sweeping import Failure, ScenarioSwept, SweepOptions, sweep_all
+from tpharness.explore.orders.play import OrderOptions, order_all
 from tpharness.report import printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
+from tpharness.run.session import Session
 from tpharness.run.shard import Shard
-from tpharness.run.stage import Stage
-from tpharness.run.workers import Spread
+from tpharness.run.sweeps.places import SideCut
+from tpharness.run.sweeps.report import sweep_document
+from tpharness.run.sweeps.suite import Failure, ScenarioSwept, SweepOptions, sweep_all
+from tpharness.run.workers import Workers
 from tpharness.scenario import CutAt
 
 __all__ = ["sweep"]
@@ -76,12 +76,12 @@ def sweep(
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
     versions = tuple(map(version_option, dialect)) if dialect else None
     sides = side_options(server, client)
-    spread = Spread.named(jobs, cluster)
-    with Stage(server=server, client=client, versions=versions) as stage:
+    workers = Workers.named(jobs, cluster)
+    with Session(server=server, client=client, versions=versions) as session:
         found: Iterator[ScenarioSwept]
         if orders:
             found = order_all(
-                selected, stage, OrderOptions(bound=bound, seed=seed, save=save, sides=sides, spread=spread)
+                selected, session, OrderOptions(bound=bound, seed=seed, save=save, sides=sides, workers=workers)
             )
         else:
             options = SweepOptions(
@@ -93,9 +93,9 @@ def sweep(
                 save=save,
                 roots=roots,
                 sides=sides,
-                spread=spread,
+                workers=workers,
             )
-            found = sweep_all(selected, stage, options)
+            found = sweep_all(selected, session, options)
         if orders and not as_json:
             print("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
             print("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from tpharness.faults.places import PLACES, Response
-from tpharness.faults.plan import Call, Deaf, Fin, Gather, Gzip, Pass, Permute, Pieces, Plan, Reset, Step, Wait
+from tpharness.faults.places import PLACES, RecordedResponse
+from tpharness.faults.plan import Deaf, Fin, Gather, Gzip, Notify, Pass, Permute, Pieces, Plan, Reset, Step, Wait
 
 __all__ = ["CANCEL", "FAULTS", "KILL", "Comeback", "Fault", "Owed"]
 
@@ -57,18 +57,18 @@ class Fault:
     @property
     def kills(self) -> bool:
         """Whether the server has to be one that can be ended and started again."""
-        return Call(KILL) in self.steps(1)
+        return Notify(KILL) in self.steps(1)
 
     @property
     def falls_silent(self) -> bool:
         """Whether the client sees a silence that does not end."""
         return any(step in (Deaf(), Wait(_FOR_EVER)) for step in self.steps(1))
 
-    def offset(self, response: Response) -> int | None:
+    def offset(self, response: RecordedResponse) -> int | None:
         """Return where it strikes, None where the response has no such place."""
         return PLACES[self.place](response) if self.place else 0
 
-    def plan(self, response: Response) -> Plan | None:
+    def plan(self, response: RecordedResponse) -> Plan | None:
         """Return the plan, None where the response has no place for it."""
         offset = self.offset(response)
         if offset is None:
@@ -171,7 +171,7 @@ _ALL = (
         title="the server is ended with SIGKILL in the middle, and started again",
         owed=Owed.PREFIX,
         place="in the middle",
-        steps=lambda offset: (Pass(offset), Call(KILL), Reset()),
+        steps=lambda offset: (Pass(offset), Notify(KILL), Reset()),
         rulings=("R32",),
     ),
     Fault(
@@ -179,7 +179,7 @@ _ALL = (
         title="the user presses stop while the last bytes are on their way",
         owed=Owed.AGREEMENT,
         place="before the last chunk",
-        steps=lambda offset: (Pass(offset), Call(CANCEL)),
+        steps=lambda offset: (Pass(offset), Notify(CANCEL)),
         rulings=("R26",),
     ),
 )

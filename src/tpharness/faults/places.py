@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["PLACES", "Response"]
+__all__ = ["PLACES", "RecordedResponse"]
 
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]+)(?:;[^\r\n]*)?\r\n")
 _LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]+)", re.IGNORECASE | re.MULTILINE)
@@ -20,7 +20,7 @@ _TEXT = re.compile(rb'"(?:delta|inputTextDelta|text|output|input)":"?')
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class RecordedResponse:
     """A recorded response: its raw bytes, and where each byte of its body lies in them."""
 
     raw: bytes
@@ -29,7 +29,7 @@ class Response:
     size_lines: tuple[int, ...]
 
     @classmethod
-    def parse(cls, raw: bytes) -> Response:
+    def parse(cls, raw: bytes) -> RecordedResponse:
         """Read a response; a head without an end has no body."""
         head_end = raw.find(b"\r\n\r\n") + 4
         if head_end < 4:
@@ -147,15 +147,15 @@ class Response:
 
 
 PLACES = {
-    "before the first byte": Response.before_the_first_byte,
-    "in the head of the response": Response.in_the_head,
-    "after the head": Response.after_the_head,
-    "in the middle": Response.in_the_middle,
-    "inside a UTF-8 character": Response.in_a_character,
-    "inside a JSON string": Response.in_a_string,
-    "between the two newlines of an event": Response.between_the_newlines,
-    "inside the size line of a chunk": Response.in_a_chunk_size,
-    "before the outputs of two parallel calls": Response.before_the_outputs,
-    "before the last chunk": Response.before_the_last_chunk,
+    "before the first byte": RecordedResponse.before_the_first_byte,
+    "in the head of the response": RecordedResponse.in_the_head,
+    "after the head": RecordedResponse.after_the_head,
+    "in the middle": RecordedResponse.in_the_middle,
+    "inside a UTF-8 character": RecordedResponse.in_a_character,
+    "inside a JSON string": RecordedResponse.in_a_string,
+    "between the two newlines of an event": RecordedResponse.between_the_newlines,
+    "inside the size line of a chunk": RecordedResponse.in_a_chunk_size,
+    "before the outputs of two parallel calls": RecordedResponse.before_the_outputs,
+    "before the last chunk": RecordedResponse.before_the_last_chunk,
 }
 """Every kind of place, by the words that a report says."""

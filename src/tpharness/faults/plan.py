@@ -15,18 +15,18 @@ from tpharness.faults.compress import Compressor
 
 __all__ = [
     "Action",
-    "Call",
-    "Carrier",
     "Deaf",
     "Fin",
     "Gather",
     "Gzip",
+    "Notify",
     "Pass",
     "Permute",
     "Pieces",
     "Plan",
     "Reset",
     "Send",
+    "Transmission",
     "Wait",
 ]
 
@@ -46,7 +46,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Notify:
     """Tell the test that this place is reached. Also the action."""
 
     name: str
@@ -99,8 +99,8 @@ class Send:
     data: bytes
 
 
-Step = Pass | Wait | Call | Pieces | Permute | Gather | Gzip | Fin | Reset | Deaf
-Action = Send | Wait | Call | Fin | Reset | Deaf
+Step = Pass | Wait | Notify | Pieces | Permute | Gather | Gzip | Fin | Reset | Deaf
+Action = Send | Wait | Notify | Fin | Reset | Deaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ _HEAD = 1 << 16  # bytes of a request in which its head ends
 _ACCEPTS = re.compile(rb"^accept-encoding:[^\r\n]*gzip", re.IGNORECASE | re.MULTILINE)
 
 
-class Carrier:
+class Transmission:
     """Carries out one plan on one direction of one connection."""
 
     def __init__(self, plan: Plan) -> None:
@@ -200,7 +200,7 @@ class Carrier:
                 case Gzip():
                     self._compressor = Compressor()
                     return
-                case Wait() | Call() as action:
+                case Wait() | Notify() as action:
                     yield action
                 case Fin() | Reset() | Deaf() as action:
                     self.over = True

@@ -12,13 +12,13 @@ from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_form
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
 
-__all__ = ["Difference", "diff"]
+__all__ = ["ThreadDifference", "diff"]
 
 _ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ThreadDifference:
     """One difference: JSON pointer into the canonical forms, words for a person, the rulings that decide there."""
 
     pointer: str
@@ -32,7 +32,7 @@ def diff(
     *,
     names: tuple[str, str] = ("a", "b"),
     mode: str = "exact",
-) -> list[Difference]:
+) -> list[ThreadDifference]:
     """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39)."""
     form = canonical_thread if mode == "exact" else content_form
     return list(_Diff(names).threads(form(one), form(other)))
@@ -42,7 +42,7 @@ class _Diff:
     def __init__(self, names: tuple[str, str]) -> None:
         self.a, self.b = names
 
-    def threads(self, one: dict[str, Any], other: dict[str, Any]) -> Iterator[Difference]:
+    def threads(self, one: dict[str, Any], other: dict[str, Any]) -> Iterator[ThreadDifference]:
         if one["version"] != other["version"]:
             yield from self._value("/version", "the version", one["version"], other["version"], "R1")
         yield from self._sequence(one["turns"], other["turns"], "/turns", "", self._turn, _turn_key, "R24")
@@ -56,19 +56,19 @@ class _Diff:
         compare: Any,
         key: Any,
         cites: str,
-    ) -> Iterator[Difference]:
+    ) -> Iterator[ThreadDifference]:
         """Compare two lists: what stands on both sides is aligned, so that one missing item is told once."""
         for i, j in aligned(one, other, (_fingerprint, _timeless, key)):
             if i is not None and j is not None:
                 yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
             elif i is not None:
                 text = f"{prefix}{_describe(one[i], i)} is there on the {self.a} side only"
-                yield Difference(pointer=f"{pointer}/{i}", text=text, cites=_why(one[i]) or cites)
+                yield ThreadDifference(pointer=f"{pointer}/{i}", text=text, cites=_why(one[i]) or cites)
             elif j is not None:
                 text = f"{prefix}{_describe(other[j], j)} is there on the {self.b} side only"
-                yield Difference(pointer=f"{pointer}/{j}", text=text, cites=_why(other[j]) or cites)
+                yield ThreadDifference(pointer=f"{pointer}/{j}", text=text, cites=_why(other[j]) or cites)
 
-    def _turn(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[Difference]:
+    def _turn(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
         where = f"{prefix}{_describe(one, index)}"
         if not isinstance(one, Mapping) or not isinstance(other, Mapping):
             yield from self._value(pointer, where, one, other, "")
@@ -80,7 +80,7 @@ class _Diff:
                 lists = one.get(name) or [], other.get(name) or []
                 yield from self._sequence(*lists, f"{pointer}/{name}", f"{where}, ", compare, key, "R25")
 
-    def _message(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[Difference]:
+    def _message(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
         where = f"{prefix}{_describe(one, index)}"
         yield from self._fields(one, other, pointer, where, skip=("parts",))
         if "parts" in one or "parts" in other:
@@ -88,16 +88,16 @@ class _Diff:
             mine, theirs = [_part_key(p) for p in parts[0]], [_part_key(p) for p in parts[1]]
             if mine != theirs and sorted(mine) == sorted(theirs):
                 text = f"{where}: the parts stand in another order: {self.a} {_list(mine)}, {self.b} {_list(theirs)}"
-                yield Difference(pointer=f"{pointer}/parts", text=text, cites="R11")
+                yield ThreadDifference(pointer=f"{pointer}/parts", text=text, cites="R11")
                 return
             yield from self._sequence(*parts, f"{pointer}/parts", f"{where}, ", self._part, _part_key, "R10")
 
-    def _part(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[Difference]:
+    def _part(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
         yield from self._value(pointer, f"{prefix}{_describe(one, index)}", one, other, "")
 
     def _fields(
         self, one: Mapping[str, Any], other: Mapping[str, Any], pointer: str, where: str, skip: tuple[str, ...]
-    ) -> Iterator[Difference]:
+    ) -> Iterator[ThreadDifference]:
         for name in dict.fromkeys((*one, *other)):
             if name not in skip:
                 cites = _FIELD_CITES.get(name, "")
@@ -106,7 +106,7 @@ class _Diff:
                     place, f"{where}: {name}", one.get(name, _ABSENT), other.get(name, _ABSENT), cites
                 )
 
-    def _value(self, pointer: str, where: str, one: Any, other: Any, cites: str) -> Iterator[Difference]:
+    def _value(self, pointer: str, where: str, one: Any, other: Any, cites: str) -> Iterator[ThreadDifference]:
         if one is other or _equal(one, other):
             return
         if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -123,7 +123,7 @@ class _Diff:
             return
         if one is _ABSENT or other is _ABSENT:
             here, value = (self.b, other) if one is _ABSENT else (self.a, one)
-            yield Difference(
+            yield ThreadDifference(
                 pointer=pointer, text=f"{where} is there on the {here} side only: {shorten(value, 80)}", cites=cites
             )
             return
@@ -132,10 +132,10 @@ class _Diff:
                 (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
             )
             text = f"{where} differs at character {at}: {self.a} {_around(one, at)}, {self.b} {_around(other, at)}"
-            yield Difference(pointer=pointer, text=text, cites=cites)
+            yield ThreadDifference(pointer=pointer, text=text, cites=cites)
             return
         text = f"{where} differs: {self.a} {shorten(one, 80)}, {self.b} {shorten(other, 80)}"
-        yield Difference(pointer=pointer, text=text, cites=cites)
+        yield ThreadDifference(pointer=pointer, text=text, cites=cites)
 
 
 _FIELD_CITES = {

@@ -14,7 +14,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind, Level, Place
 
-__all__ = ["KINDS", "History", "LeftOut", "PendingCall", "check_history", "model_history", "pending_calls"]
+__all__ = ["KINDS", "LeftOut", "ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"]
 
 UNANSWERED = Kind(
     code="history-call-unanswered",
@@ -71,7 +71,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class ModelHistory:
     """The messages for the model, what was left out of them, and the calls that wait for a return."""
 
     messages: list[dict[str, Any]]
@@ -105,7 +105,7 @@ def model_history(
     viewing_agent: str | None = None,
     system_prompt: str | None = None,
     supply_returns: Mapping[str, Any] | None = None,
-) -> History:
+) -> ModelHistory:
     """Rebuild the history for the next model call.
 
     `viewing_agent` is the agent that is called, None for no prefixes; `supply_returns` maps ids of pending calls to
@@ -119,7 +119,7 @@ def model_history(
     if system_prompt is not None:
         prompt = {"part_kind": "system-prompt", "content": system_prompt}
         messages = [{"kind": "request", "parts": [prompt]}, *messages]
-    return History(messages=messages, left_out=tuple(builder.left_out), pending=tuple(pending_calls(thread)))
+    return ModelHistory(messages=messages, left_out=tuple(builder.left_out), pending=tuple(pending_calls(thread)))
 
 
 class _Builder:

@@ -29,11 +29,11 @@ from tpharness.reference_app.content import ContentStore, DamagedContentError
 from tpharness.reference_app.openapi import openapi_document
 from tpharness.reference_app.receive import Receiver
 from tpharness.reference_app.refusal import Refusal
+from tpharness.reference_app.replay_buffer import UnknownFrameError
 from tpharness.reference_app.requests import checked, real_time, run_request, thread_id_of, value_of
 from tpharness.reference_app.settings import Settings
 from tpharness.reference_app.store import MemoryStore, SqliteStore, Store
-from tpharness.reference_app.stream import STREAM_HEADERS, TapeResponse
-from tpharness.reference_app.tape import UnknownFrameError
+from tpharness.reference_app.stream import STREAM_HEADERS, ReplayResponse
 from tpharness.reference_app.threads import Threads
 from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
@@ -141,9 +141,9 @@ class ReferenceApp:
         thread_id = thread_id_of(request)
         asked = run_request(await value_of(request, self.settings), thread_id, self.settings)
         thread = await self.threads.begin(thread_id, asked)
-        if thread.fold.tape is None:
-            raise RuntimeError("a run that has begun has a tape")
-        return TapeResponse(thread.fold.tape, thread.run)
+        if thread.fold.buffer is None:
+            raise RuntimeError("a run that has begun has a buffer")
+        return ReplayResponse(thread.fold.buffer, thread.run)
 
     async def _add_user_turn(self, request: Request) -> Response:
         thread_id = thread_id_of(request)
@@ -159,20 +159,20 @@ class ReferenceApp:
 
     async def _stream(self, request: Request) -> Response:
         thread = await self.threads.find(thread_id_of(request))
-        tape = thread.fold.tape
-        if tape is None:
+        buffer = thread.fold.buffer
+        if buffer is None:
             return Response(status_code=204)
         last = request.headers.get("last-event-id", "")
         try:
-            place = tape.after(last)
+            place = buffer.after(last)
         except UnknownFrameError:
             hint = "send the id of a frame of this thread, or none for the stream from its beginning"
             raise Refusal(400, f"no frame of this thread has the id {shorten(last, 60)}", hint=hint) from None
-        if tape.at_end(place):
+        if buffer.at_end(place):
             return Response(status_code=204)
         if request.method == "HEAD":
             return Response(headers=dict(STREAM_HEADERS))
-        return TapeResponse(tape, thread.run, place)
+        return ReplayResponse(buffer, thread.run, place)
 
     async def _thread(self, request: Request) -> Response:
         thread_id = thread_id_of(request)

@@ -1,7 +1,8 @@
 """One thread's log, folded: what its documents say, and the stream of its latest run.
 
 In: entries of the log, one at a time; the server makes them while it lives and reads them again after it died, through
-the same `apply`. So what is regenerated is what was sent. Out: documents in any version, and the `Tape`. No I/O.
+the same `apply`. So what is regenerated is what was sent. Out: documents in any version, and the
+`ReplayBuffer`. No I/O.
 
 Entries are JSON objects, by `kind`: `thread` {created_at, agents, extra}, `agents`, `seed` {thread}, `user` {turn},
 `begin` {run, carriers, marks, hold}, `events` {events}, `held` {}, `end` {reason?, at, tell}.
@@ -19,8 +20,8 @@ from tpharness.protocol.migrate import convert
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.reference_app.content import content_bytes, large_content, reference
+from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.seed import lived
-from tpharness.reference_app.tape import Tape
 from tpharness.server_events import Encoder, Recorder, RunState, event_time
 from tpharness.targets import forms
 from tpharness.vsp.encode import DONE, encode_sse
@@ -36,7 +37,7 @@ class ThreadFold:
 
     def __init__(self, thread_id: str, content_base: str) -> None:
         self.thread_id = thread_id
-        self.tape: Tape | None = None
+        self.buffer: ReplayBuffer | None = None
         self.running = False
         self.held = False
         self.hold_at: str | None = None
@@ -57,7 +58,7 @@ class ThreadFold:
     # ------------------------------------------------------------------ entries
 
     def apply(self, entry: Entry) -> None:
-        """Take in an entry of the log; the tape gets what it puts on the wire."""
+        """Take in an entry of the log; the buffer gets what it puts on the wire."""
         match entry["kind"]:
             case "thread":
                 self._header = {k: entry[k] for k in ("created_at", "agents", "extra")}
@@ -90,10 +91,10 @@ class ThreadFold:
         return _encode(self._running_encoder().feed(event))
 
     def sent(self, data: bytes) -> None:
-        """Put the bytes of the next event on the tape, with its mark."""
+        """Put the bytes of the next event on the buffer, with its mark."""
         self._played += 1
-        if self.tape is not None:
-            self.tape.write(data, self._played)
+        if self.buffer is not None:
+            self.buffer.write(data, self._played)
 
     def cut(self, reason: str | None, at: str) -> None:
         """End the run in the thread; `reason` None means that its own events ended it (R26: they go first)."""
@@ -104,13 +105,13 @@ class ThreadFold:
 
     def finish(self, reason: str | None, at: str, *, tell: bool) -> None:
         """End the stream of a run that was `cut`: the client is told with an abort chunk where it is to be."""
-        if self.tape is None or self.tape.closed:
+        if self.buffer is None or self.buffer.closed:
             return
         if not self._interrupted or reason is None:
-            self.tape.finish(DONE, outside=False)
+            self.buffer.finish(DONE, outside=False)
         else:
             data = _encode(self._running_encoder().abort(reason, at)) + DONE if tell else b""
-            self.tape.finish(data, outside=True)
+            self.buffer.finish(data, outside=True)
 
     def end(self, reason: str | None, at: str, *, tell: bool) -> None:
         """End the run, thread and stream."""
@@ -191,8 +192,8 @@ class ThreadFold:
             message_id=run.get("message_id"),
             knows=self._recorder.knows,
         )
-        self.tape = Tape(self._runs, marks=entry["marks"])
-        self.tape.write(_encode(self._encoder.start(run["started_at"], self._user)), 0)
+        self.buffer = ReplayBuffer(self._runs, marks=entry["marks"])
+        self.buffer.write(_encode(self._encoder.start(run["started_at"], self._user)), 0)
 
     def _referring(self, event: Mapping[str, Any], content: Any) -> Mapping[str, Any]:
         """R6: the thread holds the reference, the wire the content; a carrier tells the client the reference."""

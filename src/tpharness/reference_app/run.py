@@ -1,7 +1,7 @@
 """One run, as a task of its own: it plays its script whoever reads, and ends once.
 
-In: a request that was checked, and the thread's fold. Out: entries of the log, and packets on the tape. What a client
-may see of a cycle that has become canonical is written to the tape after the log has it.
+In: a request that was checked, and the thread's fold. Out: entries of the log, and packets on the buffer. What a client
+may see of a cycle that has become canonical is written to the buffer after the log has it.
 """
 
 from __future__ import annotations

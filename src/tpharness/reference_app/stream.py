@@ -1,4 +1,4 @@
-"""A tape over HTTP: one reader's connection.
+"""A buffer over HTTP: one reader's connection.
 
 Written on the bare ASGI interface: thousands of these wait at the same time, and one that waits is a task for its
 client's going away, an event and a timer.
@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.run import Run
-from tpharness.reference_app.tape import Tape
 from tpharness.vsp.encode import KEEP_ALIVE
 
-__all__ = ["STREAM_HEADERS", "TapeResponse"]
+__all__ = ["STREAM_HEADERS", "ReplayResponse"]
 
 STREAM_HEADERS: Mapping[str, str] = {
     "content-type": "text/event-stream",
@@ -28,13 +28,13 @@ STREAM_HEADERS: Mapping[str, str] = {
 _RAW = [(k.encode(), v.encode()) for k, v in STREAM_HEADERS.items()]
 
 
-class TapeResponse(Response):
-    """Sends a tape from a place on, until its run ends; comments when there is nothing to say (R35)."""
+class ReplayResponse(Response):
+    """Sends a buffer from a place on, until its run ends; comments when there is nothing to say (R35)."""
 
-    def __init__(self, tape: Tape, run: Run | None, place: tuple[int, int] = (0, 0)) -> None:
+    def __init__(self, buffer: ReplayBuffer, run: Run | None, place: tuple[int, int] = (0, 0)) -> None:
         self.status_code = 200
         self.background = None
-        self._tape = tape
+        self._buffer = buffer
         self._run = run
         self._place = place
         self._wake = asyncio.Event()
@@ -46,7 +46,7 @@ class TapeResponse(Response):
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body"})
             return
-        self._tape.readers.add(self._wake.set)
+        self._buffer.readers.add(self._wake.set)
         if self._run is not None:
             self._run.reader_came()
         watch: asyncio.Task[None] | None = None
@@ -54,8 +54,8 @@ class TapeResponse(Response):
         try:
             await asyncio.sleep(0)  # a run that has nothing to wait for is over after this
             while not self._gone:
-                data, self._place = self._tape.read(self._place)
-                if self._tape.at_end(self._place):
+                data, self._place = self._buffer.read(self._place)
+                if self._buffer.at_end(self._place):
                     complete = True
                     await send({"type": "http.response.body", "body": data})
                     return
@@ -69,7 +69,7 @@ class TapeResponse(Response):
         except OSError:  # the connection broke while we were sending
             self._gone = True
         finally:
-            self._tape.readers.discard(self._wake.set)
+            self._buffer.readers.discard(self._wake.set)
             if self._run is not None:
                 self._run.reader_left(gone=not complete)
             if watch is not None:
@@ -78,7 +78,7 @@ class TapeResponse(Response):
                     await watch
 
     async def _nothing_new(self) -> bool:
-        """Wait for the tape; return whether a heartbeat is due before it has something."""
+        """Wait for the buffer; return whether a heartbeat is due before it has something."""
         self._wake.clear()
         loop = asyncio.get_running_loop()
         due = False
@@ -94,7 +94,7 @@ class TapeResponse(Response):
         finally:
             if timer is not None:
                 timer.cancel()
-        return due and not self._gone and not self._tape.read(self._place)[0]
+        return due and not self._gone and not self._buffer.read(self._place)[0]
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":

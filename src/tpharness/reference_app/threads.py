@@ -161,8 +161,8 @@ class Threads:
             stored = self._store.append(thread_id, [end])
             if stored is not None:
                 await stored
-        if fold.tape is not None:
-            fold.tape.restored = True
+        if fold.buffer is not None:
+            fold.buffer.restored = True
         return self._live.get(thread_id) or self._keep(thread_id, fold)
 
     def _create(self, thread_id: str) -> LiveThread:
@@ -180,7 +180,7 @@ class Threads:
         if self._store.durable:
             for thread_id, thread in self._live.items():
                 idle = not thread.fold.running and not thread.lock.locked()
-                if idle and not (thread.fold.tape and thread.fold.tape.readers):
+                if idle and not (thread.fold.buffer and thread.fold.buffer.readers):
                     thread.gone = True
                     del self._live[thread_id]
                     return

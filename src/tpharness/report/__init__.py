@@ -1,13 +1,12 @@
 """Reports: consumers of the events of a run, one format each."""
 
-from tpharness.report.compare import compare_json, compare_markdown, print_comparison
 from tpharness.report.console import ConsoleReport, failure_lines, printable
 from tpharness.report.files import write_whole
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
 from tpharness.report.matrix import Pair, print_matrix
-from tpharness.report.model import Report
 from tpharness.report.spec import Destination, parse_reports
+from tpharness.report.summary import Report
 
 __all__ = [
     "ConsoleReport",
@@ -15,12 +14,9 @@ __all__ = [
     "Pair",
     "Report",
     "as_json",
-    "compare_json",
-    "compare_markdown",
     "failure_lines",
     "json_text",
     "parse_reports",
-    "print_comparison",
     "print_matrix",
     "printable",
     "render_json",

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding, shorten
-from tpharness.report.model import Report
+from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
 __all__ = ["ConsoleReport", "failure_lines", "printable"]

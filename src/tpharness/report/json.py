@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from tpharness.report.model import Report
+from tpharness.report.summary import Report
 from tpharness.run import Result
 
 __all__ = ["as_json", "json_text", "render_json", "render_matrix"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape, quoteattr
 
-from tpharness.report.model import Report
+from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result
 
 __all__ = ["render_junit", "render_suites"]

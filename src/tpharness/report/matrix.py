@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tpharness.findings import shorten
-from tpharness.report.model import Report
+from tpharness.report.summary import Report
 from tpharness.run import Outcome
 
 __all__ = ["Pair", "matrix_table", "print_matrix"]

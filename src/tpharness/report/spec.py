@@ -11,7 +11,7 @@ from tpharness.errors import UsageError
 from tpharness.report.files import write_whole
 from tpharness.report.json import render_json, render_matrix
 from tpharness.report.junit import render_junit, render_suites
-from tpharness.report.model import Report
+from tpharness.report.summary import Report
 
 __all__ = ["FORMATS", "Destination", "parse_reports"]
 

@@ -1,6 +1,6 @@
 """The runner: select, plan, play, judge."""
 
-from tpharness.run.engine import RunOptions, play_one, run_history, run_suite
+from tpharness.run.engine import RunOptions, play_one, run_suite
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import CheckState, Outcome, Result
 
@@ -15,6 +15,5 @@ __all__ = [
     "RunStarted",
     "ScenarioFinished",
     "play_one",
-    "run_history",
     "run_suite",
 ]

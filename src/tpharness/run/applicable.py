@@ -13,7 +13,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players
-from tpharness.scenario.model import Scenario
+from tpharness.scenario.records import Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.remote import Remote
 

@@ -19,7 +19,7 @@ from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["KINDS", "Baseline", "Entry", "dialect_baseline", "load_baseline"]
+__all__ = ["KINDS", "Baseline", "BaselineEntry", "dialect_baseline", "load_baseline"]
 
 STALE = Kind(
     code="baseline-stale",
@@ -37,7 +37,7 @@ KINDS = (STALE, UNMATCHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class BaselineEntry:
     """One known failure: the case, the codes of its findings at MUST, the clauses and the reason in words."""
 
     id: str
@@ -60,7 +60,7 @@ class Baseline:
     `strict` says that each has to fail, with just its findings; otherwise it may.
     """
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, BaselineEntry]
     path: str = ""
     strict: bool = True
 
@@ -109,7 +109,7 @@ def load_baseline(path: Path | None = None, *, server: str = "reference", client
     if path is not None:
         return _read(path)
     folder = conformance_dir() / "baselines"
-    entries: dict[str, Entry] = {}
+    entries: dict[str, BaselineEntry] = {}
     for file in sorted(folder.glob("*.yaml")):
         found = _read(file).entries
         others = {server, client} != {"reference"}
@@ -147,7 +147,7 @@ def _read(path: Path) -> Baseline:
     return Baseline(entries={entry.id: entry for entry in entries}, path=str(path))
 
 
-def _entries(item: Any, index: int, path: Path) -> list[Entry]:
+def _entries(item: Any, index: int, path: Path) -> list[BaselineEntry]:
     """Return the entries of one item: a case, or a departure with the cases that show it, by their findings."""
     if not isinstance(item, dict):
         raise UsageError(f"{path}: entry {index + 1} is no map", hint="write id, findings, reason and clauses")
@@ -168,14 +168,14 @@ def _entries(item: Any, index: int, path: Path) -> list[Entry]:
     ]
 
 
-def _entry(item: dict[str, Any], index: int, path: Path) -> Entry:
+def _entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
     missing = [key for key in ("id", "findings", "reason") if not item.get(key)]
     unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules"})
     if missing or unknown:
         words = [f"lacks {', '.join(missing)}"] if missing else []
         words += [f"has unknown {', '.join(unknown)}"] if unknown else []
         raise UsageError(f"{path}: entry {index + 1} ({item.get('id', '?')}) {' and '.join(words)}")
-    return Entry(
+    return BaselineEntry(
         id=str(item["id"]),
         findings=frozenset(map(str, item["findings"])),
         clauses=tuple(map(str, item.get("clauses") or ())),

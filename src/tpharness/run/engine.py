@@ -16,27 +16,33 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.clauses import load_clauses
-from tpharness.dialects.histories import HISTORIES
-from tpharness.errors import ScenarioError, TargetError, TpharnessError, UsageError
+from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
 from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import label, written
-from tpharness.run.baseline import Baseline, dialect_baseline, load_baseline
+from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
-from tpharness.run.histories import play_history
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.select import Selected, find
+from tpharness.run.session import Session
 from tpharness.run.shard import Shard
-from tpharness.run.stage import Stage
 from tpharness.run.trace import as_if_played, exercised, unexercised
-from tpharness.run.workers import Spread, in_order
+from tpharness.run.workers import Workers, in_order
 from tpharness.scenario import load_scenario
-from tpharness.scenario.model import Compare, Scenario
+from tpharness.scenario.records import Compare, Scenario
 from tpharness.targets.remote import Patience
 
-__all__ = ["RunOptions", "play_one", "run_history", "run_suite"]
+__all__ = [
+    "RunOptions",
+    "harness_failed",
+    "judged_events",
+    "load_selected",
+    "play_one",
+    "run_finished",
+    "run_suite",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,7 @@ class RunOptions:
     `roots` are folders or files with scenarios, the built-in ones when empty. `baseline` None means the built-in one
     when built-in scenarios are played, and none otherwise. `patience` is how long a remote target is waited for.
     With `faults` every scenario is played with each of them, and not without. `history` names the history dialect that
-    `run_history` plays.
+    the room of the histories plays.
     """
 
     ids: tuple[str, ...] = ()
@@ -79,16 +85,16 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
     everything = find(options.ids, options.roots or (scenarios_dir(),))
     selected = everything if options.shard is None else options.shard.of_selected(everything)
     baseline = _baseline(options)
-    with _stage(options) as stage:
+    with _session(options) as session:
         yield RunStarted(
             scenarios=len(selected),
-            server=label(stage.players.server),
-            client=label(stage.players.client),
-            versions=tuple(str(v.value) for v in written(options.versions or tuple(Version), stage.players)),
+            server=label(session.players.server),
+            client=label(session.players.client),
+            versions=tuple(str(v.value) for v in written(options.versions or tuple(Version), session.players)),
             shard=None if options.shard is None else _part(options, options.shard, everything),
         )
         played: list[Result] = []
-        yield from _judged(selected, _play_all(selected, options, stage), baseline, played)
+        yield from judged_events(selected, _play_all(selected, options, session), baseline, played)
     clauses = load_clauses()
     found = exercised(played)
     problems: list[Finding] = []
@@ -96,7 +102,7 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
         problems += baseline.unmatched(result.id for result in played)
     if options.shard is None and options.whole_suite:
         problems += unexercised(clauses, exercised(map(as_if_played, played)))
-    finished = _finished(played, problems, time.perf_counter() - begun)
+    finished = run_finished(played, problems, time.perf_counter() - begun)
     yield replace(finished, exercised=found, clauses_owed=len(clauses))
 
 
@@ -111,34 +117,7 @@ def _part(options: RunOptions, shard: Shard, everything: Sequence[Selected]) -> 
     }
 
 
-def run_history(options: RunOptions) -> Iterator[RunEvent]:
-    """Play the selected scenarios through the history dialect `options.history`, in this process.
-
-    The findings that are known of a dialect are its built-in baseline, unless the scenarios or the baseline are the
-    caller's own. No clause is owed: histories are not threads. UsageError for a name that no history has.
-    """
-    begun = time.perf_counter()
-    if options.history not in HISTORIES:
-        raise UsageError(f"no history is called {options.history!r}", hint=f"there are {', '.join(HISTORIES)}")
-    selected = find(options.ids, options.roots or (scenarios_dir(),))
-    baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
-    if options.baseline is None and not options.roots:
-        baseline = dialect_baseline(options.history)
-    yield RunStarted(
-        scenarios=len(selected),
-        server="reference",
-        client=f"history {options.history}",
-        versions=(),
-        history=options.history,
-    )
-    played: list[Result] = []
-    yield from _judged(selected, _through_all(selected, options), baseline, played)
-    whole = not options.ids and not options.roots
-    problems = baseline.unmatched(result.id for result in played) if whole or options.baseline is not None else []
-    yield _finished(played, problems, time.perf_counter() - begun)
-
-
-def _judged(
+def judged_events(
     selected: Sequence[Selected], results: Iterable[list[Result]], baseline: Baseline, played: list[Result]
 ) -> Iterator[RunEvent]:
     """Yield the verdicts as the baseline sees them, and add them to `played`."""
@@ -150,7 +129,8 @@ def _judged(
         yield ScenarioFinished(id=one.id)
 
 
-def _finished(played: Sequence[Result], problems: Sequence[Finding], seconds: float) -> RunFinished:
+def run_finished(played: Sequence[Result], problems: Sequence[Finding], seconds: float) -> RunFinished:
+    """Return the end of a run: what was played counted by outcome, and whether it passed."""
     counts: Counter[Outcome] = Counter()
     for result in played:
         counts[result.outcome] += result.cases
@@ -167,16 +147,16 @@ def _finished(played: Sequence[Result], problems: Sequence[Finding], seconds: fl
 def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = None) -> list[Result]:
     """Play one scenario with its sweep and return its verdicts; `place` restricts the sweep to one place."""
     try:
-        with _stage(options) as stage:
-            return stage.run(stage.play(scenario, place))
+        with _session(options) as session:
+            return session.run(session.play(scenario, place))
     except TargetError as error:
         reason = f"{error} {error.hint}".strip()
         return [Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)]
 
 
-def _stage(options: RunOptions) -> Stage:
+def _session(options: RunOptions) -> Session:
     named = [one.partition("@fault-")[2] for one in options.ids]
-    return Stage(
+    return Session(
         server=options.server,
         client=options.client,
         versions=options.versions,
@@ -188,50 +168,34 @@ def _stage(options: RunOptions) -> Stage:
     )
 
 
-def _play_all(selected: Sequence[Selected], options: RunOptions, stage: Stage) -> Iterator[list[Result]]:
-    spread = Spread(jobs=options.jobs, cluster=options.cluster)
-    if stage.far and not options.cluster:
-        yield from stage.several([partial(_play_file, one, stage) for one in selected])
-    elif spread and len(selected) > 1:
-        yield from in_order(partial(_in_worker, options=options), selected, spread)
+def _play_all(selected: Sequence[Selected], options: RunOptions, session: Session) -> Iterator[list[Result]]:
+    workers = Workers(jobs=options.jobs, cluster=options.cluster)
+    if session.far and not options.cluster:
+        yield from session.several([partial(_play_file, one, session) for one in selected])
+    elif workers and len(selected) > 1:
+        yield from in_order(partial(_in_worker, options=options), selected, workers)
     else:
         for one in selected:
-            yield stage.run(_play_file(one, stage))
+            yield session.run(_play_file(one, session))
 
 
 def _in_worker(one: Selected, options: RunOptions) -> list[Result]:
-    with _stage(options) as stage:
-        return stage.run(_play_file(one, stage))
+    with _session(options) as session:
+        return session.run(_play_file(one, session))
 
 
-async def _play_file(one: Selected, stage: Stage) -> list[Result]:
-    scenario = _loaded(one)
+async def _play_file(one: Selected, session: Session) -> list[Result]:
+    scenario = load_selected(one)
     if isinstance(scenario, Result):
         return [scenario]
     try:
-        return await stage.play(scenario, one.place)
+        return await session.play(scenario, one.place)
     except Exception as error:  # noqa: BLE001  # one broken case must not hide the verdicts on the others
-        return [_broken(scenario, error)]
+        return [harness_failed(scenario, error)]
 
 
-def _through_all(selected: Sequence[Selected], options: RunOptions) -> Iterator[list[Result]]:
-    worker = partial(_through, history=options.history)
-    jobs = options.jobs if len(selected) > 1 else 1
-    return in_order(worker, selected, Spread(jobs=jobs))
-
-
-def _through(one: Selected, history: str) -> list[Result]:
-    """Play one scenario through a history."""
-    scenario = _loaded(one)
-    if isinstance(scenario, Result):
-        return [scenario]
-    try:
-        return play_history(scenario, HISTORIES[history], one.place)
-    except Exception as error:  # noqa: BLE001  # as above
-        return [_broken(scenario, error)]
-
-
-def _loaded(one: Selected) -> Scenario | Result:
+def load_selected(one: Selected) -> Scenario | Result:
+    """Load a selected scenario; where that fails, return the errored result that says why."""
     try:
         return load_scenario(one.path, root=one.root)
     except ScenarioError as error:
@@ -240,7 +204,8 @@ def _loaded(one: Selected) -> Scenario | Result:
         return Result(id=one.id, outcome=Outcome.ERRORED, reason=f"{error} {error.hint}".strip())
 
 
-def _broken(scenario: Scenario, error: Exception) -> Result:
+def harness_failed(scenario: Scenario, error: Exception) -> Result:
+    """Return the errored result of a scenario on which tpharness itself raised."""
     reason = f"tpharness itself failed: {type(error).__name__}: {error}"
     return Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)
 

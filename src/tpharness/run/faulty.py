@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 
 from tpharness.checks import Evidence, Variant
 from tpharness.errors import TargetError
-from tpharness.faults import Response
+from tpharness.faults import RecordedResponse
 from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Owed
 from tpharness.faults.plan import Plan
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case
 from tpharness.run.play import Players, play
-from tpharness.scenario.model import AgentRun, Compare, Expectation
+from tpharness.scenario.records import AgentRun, Compare, Expectation
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.peers import PeerServer
@@ -81,7 +81,7 @@ async def fault_cases(case: Case, players: Players, faults: Sequence[str]) -> li
     async with Relay(*address) as relay:
         unharmed = await play(case, _through(players, relay.port), thorough=False)
         _reached(relay)
-        responses = [Response.parse(bytes(raw)) for raw in relay.recorded]
+        responses = [RecordedResponse.parse(bytes(raw)) for raw in relay.recorded]
     runs = len(case.scenario.runs)
     if len(responses) != runs or not responses[-1].whole:
         raise TargetError(

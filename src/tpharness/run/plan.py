@@ -15,7 +15,7 @@ from tpharness.dialects import ThreadHeader
 from tpharness.errors import TargetError
 from tpharness.journal import Interrupted
 from tpharness.protocol.versions import Version
-from tpharness.scenario.model import (
+from tpharness.scenario.records import (
     AgentRun,
     ClientCut,
     CutAt,
@@ -23,7 +23,7 @@ from tpharness.scenario.model import (
     CutUnit,
     Interrupt,
     Scenario,
-    UserTurn,
+    UserInput,
     WireEnd,
 )
 from tpharness.server_events import shift
@@ -128,7 +128,7 @@ def cut_time(run: AgentRun, count: int) -> str:
 def script_of(case: Case) -> Script:
     """Return what the server is told."""
     scenario = case.scenario
-    turns = [_user(turn) if isinstance(turn, UserTurn) else _run(turn) for turn in scenario.turns]
+    turns = [_user(turn) if isinstance(turn, UserInput) else _run(turn) for turn in scenario.turns]
     return Script(
         header=ThreadHeader(thread_id=scenario.thread_id, created_at=scenario.created_at, agents=scenario.agents),
         turns=tuple(turns),
@@ -143,7 +143,7 @@ def streams_of(case: Case, derived: Sequence[Sequence[Packet]] | None) -> tuple[
     turns: list[journal.UserTurn | Stream] = []
     sent = iter(derived or ())
     for turn in case.scenario.turns:
-        if isinstance(turn, UserTurn):
+        if isinstance(turn, UserInput):
             turns.append(_user(turn))
             continue
         packets: Sequence[Packet] = next(sent, ())
@@ -185,7 +185,7 @@ def explicit_packets(run: AgentRun) -> list[Packet]:
     return [*chunks, Packet(data=DONE if ended else b"", at=run.started_at)]
 
 
-def _user(turn: UserTurn) -> journal.UserTurn:
+def _user(turn: UserInput) -> journal.UserTurn:
     return journal.UserTurn(at=turn.submitted_at, parts=turn.parts, client_metadata=turn.client_metadata)
 
 

@@ -17,12 +17,10 @@ from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.run.plan import Case, delivery, script_of, streams_of
-from tpharness.scenario.model import Compare, CutUnit, Scenario
-from tpharness.scenario.model import UserTurn as ScenarioUserTurn
+from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
 from tpharness.targets.contract import (
     ClientTarget,
-    Outcome,
     Packet,
     ResumingClient,
     RunScript,
@@ -31,6 +29,7 @@ from tpharness.targets.contract import (
     ServerTarget,
     SteppableClient,
     Stream,
+    TargetOutput,
 )
 from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer, receive_turns
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
@@ -48,7 +47,7 @@ _CARRIED = frozenset(
 """Fields of a thread that a stream without carriers does not tell, or tells otherwise (R39)."""
 
 
-_Told = list[tuple[str, str, Outcome]]
+_Told = list[tuple[str, str, TargetOutput]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,15 +108,15 @@ async def play(case: Case, players: Players, *, thorough: bool = True, lost: boo
     return [told for piece in pieces for told in _as_told(case, piece, players)]
 
 
-def _recorded(case: Case, players: Players) -> Outcome | None:
+def _recorded(case: Case, players: Players) -> TargetOutput | None:
     """Return what a recorded server ended up with, where nobody but the reference plays the server."""
     recorded = case.scenario.recorded
     if recorded is None or not recorded.threads or not isinstance(players.server, Reference):
         return None
-    return Outcome(threads={v: dict(thread) for v, thread in recorded.threads.items() if v in case.versions})
+    return TargetOutput(threads={v: dict(thread) for v, thread in recorded.threads.items() if v in case.versions})
 
 
-def _need_events(case: Case, served: Outcome) -> None:
+def _need_events(case: Case, served: TargetOutput) -> None:
     for (_, run), packets in zip(case.scenario.runs, served.streams, strict=False):
         after = None if run.interrupt is None else run.interrupt.client_after
         at_event = run.wire is None and after is not None and after.unit is CutUnit.EVENT
@@ -131,7 +130,9 @@ def mode_of(scenario: Scenario, players: Players) -> Compare:
     return wanted if scenario.carriers and players.carriers else Compare.CONTENT
 
 
-def _as_seen(case: Case, turns: Sequence[UserTurn | Stream], served: Outcome | None) -> tuple[UserTurn | Stream, ...]:
+def _as_seen(
+    case: Case, turns: Sequence[UserTurn | Stream], served: TargetOutput | None
+) -> tuple[UserTurn | Stream, ...]:
     """Return the streams with what was really seen of their ends, where the scenario says nothing of them.
 
     A scenario that gives a stream itself, or says how it breaks off, has the last word.
@@ -141,7 +142,7 @@ def _as_seen(case: Case, turns: Sequence[UserTurn | Stream], served: Outcome | N
     ends = iter(served.ends)
     seen: list[UserTurn | Stream] = []
     for turn, given in zip(turns, case.scenario.turns, strict=True):
-        if isinstance(turn, UserTurn) or isinstance(given, ScenarioUserTurn):
+        if isinstance(turn, UserTurn) or isinstance(given, UserInput):
             seen.append(turn)
             continue
         end = next(ends, turn.end)
@@ -154,10 +155,10 @@ def _with_fold(
     case: Case,
     script: Script,
     turns: Sequence[UserTurn | Stream],
-    served: Outcome | None,
-    received: Outcome,
+    served: TargetOutput | None,
+    received: TargetOutput,
     players: Players,
-) -> tuple[Outcome | None, Outcome]:
+) -> tuple[TargetOutput | None, TargetOutput]:
     """Add what the harness itself finds in the events and in the streams, where a remote target tells no findings."""
     if served is not None and isinstance(players.server, Remote) and case.scenario.expect.findings:
         served = replace(served, findings=(*served.findings, *_server_findings(script)))
@@ -225,7 +226,7 @@ def _told_in(told: _Told, version: Version) -> tuple[Variant, ...]:
     return tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in told if version in o.threads)
 
 
-def _side(name: str, outcome: Outcome | None, version: Version) -> Side | None:
+def _side(name: str, outcome: TargetOutput | None, version: Version) -> Side | None:
     if outcome is None or version not in outcome.threads:
         return None
     findings: tuple[Finding, ...] = tuple(f.located(side=name) for f in outcome.findings)
@@ -236,7 +237,7 @@ async def _variants(
     script: Script,
     turns: Sequence[UserTurn | Stream],
     players: Players,
-    served: Outcome | None,
+    served: TargetOutput | None,
 ) -> tuple[_Told, _Told]:
     rechunked: _Told = []
     for size in _READ_SIZES:

@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import Version
 from tpharness.run.plan import Case
-from tpharness.scenario.model import (
+from tpharness.scenario.records import (
     AgentRun,
     Clock,
     Compare,
@@ -23,24 +23,24 @@ from tpharness.scenario.model import (
     Recorded,
     Scenario,
     Turn,
-    UserTurn,
+    UserInput,
     Wire,
     WireEnd,
 )
 from tpharness.targets.capture import Captured
-from tpharness.targets.contract import Capabilities, Outcome
+from tpharness.targets.contract import Capabilities, TargetOutput
 
 __all__ = ["recorded_case", "recorded_stream"]
 
 _AGENT = "assistant"
 
 
-def recorded_case(case: Case, declared: Capabilities, outcome: Outcome, scenario_id: str) -> Scenario:
+def recorded_case(case: Case, declared: Capabilities, outcome: TargetOutput, scenario_id: str) -> Scenario:
     """Return the scenario of a case that a server has played: its script, with the bytes and threads of that server."""
     streams = iter(outcome.streams)
     turns: list[Turn] = []
     for turn in case.scenario.turns:
-        if isinstance(turn, UserTurn):
+        if isinstance(turn, UserInput):
             turns.append(turn)
             continue
         sent = next(streams, ())
@@ -105,7 +105,7 @@ def recorded_stream(
         wire = WireEnd.STALL if captured.end == "timeout" else WireEnd.CUT
         interrupt = Interrupt(reason=captured.end, at=started_at, wire=wire, server_after=None)
     turns: list[Turn] = [
-        UserTurn(parts=({"part_kind": "user-prompt", "content": prompt},), submitted_at=started_at)
+        UserInput(parts=({"part_kind": "user-prompt", "content": prompt},), submitted_at=started_at)
         for prompt in prompts
     ]
     turns.append(AgentRun(agent_id=agent, started_at=started_at, wire=Wire(data=captured.data), interrupt=interrupt))

@@ -24,7 +24,7 @@ from typing import TypeVar
 from tpharness.errors import TargetError
 from tpharness.run.cluster import check_address, on_cluster
 
-__all__ = ["HERE", "Spread", "in_order"]
+__all__ = ["HERE", "Workers", "in_order"]
 
 _LOST = 3  # how often the processes of this machine may be lost before one item is done; a cluster counts as often
 
@@ -33,14 +33,14 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Workers:
     """Who works: `jobs` processes of this machine, or the workers of the cluster at an address. False: this process."""
 
     jobs: int = 1
     cluster: str = ""
 
     @classmethod
-    def named(cls, jobs: int, cluster: str | None) -> Spread:
+    def named(cls, jobs: int, cluster: str | None) -> Workers:
         """Return who works, by the options --jobs and --cluster. UsageError for what is no address of a cluster."""
         return cls(jobs=jobs, cluster="" if cluster is None else check_address(cluster))
 
@@ -48,18 +48,18 @@ class Spread:
         return self.jobs > 1 or bool(self.cluster)
 
 
-HERE = Spread()
+HERE = Workers()
 
 
-def in_order(work: Callable[[A], B], items: Iterable[A], spread: Spread) -> Iterator[B]:
+def in_order(work: Callable[[A], B], items: Iterable[A], workers: Workers) -> Iterator[B]:
     """Yield the result of each item, in order, whoever works.
 
     TargetError for an item that ends its workers, by what `str` says of it, and as `on_cluster` says.
     """
-    if spread.cluster:
-        return on_cluster(spread.cluster, work, items)
-    if spread:
-        return _in_processes(work, iter(items), spread.jobs)
+    if workers.cluster:
+        return on_cluster(workers.cluster, work, items)
+    if workers:
+        return _in_processes(work, iter(items), workers.jobs)
     return map(work, items)
 
 

@@ -2,7 +2,9 @@
 
 from tpharness.scenario.files import find_scenarios, scenario_id
 from tpharness.scenario.load import load_scenario, load_text
-from tpharness.scenario.model import (
+from tpharness.scenario.outline import outline
+from tpharness.scenario.problems import KINDS
+from tpharness.scenario.records import (
     AgentRun,
     ClientCut,
     Clock,
@@ -16,12 +18,10 @@ from tpharness.scenario.model import (
     Recorded,
     Scenario,
     Turn,
-    UserTurn,
+    UserInput,
     Wire,
     WireEnd,
 )
-from tpharness.scenario.outline import outline
-from tpharness.scenario.problems import KINDS
 from tpharness.scenario.save import dump, write
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
     "Recorded",
     "Scenario",
     "Turn",
-    "UserTurn",
+    "UserInput",
     "Wire",
     "WireEnd",
     "dump",

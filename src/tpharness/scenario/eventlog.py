@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.scenario.fields import Fields
+from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_VALUE, DUPLICATE_LABEL, Problems
-from tpharness.scenario.spot import Spot
 from tpharness.scenario.ticker import Ticker
 
 __all__ = ["RESERVED_LABELS", "Call", "EventLog"]
@@ -67,17 +67,17 @@ class EventLog:
         if not span:
             fields.bad("label", "absent: this expands to no event")
             return
-        spot = fields.value_spot("label")
-        if self.place(name, len(self.events), spot):
+        position = fields.value_spot("label")
+        if self.place(name, len(self.events), position):
             self.labels[f"{name}.start"] = since + 1
             self.labels[f"{name}.mid"] = span[(len(span) - 1) // 2] + 1
 
-    def place(self, name: str, count: int, spot: Spot) -> bool:
+    def place(self, name: str, count: int, position: Position) -> bool:
         """Set a label to a number of events that have happened; False when it cannot be set."""
         if not _PLACED_LABEL.match(name) or name in RESERVED_LABELS:
-            self.problems.add(BAD_VALUE, spot, "a label is letters, digits, - and _", got=name)
+            self.problems.add(BAD_VALUE, position, "a label is letters, digits, - and _", got=name)
         elif name in self.labels:
-            self.problems.add(DUPLICATE_LABEL, spot, f"the label {name!r} stands twice in this run")
+            self.problems.add(DUPLICATE_LABEL, position, f"the label {name!r} stands twice in this run")
         else:
             self.labels[name] = count
             return True

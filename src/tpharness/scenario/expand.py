@@ -99,7 +99,7 @@ def _head(log: EventLog, node: Node, place: str) -> str | None:
         return heads[0]
     near = next((near for key in keys if (near := did_you_mean(key, STEP_KEYS))), "") if not heads else ""
     said = f"{place} must have one of the keys {', '.join(STEP_KEYS)}{near}"
-    log.problems.add(BAD_VALUE, node.spot, said, got=", ".join(heads or keys) or shown(node))
+    log.problems.add(BAD_VALUE, node.position, said, got=", ".join(heads or keys) or shown(node))
     return None
 
 
@@ -165,7 +165,7 @@ def _start_tools(run: _Run, fields: Fields) -> None:
         _start_calls(run)
     elif isinstance(node, ListNode):
         named = fields.texts("start_tools", least=1)
-        _start_calls(run, only=MapNode(spot=node.spot, keys=dict(named)))
+        _start_calls(run, only=MapNode(position=node.position, keys=dict(named)))
     else:
         fields.bad("start_tools", "true, or a list of call ids")
 
@@ -213,7 +213,7 @@ def _reset(run: _Run, fields: Fields) -> None:
         fields.bad("reset", "true")
     if not run.responding:
         said = f"{fields.where}: a reset needs an unfinished response before it"
-        fields.problems.add(CONTRADICTION, fields.spot, said)
+        fields.problems.add(CONTRADICTION, fields.position, said)
     run.responding = False
     run.log.emit("response_reset")
 
@@ -224,8 +224,8 @@ def _agent(run: _Run, fields: Fields) -> None:
         return
     if agent_id not in run.agents:
         near = did_you_mean(agent_id, run.agents)
-        spot = fields.value_spot("agent")
-        fields.problems.add(UNKNOWN_AGENT, spot, f"no agent {agent_id!r}{near}", expected=", ".join(run.agents))
+        position = fields.value_spot("agent")
+        fields.problems.add(UNKNOWN_AGENT, position, f"no agent {agent_id!r}{near}", expected=", ".join(run.agents))
     run.agent_id = agent_id
     run.prompted = False
     run.log.emit("agent_start", agent_id=agent_id)
@@ -261,11 +261,11 @@ def _start_calls(run: _Run, *, extra: MapNode | None = None, only: MapNode | Non
     """Start the calls of this run that have not started, in order; `extra` may name calls of earlier runs."""
     log = run.log
     named = only if only is not None else extra
-    for call_id, spot in (named.keys if named is not None else {}).items():
+    for call_id, position in (named.keys if named is not None else {}).items():
         if call_id not in log.calls:
             near = did_you_mean(call_id, log.calls)
             said = f"no call has the id {call_id!r}{near}"
-            log.problems.add(UNKNOWN_CALL, spot, said, expected=", ".join(log.calls) or None)
+            log.problems.add(UNKNOWN_CALL, position, said, expected=", ".join(log.calls) or None)
     due = list(only.keys) if only is not None else [*run.made, *(extra.keys if extra is not None else ())]
     run.prompted = run.responding = False
     for call_id in due:

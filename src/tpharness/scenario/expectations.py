@@ -9,8 +9,8 @@ from typing import Any
 from tpharness.protocol.versions import Version
 from tpharness.scenario.fields import Fields, shown
 from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
-from tpharness.scenario.model import Expectation
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, Problems
+from tpharness.scenario.records import Expectation
 
 __all__ = ["EXPECT_KEYS", "read_expectation"]
 
@@ -52,7 +52,7 @@ def _lines(problems: Problems, node: Node) -> tuple[str, ...]:
     texts = [item.value for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
     if not isinstance(node, ListNode) or len(texts) != len(items):
         said = "expect.outline must be a list of strings, one for each turn"
-        problems.add(BAD_VALUE, node.spot, said, got=shown(node))
+        problems.add(BAD_VALUE, node.position, said, got=shown(node))
     return tuple(" ".join(text.split()) for text in texts)
 
 
@@ -73,10 +73,10 @@ def _by_version(
     known = {str(version.value): version for version in Version}
     if not isinstance(node, MapNode) or not node.items or not any(key in known for key in node.items):
         return None
-    for key, spot in node.keys.items():
+    for key, position in node.keys.items():
         if key not in known:
-            problems.add(BAD_VALUE, spot, f"{where}: no version {key!r}", got=key, expected=", ".join(known))
+            problems.add(BAD_VALUE, position, f"{where}: no version {key!r}", got=key, expected=", ".join(known))
         elif known[key] not in versions:
             said = f"{where}: the scenario does not hold for {key}"
-            problems.add(CONTRADICTION, spot, said, expected=", ".join(str(version.value) for version in versions))
+            problems.add(CONTRADICTION, position, said, expected=", ".join(str(version.value) for version in versions))
     return {known[key]: value for key, value in node.items.items() if key in known}

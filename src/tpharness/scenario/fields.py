@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
+from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, UNKNOWN_KEY, Problems, did_you_mean
-from tpharness.scenario.spot import Spot
 
 __all__ = ["Fields", "iso_time", "shown"]
 
@@ -46,12 +46,12 @@ class Fields:
     def __init__(self, node: Node, problems: Problems, where: str, allowed: Iterable[str]) -> None:
         self.problems = problems
         self.where = where
-        self.spot = node.spot
+        self.position = node.position
         self._items: dict[str, Node] = {}
-        self._keys: dict[str, Spot] = {}
+        self._keys: dict[str, Position] = {}
         self.is_map = isinstance(node, MapNode)
         if not isinstance(node, MapNode):
-            problems.add(BAD_VALUE, node.spot, f"{where or 'the scenario'} must be a map", got=shown(node))
+            problems.add(BAD_VALUE, node.position, f"{where or 'the scenario'} must be a map", got=shown(node))
             return
         self._items, self._keys = node.items, node.keys
         names = tuple(allowed)
@@ -64,14 +64,14 @@ class Fields:
     def __contains__(self, key: str) -> bool:
         return key in self._items
 
-    def key_spot(self, key: str) -> Spot:
+    def key_spot(self, key: str) -> Position:
         """Return where the key stands, or where the map begins."""
-        return self._keys.get(key, self.spot)
+        return self._keys.get(key, self.position)
 
-    def value_spot(self, key: str) -> Spot:
+    def value_spot(self, key: str) -> Position:
         """Return where the value of the key stands, or where the map begins."""
         node = self._items.get(key)
-        return self.spot if node is None else node.spot
+        return self.position if node is None else node.position
 
     def path(self, key: str) -> str:
         """Return the words for a place in this map."""
@@ -86,13 +86,13 @@ class Fields:
 
     def missing(self, key: str) -> None:
         """Report a key that should be there."""
-        self.problems.add(MISSING_KEY, self.spot, f"{self._at()}the key {key!r} is missing")
+        self.problems.add(MISSING_KEY, self.position, f"{self._at()}the key {key!r} is missing")
 
     def bad(self, key: str, expected: str, said: str = "") -> None:
         """Report the value of a key."""
         node = self._items[key]
         message = f"{self.path(key)} has a wrong value{said}"
-        self.problems.add(BAD_VALUE, node.spot, message, got=shown(node), expected=expected)
+        self.problems.add(BAD_VALUE, node.position, message, got=shown(node), expected=expected)
 
     def any(self, key: str, default: Any = None) -> Any:
         """Return a free JSON value."""
@@ -162,7 +162,7 @@ class Fields:
             self.bad(key, f"one of {', '.join(names)}", did_you_mean(said, names))
             return None
 
-    def texts(self, key: str, *, required: bool = False, least: int = 0) -> tuple[tuple[str, Spot], ...]:
+    def texts(self, key: str, *, required: bool = False, least: int = 0) -> tuple[tuple[str, Position], ...]:
         """Return a list of different strings, each with its place."""
         node = self.node(key, required=required)
         if node is None:
@@ -172,15 +172,15 @@ class Fields:
             return ()
         if len(node.items) < least:
             self.bad(key, f"a list of at least {least}")
-        found: dict[str, Spot] = {}
+        found: dict[str, Position] = {}
         for item in node.items:
             if not isinstance(item, ScalarNode) or not isinstance(item.value, str) or not item.value:
                 said = f"{self.path(key)} must hold strings"
-                self.problems.add(BAD_VALUE, item.spot, said, got=shown(item), expected="a string")
+                self.problems.add(BAD_VALUE, item.position, said, got=shown(item), expected="a string")
             elif item.value in found:
-                self.problems.add(BAD_VALUE, item.spot, f"{self.path(key)} names {item.value!r} twice")
+                self.problems.add(BAD_VALUE, item.position, f"{self.path(key)} names {item.value!r} twice")
             else:
-                found[item.value] = item.spot
+                found[item.value] = item.position
         return tuple(found.items())
 
     def items(self, key: str, *, required: bool = False, least: int = 0) -> list[Node]:
@@ -201,7 +201,7 @@ class Fields:
         if len(there) == 1:
             return there[0]
         said = f"{self._at()}{what} needs {'only ' if there else ''}one of {', '.join(names)}"
-        self.problems.add(BAD_VALUE, self.spot, said, got=", ".join(there) or None)
+        self.problems.add(BAD_VALUE, self.position, said, got=", ".join(there) or None)
         return None
 
     def _at(self) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 from tpharness.scenario.eventlog import RESERVED_LABELS, EventLog
 from tpharness.scenario.fields import Fields, shown
 from tpharness.scenario.locate import ScalarNode
-from tpharness.scenario.model import ClientCut, CutUnit, Interrupt, Wire, WireEnd
 from tpharness.scenario.problems import (
     BAD_VALUE,
     CONTRADICTION,
@@ -21,6 +20,7 @@ from tpharness.scenario.problems import (
     UNKNOWN_LABEL,
     did_you_mean,
 )
+from tpharness.scenario.records import ClientCut, CutUnit, Interrupt, Wire, WireEnd
 from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.events import shift
 from tpharness.server_events.shapes import SECONDS
@@ -134,11 +134,11 @@ def _place(fields: Fields, run: RunSoFar, units: tuple[CutUnit, ...]) -> ClientC
     length = _length(run, unit)
     if unit is CutUnit.EVENT and run.log is None:
         said = f"{fields.path('after')} counts server events, and this run has none"
-        fields.problems.add(CUT_OUTSIDE, node.spot, said, expected="chunk or byte, under client")
+        fields.problems.add(CUT_OUTSIDE, node.position, said, expected="chunk or byte, under client")
         return None
     if length is not None and number > length:
         said = f"{fields.path('after')} lies outside the stream"
-        fields.problems.add(CUT_OUTSIDE, node.spot, said, got=number, expected=f"0 to {length} {name}s")
+        fields.problems.add(CUT_OUTSIDE, node.position, said, got=number, expected=f"0 to {length} {name}s")
         return None
     return ClientCut(unit=unit, count=number)
 
@@ -147,16 +147,16 @@ def _label(fields: Fields, run: RunSoFar, node: ScalarNode) -> ClientCut | None:
     labels = _labels(run)
     if not isinstance(node.value, str):
         said = f"{fields.path('after')} must be a label or a count such as {{event: 3}}"
-        fields.problems.add(BAD_VALUE, node.spot, said, got=shown(node))
+        fields.problems.add(BAD_VALUE, node.position, said, got=shown(node))
         return None
     if run.log is None:
         said = f"{fields.path('after')} names a label, and this run has no server events"
-        fields.problems.add(UNKNOWN_LABEL, node.spot, said, got=node.value, expected="{chunk: N} or {byte: N}")
+        fields.problems.add(UNKNOWN_LABEL, node.position, said, got=node.value, expected="{chunk: N} or {byte: N}")
         return None
     if node.value not in labels:
         near = did_you_mean(node.value, labels)
         said = f"no label {node.value!r} in this run{near}"
-        fields.problems.add(UNKNOWN_LABEL, node.spot, said, expected=", ".join(labels))
+        fields.problems.add(UNKNOWN_LABEL, node.position, said, expected=", ".join(labels))
         return None
     return ClientCut(unit=CutUnit.EVENT, count=labels[node.value])
 

@@ -21,17 +21,6 @@ from tpharness.scenario.fields import Fields, shown
 from tpharness.scenario.files import scenario_id
 from tpharness.scenario.interrupts import check_reason
 from tpharness.scenario.locate import MAX_BYTES, MapNode, read_yaml
-from tpharness.scenario.model import (
-    AgentRun,
-    Clock,
-    Compare,
-    CutAt,
-    CutPlan,
-    CutSide,
-    Recorded,
-    Scenario,
-    Turn,
-)
 from tpharness.scenario.problems import (
     BAD_VALUE,
     CONTRADICTION,
@@ -42,6 +31,17 @@ from tpharness.scenario.problems import (
     UNKNOWN_RULING,
     Problems,
     did_you_mean,
+)
+from tpharness.scenario.records import (
+    AgentRun,
+    Clock,
+    Compare,
+    CutAt,
+    CutPlan,
+    CutSide,
+    Recorded,
+    Scenario,
+    Turn,
 )
 from tpharness.scenario.sources import Sources
 from tpharness.scenario.ticker import Ticker
@@ -133,7 +133,7 @@ def _load(
     root = read_yaml(data, problems)
     if root is not None and not isinstance(root, MapNode):
         expected = "a map with description, clauses and turns"
-        problems.add(NOT_YAML, root.spot, "a scenario is a map", got=shown(root), expected=expected)
+        problems.add(NOT_YAML, root.position, "a scenario is a map", got=shown(root), expected=expected)
     if not isinstance(root, MapNode):
         raise _error(problems, ident)
     fields = Fields(root, problems, "", TOP_KEYS)
@@ -195,23 +195,23 @@ def _citations(
     fields: Fields, clauses: Collection[str], rulings: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     cited = fields.texts("clauses", required=True, least=1)
-    for name, spot in cited:
+    for name, position in cited:
         if name not in clauses:
             near = did_you_mean(name, clauses)
-            fields.problems.add(UNKNOWN_CLAUSE, spot, f"no clause {name!r}{near}", got=name)
+            fields.problems.add(UNKNOWN_CLAUSE, position, f"no clause {name!r}{near}", got=name)
     ruled = fields.texts("rulings")
-    for name, spot in ruled:
+    for name, position in ruled:
         if name not in rulings:
             near = did_you_mean(name, rulings)
-            fields.problems.add(UNKNOWN_RULING, spot, f"no ruling {name!r}{near}", got=name)
+            fields.problems.add(UNKNOWN_RULING, position, f"no ruling {name!r}{near}", got=name)
     return tuple(name for name, _ in cited), tuple(name for name, _ in ruled)
 
 
 def _tags(fields: Fields) -> tuple[str, ...]:
     tags = fields.texts("tags")
-    for name, spot in tags:
+    for name, position in tags:
         if not _TAG.match(name):
-            fields.problems.add(BAD_VALUE, spot, "a tag is lower-case words joined by -", got=name)
+            fields.problems.add(BAD_VALUE, position, "a tag is lower-case words joined by -", got=name)
     return tuple(name for name, _ in tags)
 
 
@@ -220,11 +220,11 @@ def _versions(fields: Fields) -> tuple[Version, ...]:
     if "versions" not in fields:
         return tuple(Version)
     named = fields.texts("versions", least=1)
-    for name, spot in named:
+    for name, position in named:
         if name not in known:
             near = did_you_mean(name, known)
             said = f"no version {name!r}{near}"
-            fields.problems.add(BAD_VALUE, spot, said, got=name, expected=", ".join(known))
+            fields.problems.add(BAD_VALUE, position, said, got=name, expected=", ".join(known))
     wanted = {name for name, _ in named}
     return tuple(version for name, version in known.items() if name in wanted)
 
@@ -297,11 +297,11 @@ def _cut(fields: Fields, turns: tuple[Turn, ...]) -> CutPlan | None:
         at = plan.choice("at", CutAt)
         if "at" not in plan:
             plan.missing("at")
-        for reason, spot in plan.texts("reasons", least=1):
+        for reason, position in plan.texts("reasons", least=1):
             check_reason(plan, "reasons", reason)
             reasons = (*reasons, reason)
             if ":" in reason or "@" in reason:
-                plan.problems.add(BAD_VALUE, spot, "a reason of a sweep stands in ids: no : and no @", got=reason)
+                plan.problems.add(BAD_VALUE, position, "a reason of a sweep stands in ids: no : and no @", got=reason)
         turn, side = plan.count("turn"), plan.choice("side", CutSide)
     else:
         at = fields.choice("cut", CutAt)

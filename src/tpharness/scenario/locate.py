@@ -18,10 +18,21 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from tpharness.scenario.position import Position
 from tpharness.scenario.problems import DUPLICATE_KEY, NOT_YAML, TOO_LARGE, Problems
-from tpharness.scenario.spot import Spot
 
-__all__ = ["FLOAT", "INT", "MAX_BYTES", "MAX_DEPTH", "MAX_SHARED", "ListNode", "MapNode", "Node", "ScalarNode", "Spot"]
+__all__ = [
+    "FLOAT",
+    "INT",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_SHARED",
+    "ListNode",
+    "MapNode",
+    "Node",
+    "Position",
+    "ScalarNode",
+]
 __all__ += ["plain", "read_yaml"]
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -40,7 +51,7 @@ _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class ScalarNode:
     """A JSON scalar."""
 
-    spot: Spot
+    position: Position
     value: Any
     size: int = 1
 
@@ -49,7 +60,7 @@ class ScalarNode:
 class ListNode:
     """A list. `size` counts nodes with aliases written out."""
 
-    spot: Spot
+    position: Position
     items: list[Node] = field(default_factory=list)
     size: int = 1
 
@@ -58,9 +69,9 @@ class ListNode:
 class MapNode:
     """A map with string keys; `keys` says where each key stands."""
 
-    spot: Spot
+    position: Position
     items: dict[str, Node] = field(default_factory=dict)
-    keys: dict[str, Spot] = field(default_factory=dict)
+    keys: dict[str, Position] = field(default_factory=dict)
     size: int = 1
 
 
@@ -85,8 +96,8 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start]
-        spot = Spot(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
-        problems.add(NOT_YAML, spot, "the file is not UTF-8", got=f"byte 0x{data[error.start]:02x}")
+        position = Position(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
+        problems.add(NOT_YAML, position, "the file is not UTF-8", got=f"byte 0x{data[error.start]:02x}")
         return None
     builder = _Builder(problems)
     try:
@@ -96,11 +107,13 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         said = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
-        where = _spot(mark) if mark is not None else _offset_spot(text, getattr(error, "position", None))
+        where = _position(mark) if mark is not None else _offset_position(text, getattr(error, "position", None))
         problems.add(NOT_YAML, where, f"the file is not YAML: {said}")
         return None
     if builder.root is None:
-        problems.add(NOT_YAML, Spot(1, 1), "the file is empty", expected="a map with description, clauses and turns")
+        problems.add(
+            NOT_YAML, Position(1, 1), "the file is empty", expected="a map with description, clauses and turns"
+        )
     return builder.root
 
 
@@ -113,16 +126,16 @@ def _events(text: str) -> Iterator[Any]:
         parser.dispose()
 
 
-def _offset_spot(text: str, position: int | None) -> Spot | None:
-    """Return the spot of a character that the reader refuses; its place counts bytes of UTF-8."""
-    if position is None:
+def _offset_position(text: str, index: int | None) -> Position | None:
+    """Return the position of a character that the reader refuses; its place counts bytes of UTF-8."""
+    if index is None:
         return None
-    before = text.encode()[:position].decode("utf-8", "ignore")
-    return Spot(before.count("\n") + 1, len(before) - before.rfind("\n"))
+    before = text.encode()[:index].decode("utf-8", "ignore")
+    return Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def _spot(mark: Any) -> Spot:
-    return Spot(mark.line + 1, mark.column + 1)
+def _position(mark: Any) -> Position:
+    return Position(mark.line + 1, mark.column + 1)
 
 
 @dataclass(slots=True)
@@ -131,7 +144,7 @@ class _Open:
 
     node: ListNode | MapNode
     anchor: str | None
-    key: tuple[str, Spot] | None = None
+    key: tuple[str, Position] | None = None
 
 
 class _Builder:
@@ -152,9 +165,9 @@ class _Builder:
             case yaml.AliasEvent():
                 return self._alias(event)
             case yaml.SequenceStartEvent():
-                return self._open(event, ListNode(spot=_spot(event.start_mark)))
+                return self._open(event, ListNode(position=_position(event.start_mark)))
             case yaml.MappingStartEvent():
-                return self._open(event, MapNode(spot=_spot(event.start_mark)))
+                return self._open(event, MapNode(position=_position(event.start_mark)))
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 opened = self._stack.pop()
                 if opened.anchor is not None:
@@ -167,7 +180,7 @@ class _Builder:
         return True
 
     def _scalar(self, event: Any) -> bool:
-        spot = _spot(event.start_mark)
+        position = _position(event.start_mark)
         if event.tag is not None and event.tag not in ("!", _STR_TAG):
             return self._refuse(event, "tags are not supported", got=event.tag)
         top = self._stack[-1] if self._stack else None
@@ -175,11 +188,11 @@ class _Builder:
             if event.value in top.node.items:
                 first = top.node.keys[event.value]
                 said = f"the key {event.value!r} stands here and in line {first.line}"
-                self._problems.add(DUPLICATE_KEY, spot, said)
-            top.key = (event.value, spot)
+                self._problems.add(DUPLICATE_KEY, position, said)
+            top.key = (event.value, position)
             return True
         bare = event.tag is None and not event.style and event.implicit[0]
-        node = ScalarNode(spot=spot, value=_scalar_value(event.value) if bare else event.value)
+        node = ScalarNode(position=position, value=_scalar_value(event.value) if bare else event.value)
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return self._put(node)
@@ -216,18 +229,18 @@ class _Builder:
         if isinstance(top.node, ListNode):
             top.node.items.append(node)
         elif top.key is None:
-            self._problems.add(NOT_YAML, node.spot, "an alias cannot be a key")
+            self._problems.add(NOT_YAML, node.position, "an alias cannot be a key")
             return False
         else:
-            key, spot = top.key
+            key, position = top.key
             if key not in top.node.items:
                 top.node.items[key] = node
-                top.node.keys[key] = spot
+                top.node.keys[key] = position
             top.key = None
         return True
 
     def _refuse(self, event: Any, message: str, **facts: Any) -> bool:
-        self._problems.add(NOT_YAML, _spot(event.start_mark), message, **facts)
+        self._problems.add(NOT_YAML, _position(event.start_mark), message, **facts)
         return False
 
 

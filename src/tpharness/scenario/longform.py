@@ -14,8 +14,8 @@ from typing import Any
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.fields import iso_time, shown
 from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
+from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, did_you_mean
-from tpharness.scenario.spot import Spot
 from tpharness.server_events.events import EventKind, event_time
 from tpharness.server_events.forms import Fault
 from tpharness.server_events.shapes import EVENT, MILLISECONDS, SECONDS
@@ -33,26 +33,26 @@ def take_nodes(log: EventLog, node: ListNode, where: str, started_at: str) -> No
             continue
         event = plain(item)
         label = event.pop("label", None)
-        spot = item.keys.get("at", item.spot)
-        _take(log, event, started_at, place, spot)
+        position = item.keys.get("at", item.position)
+        _take(log, event, started_at, place, position)
         if label is not None:
             _place_labels(log, item.items["label"], place)
 
 
-def take_events(log: EventLog, events: list[dict[str, Any]], where: str, started_at: str, spot: Spot) -> None:
+def take_events(log: EventLog, events: list[dict[str, Any]], where: str, started_at: str, position: Position) -> None:
     """Write down events that were read from somewhere else."""
     for number, event in enumerate(events):
-        _take(log, dict(event), started_at, f"{where}[{number}]", spot)
+        _take(log, dict(event), started_at, f"{where}[{number}]", position)
 
 
-def _take(log: EventLog, event: dict[str, Any], started_at: str, place: str, spot: Spot) -> None:
+def _take(log: EventLog, event: dict[str, Any], started_at: str, place: str, position: Position) -> None:
     elapsed = event.get("_t_ms")
     if not MILLISECONDS.faults(elapsed):  # one that is no time stays, for the recorder to find
         event.pop("_t_ms", None)
     at = event.get("at")
     if at is not None and (not isinstance(at, str) or iso_time(at) is None):
         expected = "an ISO 8601 time with an offset"
-        log.problems.add(BAD_VALUE, spot, f"{place}.at must be {expected}", got=at, expected=expected)
+        log.problems.add(BAD_VALUE, position, f"{place}.at must be {expected}", got=at, expected=expected)
         at = None
     if at is None and "_t_ms" not in event:
         at = event_time({"_t_ms": elapsed}, started_at)
@@ -74,12 +74,12 @@ def _take(log: EventLog, event: dict[str, Any], started_at: str, place: str, spo
 def _checked(log: EventLog, item: Node, place: str) -> bool:
     kind = item.items.get("event_kind") if isinstance(item, MapNode) else None
     if not isinstance(item, MapNode) or kind is None:
-        log.problems.add(BAD_VALUE, item.spot, f"{place} must be a map with event_kind", got=shown(item))
+        log.problems.add(BAD_VALUE, item.position, f"{place} must be a map with event_kind", got=shown(item))
         return False
     if not isinstance(kind, ScalarNode) or kind.value not in _KINDS:
         near = did_you_mean(str(shown(kind)), _KINDS)
         said = f"{place}.event_kind is not known{near}"
-        log.problems.add(BAD_VALUE, kind.spot, said, got=shown(kind), expected=", ".join(_KINDS))
+        log.problems.add(BAD_VALUE, kind.position, said, got=shown(kind), expected=", ".join(_KINDS))
         return False
     faults = EVENT.faults(plain(item))
     for fault in faults:
@@ -96,17 +96,17 @@ def _report(log: EventLog, item: MapNode, kind: str, fault: Fault, place: str) -
         owner = Fault(path=fault.path, expected="").where()
         whose = f"{place}.{owner} of" if owner else f"{place}:"
         said = f"{whose} a {kind} event needs the key {fault.missing!r}"
-        log.problems.add(MISSING_KEY, node.spot, said, expected=fault.expected)
+        log.problems.add(MISSING_KEY, node.position, said, expected=fault.expected)
     else:
         said = f"{place}.{fault.where()} has a wrong value"
-        log.problems.add(BAD_VALUE, node.spot, said, got=shown(node), expected=fault.expected)
+        log.problems.add(BAD_VALUE, node.position, said, got=shown(node), expected=fault.expected)
 
 
 def _place_labels(log: EventLog, node: Node, place: str) -> None:
     names = node.items if isinstance(node, ListNode) else [node]
     for name in names:
         if isinstance(name, ScalarNode) and isinstance(name.value, str):
-            log.place(name.value, len(log.events), name.spot)
+            log.place(name.value, len(log.events), name.position)
         else:
             said = f"{place}.label must be a label, or a list of labels"
-            log.problems.add(BAD_VALUE, name.spot, said, got=shown(name))
+            log.problems.add(BAD_VALUE, name.position, said, got=shown(name))

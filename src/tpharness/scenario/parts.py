@@ -71,10 +71,10 @@ def emit_event(log: EventLog, fields: Fields, agents: Mapping[str, Mapping[str, 
     source = fields.text("source_agent")
     targets = fields.texts("target_agents") if "target_agents" in fields else None
     named = [(source, fields.value_spot("source_agent"))] if source is not None else []
-    for agent, spot in (*named, *(targets or ())):
+    for agent, position in (*named, *(targets or ())):
         if agent not in agents:
             near = did_you_mean(agent, agents)
-            log.problems.add(UNKNOWN_AGENT, spot, f"no agent {agent!r}{near}", expected=", ".join(agents))
+            log.problems.add(UNKNOWN_AGENT, position, f"no agent {agent!r}{near}", expected=", ".join(agents))
     log.emit(
         "system_event",
         event_type=name or "?",
@@ -100,7 +100,7 @@ def user_content(fields: Fields, key: str) -> Any:
         kind = item.items.get("kind") if isinstance(item, MapNode) else None
         if not said and not (isinstance(kind, ScalarNode) and isinstance(kind.value, str)):
             expected = "a string, or a map with kind"
-            fields.problems.add(BAD_VALUE, item.spot, "a content item", got=shown(item), expected=expected)
+            fields.problems.add(BAD_VALUE, item.position, "a content item", got=shown(item), expected=expected)
     return [_identified(plain(item)) for item in node.items]
 
 
@@ -122,7 +122,7 @@ def _head(log: EventLog, node: Node, place: str) -> str | None:
         return heads[0]
     near = next((near for key in keys if (near := did_you_mean(key, PART_KEYS))), "") if not heads else ""
     said = f"{place} must have one of the keys {', '.join(PART_KEYS)}{near}"
-    log.problems.add(BAD_VALUE, node.spot, said, got=", ".join(heads or keys) or shown(node))
+    log.problems.add(BAD_VALUE, node.position, said, got=", ".join(heads or keys) or shown(node))
     return None
 
 
@@ -267,7 +267,7 @@ def _strings(fields: Fields, key: str) -> list[str]:
 
 def _args_text(fields: Fields) -> str | None:
     if "args" in fields and "raw" in fields:
-        fields.problems.add(CONTRADICTION, fields.spot, f"{fields.where}: args and raw exclude each other")
+        fields.problems.add(CONTRADICTION, fields.position, f"{fields.where}: args and raw exclude each other")
     if "raw" in fields:
         return fields.text("raw", empty=True)
     if "args" in fields:

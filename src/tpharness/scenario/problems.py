@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tpharness.findings import Finding, Kind, Level, Place
 
 if TYPE_CHECKING:
-    from tpharness.scenario.spot import Spot
+    from tpharness.scenario.position import Position
 
 __all__ = ["KINDS", "Problems", "did_you_mean"]
 
@@ -73,9 +73,11 @@ class Problems:
         self._file = file
         self.findings: list[Finding] = []
 
-    def add(self, kind: Kind, spot: Spot | None, message: str, *, got: Any = None, expected: Any = None) -> None:
-        """Note one problem at a spot of the scenario file, or at the file as a whole."""
-        line, column = (spot.line, spot.column) if spot is not None else (None, None)
+    def add(
+        self, kind: Kind, position: Position | None, message: str, *, got: Any = None, expected: Any = None
+    ) -> None:
+        """Note one problem at a position of the scenario file, or at the file as a whole."""
+        line, column = (position.line, position.column) if position is not None else (None, None)
         place = Place(file=self._file, line=line, column=column)
         self.findings.append(kind.at(place, message, got=got, expected=expected))
 

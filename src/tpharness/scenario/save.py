@@ -21,7 +21,7 @@ from tpharness.errors import InputError, UsageError
 from tpharness.readings import Readings
 from tpharness.scenario.eventlog import RESERVED_LABELS
 from tpharness.scenario.locate import FLOAT, INT
-from tpharness.scenario.model import (
+from tpharness.scenario.records import (
     AgentRun,
     Compare,
     CutPlan,
@@ -30,7 +30,7 @@ from tpharness.scenario.model import (
     Interrupt,
     Scenario,
     Turn,
-    UserTurn,
+    UserInput,
     Wire,
 )
 from tpharness.server_events.shapes import EVENT
@@ -112,7 +112,7 @@ def _document(scenario: Scenario) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    if isinstance(turn, UserTurn):
+    if isinstance(turn, UserInput):
         document: dict[str, Any] = {"user": {"parts": _plain(turn.parts)}, "submitted_at": turn.submitted_at}
         if turn.client_metadata is not None:
             document["client_metadata"] = _plain(turn.client_metadata)

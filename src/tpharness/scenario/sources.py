@@ -15,9 +15,9 @@ from typing import Any
 
 from tpharness.scenario.fields import Fields, shown
 from tpharness.scenario.locate import ListNode, Node, plain
-from tpharness.scenario.model import Wire
+from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_FILE, BAD_VALUE, TOO_LARGE, UNREADABLE, Problems
-from tpharness.scenario.spot import Spot
+from tpharness.scenario.records import Wire
 
 __all__ = ["MAX_FILE_BYTES", "Sources"]
 
@@ -103,7 +103,7 @@ class Sources:
         for number, item in enumerate(node.items):
             if not isinstance(plain(item), dict):
                 said = f"{where}[{number}] must be a map"
-                self.problems.add(BAD_VALUE, item.spot, said, got=shown(item), expected="a map")
+                self.problems.add(BAD_VALUE, item.position, said, got=shown(item), expected="a map")
         return [value for item in node.items if isinstance(value := plain(item), dict)]
 
     def _lines(self, data: bytes, fields: Fields, key: str, what: str) -> list[Any]:
@@ -137,26 +137,26 @@ class Sources:
         name = fields.text("file", required=True)
         if name is None:
             return None
-        spot = fields.value_spot("file")
+        position = fields.value_spot("file")
         if self.folder is None:
-            self.problems.add(UNREADABLE, spot, "a scenario without a folder cannot name files", got=name)
+            self.problems.add(UNREADABLE, position, "a scenario without a folder cannot name files", got=name)
             return None
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder.resolve()):
             expected = "a file in the folder of the scenario, or below it"
-            self.problems.add(UNREADABLE, spot, f"the file {name!r} lies outside", got=name, expected=expected)
+            self.problems.add(UNREADABLE, position, f"the file {name!r} lies outside", got=name, expected=expected)
             return None
-        return self._read(path, name, spot)
+        return self._read(path, name, position)
 
-    def _read(self, path: Path, name: str, spot: Spot) -> bytes | None:
+    def _read(self, path: Path, name: str, position: Position) -> bytes | None:
         try:
             size = path.stat().st_size
             if size > MAX_FILE_BYTES:
                 said = f"the file {name!r} is too large"
-                self.problems.add(TOO_LARGE, spot, said, got=f"{size} bytes", expected=f"≤ {MAX_FILE_BYTES}")
+                self.problems.add(TOO_LARGE, position, said, got=f"{size} bytes", expected=f"≤ {MAX_FILE_BYTES}")
                 return None
             return path.read_bytes()
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            self.problems.add(UNREADABLE, spot, f"the file {name!r} cannot be read: {why}", got=name)
+            self.problems.add(UNREADABLE, position, f"the file {name!r} cannot be read: {why}", got=name)
             return None

@@ -11,9 +11,9 @@ from tpharness.scenario.fields import Fields, shown
 from tpharness.scenario.interrupts import INTERRUPT_KEYS, RunSoFar, read_interrupt
 from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode
 from tpharness.scenario.longform import take_events, take_nodes
-from tpharness.scenario.model import AgentRun, Interrupt, Turn, UserTurn
 from tpharness.scenario.parts import user_content
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, MISSING_KEY, UNKNOWN_AGENT, Problems, did_you_mean
+from tpharness.scenario.records import AgentRun, Interrupt, Turn, UserInput
 from tpharness.scenario.sources import Sources
 from tpharness.scenario.ticker import Ticker
 
@@ -85,7 +85,7 @@ class _Turns:
             self._ticker.goto(self._ticker.now)
         return self._ticker.next()
 
-    def _user(self, fields: Fields) -> UserTurn:
+    def _user(self, fields: Fields) -> UserInput:
         at = self._now(fields, "submitted_at")
         node = fields.node("user")
         parts: list[Mapping[str, Any]]
@@ -95,7 +95,7 @@ class _Turns:
                 kind = item.items.get("part_kind") if isinstance(item, MapNode) else None
                 if not isinstance(kind, ScalarNode) or not isinstance(kind.value, str):
                     said = f"{given.path('parts')} must hold maps with part_kind"
-                    self._problems.add(BAD_VALUE, item.spot, said, got=shown(item))
+                    self._problems.add(BAD_VALUE, item.position, said, got=shown(item))
             parts = given.any("parts") or []
         else:
             parts = [{"part_kind": "user-prompt", "content": user_content(fields, "user")}]
@@ -104,7 +104,7 @@ class _Turns:
             fields.bad("client_metadata", "a map")
             metadata = None
         self._user_parts = tuple(parts)
-        return UserTurn(parts=tuple(parts), submitted_at=at, client_metadata=metadata)
+        return UserInput(parts=tuple(parts), submitted_at=at, client_metadata=metadata)
 
     def _run(self, fields: Fields) -> AgentRun:
         agent_id = self._agent(fields)
@@ -115,7 +115,7 @@ class _Turns:
         wire = self._sources.wire(client, fields.path("client")) if client is not None else None
         if log is None and client is None and fields.is_map:
             said = f"{fields.where}: a run needs steps, server or client"
-            self._problems.add(MISSING_KEY, fields.spot, said, expected="user, or one of steps, server, client")
+            self._problems.add(MISSING_KEY, fields.position, said, expected="user, or one of steps, server, client")
         state = RunSoFar(
             log=log,
             wire=wire,
@@ -146,8 +146,10 @@ class _Turns:
             return default
         if agent_id not in self._agents:
             near = did_you_mean(agent_id, self._agents)
-            spot = fields.value_spot("agent")
-            self._problems.add(UNKNOWN_AGENT, spot, f"no agent {agent_id!r}{near}", expected=", ".join(self._agents))
+            position = fields.value_spot("agent")
+            self._problems.add(
+                UNKNOWN_AGENT, position, f"no agent {agent_id!r}{near}", expected=", ".join(self._agents)
+            )
         return agent_id
 
     def _server(self, fields: Fields, agent_id: str, started_at: str) -> EventLog | None:
@@ -169,7 +171,7 @@ class _Turns:
             take_nodes(log, server, fields.path("server"), started_at)
         elif server is not None:
             events = self._sources.events(server, fields.path("server"))
-            take_events(log, events, fields.path("server"), started_at, server.spot)
+            take_events(log, events, fields.path("server"), started_at, server.position)
         else:
             return None
         return log

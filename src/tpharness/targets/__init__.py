@@ -4,12 +4,12 @@ from tpharness.targets.contract import (
     Capabilities,
     ClientTarget,
     Observed,
-    Outcome,
     Packet,
     RunScript,
     Script,
     ServerTarget,
     Stream,
+    TargetOutput,
 )
 from tpharness.targets.reference import Reference
 from tpharness.targets.spec import TARGETS, resolve_client, resolve_server
@@ -19,13 +19,13 @@ __all__ = [
     "Capabilities",
     "ClientTarget",
     "Observed",
-    "Outcome",
     "Packet",
     "Reference",
     "RunScript",
     "Script",
     "ServerTarget",
     "Stream",
+    "TargetOutput",
     "resolve_client",
     "resolve_server",
 ]

@@ -21,7 +21,6 @@ __all__ = [
     "ClientSession",
     "ClientTarget",
     "Observed",
-    "Outcome",
     "Packet",
     "ResumingClient",
     "RunScript",
@@ -32,6 +31,7 @@ __all__ = [
     "SteppableClient",
     "SteppableServer",
     "Stream",
+    "TargetOutput",
 ]
 
 
@@ -111,7 +111,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TargetOutput:
     """What a target ended up with: a thread for each version, findings of its fold, a server's streams.
 
     `ends` says for each stream what was really seen of its end, by a target that the harness reaches over a network;
@@ -132,7 +132,7 @@ class ServerTarget(Protocol):
         """What the target declares."""
         ...
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Play the script; return the threads and, for each run, the packets sent. TargetError if it cannot."""
         ...
 
@@ -145,7 +145,7 @@ class ClientTarget(Protocol):
         """What the target declares."""
         ...
 
-    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Receive the streams of a case, user turns between them; return the threads. TargetError if it cannot."""
         ...
 
@@ -158,7 +158,7 @@ class ClientTarget(Protocol):
 class SeededServer(ServerTarget, Protocol):
     """A server that can go on with a thread that it has never seen."""
 
-    async def serve_seeded(self, script: Script) -> Outcome | None:
+    async def serve_seeded(self, script: Script) -> TargetOutput | None:
         """Play the script, its last run on a thread that is handed over; None when nothing comes before that run."""
         ...
 
@@ -167,7 +167,7 @@ class SeededServer(ServerTarget, Protocol):
 class ResumingClient(ClientTarget, Protocol):
     """A client whose streams can be broken off and gone on with."""
 
-    async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+    async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Receive the same as with `receive`, each stream broken off in the middle and gone on with (R31)."""
         ...
 

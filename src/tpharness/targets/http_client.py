@@ -21,7 +21,7 @@ from tpharness.findings import Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.targets.client_promises import Offered, account, broken_promises, never_ended
-from tpharness.targets.contract import Capabilities, Outcome, Script, Stream
+from tpharness.targets.contract import Capabilities, Script, Stream, TargetOutput
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import (
     capabilities_from,
@@ -127,11 +127,11 @@ class HttpClient:
         await self._open.aclose()
         await self._http.close()
 
-    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Have the streams received; TargetError if the client cannot be reached or does not keep to the contract."""
         return await self._received(script, turns, resumed=False)
 
-    async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+    async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Have the same received, each stream broken off in the middle and gone on with (R31)."""
         return await self._received(script, turns, resumed=True)
 
@@ -147,19 +147,19 @@ class HttpClient:
 
     # ------------------------------------------------------------------------------------------------ a case
 
-    async def _received(self, script: Script, turns: Sequence[UserTurn | Stream], *, resumed: bool) -> Outcome:
+    async def _received(self, script: Script, turns: Sequence[UserTurn | Stream], *, resumed: bool) -> TargetOutput:
         await self.open()
         if not versions_for(script, self.capabilities):
-            return Outcome(threads={})
+            return TargetOutput(threads={})
         for factor in _LONGER:
             limit = self._http.patience.limit * factor
             threads, offered = await self._asked(script, turns, limit=limit, resumed=resumed)
             if self._relay is not None:  # what its plan did cannot be told from what the client did
-                return Outcome(threads=threads)
+                return TargetOutput(threads=threads)
             if not any(one.offer.gave_up for one in offered):
                 break
         settle = self._http.patience.settle
-        return Outcome(threads=threads, findings=tuple(broken_promises(script, turns, offered, threads, settle)))
+        return TargetOutput(threads=threads, findings=tuple(broken_promises(script, turns, offered, threads, settle)))
 
     async def _asked(
         self, script: Script, turns: Sequence[UserTurn | Stream], *, limit: float, resumed: bool

@@ -39,11 +39,11 @@ from tpharness.targets.remote import (
 )
 from tpharness.targets.resume import frames_of, joined
 
-__all__ = ["HttpRun", "Way"]
+__all__ = ["HttpOptions", "HttpRun"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class HttpOptions:
     """How runs are played on a server: where they are started, what it can do, whether interruptions are real.
 
     `comeback` is how the client comes back for a stream that breaks off, `stop` set when the user presses stop.
@@ -88,7 +88,7 @@ class HttpRun:
 
     def __init__(
         self,
-        way: Way,
+        way: HttpOptions,
         thread: HttpThread,
         script: Script,
         run: RunScript,

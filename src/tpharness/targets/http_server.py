@@ -21,10 +21,10 @@ from tpharness.faults.catalogue import Comeback
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.targets.contract import Capabilities, Observed, Outcome, Packet, RunScript, Script
+from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script, TargetOutput
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import capabilities_from, user_json
-from tpharness.targets.http_run import HttpRun, Way
+from tpharness.targets.http_run import HttpOptions, HttpRun
 from tpharness.targets.http_thread import HttpThread
 from tpharness.targets.net import Http
 from tpharness.targets.remote import Limits, Patience, UnreachableError
@@ -53,7 +53,7 @@ class HttpServer:
     ) -> None:
         self._control = Endpoint.parse(url)
         self._http = Http(patience=patience, limits=limits)
-        self._way = Way(http=self._http, streams=self._control, live=live, on_disconnect=on_disconnect)
+        self._way = HttpOptions(http=self._http, streams=self._control, live=live, on_disconnect=on_disconnect)
         self._capabilities: Capabilities | None = None
 
     def through(
@@ -111,14 +111,14 @@ class HttpServer:
         """Close the connections of the running loop."""
         await self._http.close()
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Play the script on a new thread; return its threads, the packets of each run and how each stream ended.
 
         TargetError when the server cannot be reached or does not keep to the contract.
         """
         return await self._on_new_thread(script, None)
 
-    async def serve_seeded(self, script: Script) -> Outcome | None:
+    async def serve_seeded(self, script: Script) -> TargetOutput | None:
         """Play the script, its last run on a thread that is handed over; None when nothing comes before that run."""
         runs = [index for index, turn in enumerate(script.turns) if isinstance(turn, RunScript)]
         if len(runs) < 2:
@@ -129,7 +129,7 @@ class HttpServer:
             return None
         return await self._on_new_thread(replace(script, turns=script.turns[runs[-2] + 1 :]), seed)
 
-    async def _on_new_thread(self, script: Script, seed: Mapping[str, Any] | None) -> Outcome:
+    async def _on_new_thread(self, script: Script, seed: Mapping[str, Any] | None) -> TargetOutput:
         await self.open()
         findings: list[Finding] = []
         thread = HttpThread(self._http, self._control, self.capabilities, findings)
@@ -146,7 +146,7 @@ class HttpServer:
 
     async def _played(
         self, script: Script, thread: HttpThread, findings: list[Finding], seed: Mapping[str, Any] | None
-    ) -> Outcome:
+    ) -> TargetOutput:
         way = replace(self._way, capabilities=self.capabilities)
         waiting: list[UserTurn] = []
         packets: list[tuple[Packet, ...]] = []
@@ -163,4 +163,4 @@ class HttpServer:
         for user in waiting:
             await thread.add(user_json(user))
         threads = await thread.fetch(script)
-        return Outcome(threads=threads, streams=tuple(packets), ends=tuple(ends))
+        return TargetOutput(threads=threads, streams=tuple(packets), ends=tuple(ends))

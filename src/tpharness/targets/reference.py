@@ -15,7 +15,16 @@ from tpharness.journal import Interrupted, Journal, UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.server_events import Encoder, Recorder, RunState
-from tpharness.targets.contract import Capabilities, ClientSession, Observed, Outcome, Packet, RunScript, Script, Stream
+from tpharness.targets.contract import (
+    Capabilities,
+    ClientSession,
+    Observed,
+    Packet,
+    RunScript,
+    Script,
+    Stream,
+    TargetOutput,
+)
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import DONE, encode_sse
 
@@ -150,7 +159,7 @@ class Reference:
         """Open a client session for one thread."""
         return ReferenceClient(script)
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Play the script on a server session."""
         session = self.server_session(script)
         streams: list[tuple[Packet, ...]] = []
@@ -167,13 +176,13 @@ class Reference:
             last = session.interrupt(cut, abort=turn.abort) if cut is not None else session.close()
             packets.append(Packet(data=last, at=cut.at if cut is not None else at))
             streams.append(tuple(packets))
-        return Outcome(threads=session.threads(), findings=session.findings(), streams=tuple(streams))
+        return TargetOutput(threads=session.threads(), findings=session.findings(), streams=tuple(streams))
 
-    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Receive the streams on a client session."""
         session = self.client_session(script)
         receive_turns(session, turns)
-        return Outcome(threads=session.threads(), findings=session.findings())
+        return TargetOutput(threads=session.threads(), findings=session.findings())
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """After a loss the client holds what it fetched (R32)."""

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Self
 
-from tpharness.faults.plan import Action, Call, Carrier, Deaf, Fin, Plan, Reset, Send, Wait
+from tpharness.faults.plan import Action, Deaf, Fin, Notify, Plan, Reset, Send, Transmission, Wait
 
 __all__ = ["Relay"]
 
@@ -23,7 +23,7 @@ _CONNECT_SECONDS = 5.0
 
 
 class Relay:
-    """A relay to one server. `on_call` is told of every `Call` of a plan; `sleep` waits."""
+    """A relay to one server. `on_call` is told of every `Notify` of a plan; `sleep` waits."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Relay:
             self._live.add(upstream)
             _no_delay(writer)
             _no_delay(upstream)
-            await self._carry(reader, writer, answers, upstream, Carrier(plan), record)
+            await self._carry(reader, writer, answers, upstream, Transmission(plan), record)
         except (OSError, TimeoutError):
             self.refused += upstream is None
             _abort(writer, rst=True)  # as a connection that nobody takes
@@ -121,7 +121,7 @@ class Relay:
         writer: asyncio.StreamWriter,
         answers: asyncio.StreamReader,
         upstream: asyncio.StreamWriter,
-        carrier: Carrier,
+        carrier: Transmission,
         record: bytearray,
     ) -> None:
         hearing = asyncio.Event()
@@ -145,7 +145,7 @@ class Relay:
         self,
         answers: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        carrier: Carrier,
+        carrier: Transmission,
         record: bytearray,
         hearing: asyncio.Event,
     ) -> None:
@@ -173,7 +173,7 @@ class Relay:
                 await writer.drain()
             case Wait(seconds):
                 await self._sleep(seconds)
-            case Call(name):
+            case Notify(name):
                 if self._on_call is not None:
                     self._on_call(name)
             case Reset():
@@ -191,7 +191,7 @@ class Relay:
 
 
 async def _pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, carrier: Carrier, hearing: asyncio.Event
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, carrier: Transmission, hearing: asyncio.Event
 ) -> None:
     """Pass on what a client sends, until it has gone."""
     with contextlib.suppress(ConnectionError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tpharness.findings import Finding, Kind, Level, Place, shorten
 
-__all__ = ["KINDS", "Frame", "frames_of", "joined"]
+__all__ = ["KINDS", "SentFrame", "frames_of", "joined"]
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _ID = re.compile(rb"^id: ?(.*?)\r?$", re.MULTILINE)
@@ -41,14 +41,14 @@ KINDS = (LOST, REPEATED, DIFFERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class SentFrame:
     """One event of a stream with the blank line after it; `id` is "" when it has none."""
 
     id: str
     raw: bytes
 
 
-def frames_of(data: bytes) -> tuple[list[Frame], int]:
+def frames_of(data: bytes) -> tuple[list[SentFrame], int]:
     """Return the whole frames that carry data, and how many bytes they and what lies between them take."""
     frames, start = [], 0
     for end in _END.finditer(data):
@@ -56,7 +56,7 @@ def frames_of(data: bytes) -> tuple[list[Frame], int]:
         start = end.end()
         if _DATA.search(raw):
             named = _ID.search(raw)
-            frames.append(Frame(named[1].decode("utf-8", "replace") if named else "", raw))
+            frames.append(SentFrame(named[1].decode("utf-8", "replace") if named else "", raw))
     return frames, start
 
 
@@ -70,7 +70,7 @@ def joined(before: bytes, after: bytes, whole: bytes, *, named: str | None) -> t
     if named is not None and named in known_to_server:
         known_to_server = known_to_server[: known_to_server.index(named) + 1]
     findings: list[Finding] = []
-    new: list[Frame] = []
+    new: list[SentFrame] = []
     for frame in came:
         old = known.get(frame.id)
         if old is None:

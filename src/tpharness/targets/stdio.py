@@ -22,7 +22,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.targets.contract import Capabilities, Outcome, RunScript, Script, Stream
+from tpharness.targets.contract import Capabilities, RunScript, Script, Stream, TargetOutput
 from tpharness.targets.forms import (
     CONTRACT,
     capabilities_from,
@@ -186,11 +186,11 @@ class StdioServer(_Stdio):
 
     role = "server"
 
-    async def serve(self, script: Script) -> Outcome:
+    async def serve(self, script: Script) -> TargetOutput:
         """Have the script played. TargetError if the process does anything but answer it."""
         await self.open()
         if not versions_for(script, self.capabilities):
-            return Outcome(threads={})
+            return TargetOutput(threads={})
         served = await self._ask("serve", case=case_json(script, turns_json(script.turns), self.capabilities))
         runs = sum(isinstance(turn, RunScript) for turn in script.turns)
         if "streams" in served:
@@ -202,7 +202,7 @@ class StdioServer(_Stdio):
                 f"{self._name}: the answer to serve has {len(streams)} streams, the case has {runs} runs",
                 hint="a list of packets for each run, in order; leave streams out if you have none",
             )
-        return Outcome(threads=self._threads(served, script, "serve"), streams=streams)
+        return TargetOutput(threads=self._threads(served, script, "serve"), streams=streams)
 
 
 class StdioClient(_Stdio):
@@ -210,13 +210,13 @@ class StdioClient(_Stdio):
 
     role = "client"
 
-    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> Outcome:
+    async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Have the streams received. TargetError if the process does anything but answer."""
         await self.open()
         if not versions_for(script, self.capabilities):
-            return Outcome(threads={})
+            return TargetOutput(threads={})
         received = await self._ask("receive", case=case_json(script, turns_json(turns), self.capabilities))
-        return Outcome(threads=self._threads(received, script, "receive"))
+        return TargetOutput(threads=self._threads(received, script, "receive"))
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """Hand over the server's threads; return what the client then holds (R32)."""

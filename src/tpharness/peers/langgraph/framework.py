@@ -16,7 +16,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from tpharness.facts import end_reason, finish_reason, usage
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import Live
-from tpharness.peers.langgraph.model import PlayedModel, played_tools
+from tpharness.peers.langgraph.scripted_model import PlayedModel, played_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
 from tpharness.peers.story import Story
 from tpharness.reference_app.requests import RunRequest

@@ -29,7 +29,7 @@ from tpharness.facts import end_reason
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import Live
 from tpharness.peers.pydantic_ai import clock
-from tpharness.peers.pydantic_ai.model import PART_KINDS, PlayedModel
+from tpharness.peers.pydantic_ai.scripted_model import PART_KINDS, PlayedModel
 from tpharness.peers.story import Answer, Story, ToolRun
 from tpharness.reference_app.requests import RunRequest
 from tpharness.server_events.messages import write_messages

@@ -1,0 +1,1 @@
+"""Campaigns: generated cases, judged one after the other, kept with what fails."""

@@ -1,0 +1,215 @@
+"""A campaign: generated cases, judged one after the other, until time or count is over, and gone on with later.
+
+In: an opened session, kinds, a seed, a folder. Out: causes of failure, each shrunk and saved once. Case N of a seed is
+the same whenever and wherever it is made, so the folder needs to hold no more than the number of the next one; what was
+found is written down when it is found, the rest every second. Whoever kills a campaign loses a second of it.
+
+With workers, ranges of cases are judged elsewhere and taken in order here, so the folder is the same after as many
+cases. Where a case fails, Hypothesis takes over: the choices go into its example database in the folder, and it shrinks
+them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tpharness.causes import cause_of
+from tpharness.errors import UsageError
+from tpharness.explore.campaigns.cases import CaseRange, Found, Judged, judge_case, judge_range
+from tpharness.explore.campaigns.judging import FuzzKind, Judge, Subject
+from tpharness.explore.campaigns.keeping import save_subject
+from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state, save_state
+from tpharness.explore.generate.registry import GENERATORS, subjects
+from tpharness.explore.shrinking.shrink import shrink_choices, smaller
+from tpharness.explore.shrinking.units import legal
+from tpharness.run.session import Session
+from tpharness.run.sweeps.saved import folder_for
+from tpharness.run.workers import HERE, Workers, in_order
+from tpharness.scenario import Scenario
+from tpharness.targets import Reference
+
+__all__ = ["Campaign", "CampaignOptions"]
+
+_CHECKPOINT = 1.0
+_SHRINK_SECONDS = 10.0
+_RANGE_SECONDS = 0.5
+"""How long a worker is given cases for: long against handing them over, short against waiting for the last ones."""
+_FIRST_RANGE = 48
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignOptions:
+    """What to generate, for how long, and where to keep it.
+
+    `seconds` and `cases` bound this sitting, not the campaign. `seed` None means the one of the folder, 0 in a new one.
+    `workers` says who judges; what is found is the same. `sides` are the command line's options that name the targets,
+    for the commands that replay.
+    """
+
+    kinds: tuple[FuzzKind, ...] = tuple(FuzzKind)
+    seconds: float | None = None
+    cases: int | None = None
+    seed: int | None = None
+    db: Path = Path("tpharness-fuzz")
+    workers: Workers = HERE
+    sides: tuple[str, ...] = ()
+    shrink_seconds: float = _SHRINK_SECONDS
+
+
+@dataclass(slots=True)
+class Campaign:
+    """A campaign in a folder. `state` is what it has done, `new` what this sitting found."""
+
+    session: Session
+    options: CampaignOptions
+    state: CampaignState = field(init=False)
+    new: list[FoundFailure] = field(default_factory=list)
+    _range: int = field(init=False, default=_FIRST_RANGE)
+
+    def __post_init__(self) -> None:
+        """Open the folder, or make it. UsageError when it holds a campaign with another seed or other kinds."""
+        options = self.options
+        folder_for(options.db)
+        kinds = tuple(kind.value for kind in options.kinds)
+        held = load_state(options.db)
+        if held is None:
+            self.state = CampaignState(seed=options.seed or 0, kinds=kinds, sides=options.sides)
+            return
+        hint = "give another --db, or leave the option away to go on with this one"
+        if options.seed not in (None, held.seed):
+            raise UsageError(f"the campaign in {options.db} has the seed {held.seed}, not {options.seed}", hint=hint)
+        if kinds != held.kinds:
+            raise UsageError(f"the campaign in {options.db} is one of {', '.join(held.kinds)}", hint=hint)
+        if options.sides != held.sides:
+            other = " ".join(held.sides) or "the reference"
+            raise UsageError(f"the campaign in {options.db} plays {other}", hint=hint)
+        self.state = held
+
+    def run(self, progress: Callable[[CampaignState], None] = lambda _: None) -> CampaignState:
+        """Go on until this sitting is over; what was done is kept whatever ends it."""
+        begun = saved = time.monotonic()
+        spent, done = self.state.seconds, self.state.cases
+        cases = self._cases()
+        try:
+            while not self._over(time.monotonic() - begun, self.state.cases - done):
+                self._take(next(cases))
+                now = time.monotonic()
+                if now - saved >= _CHECKPOINT:
+                    saved = now
+                    self.state.seconds = spent + now - begun
+                    save_state(self.options.db, self.state)
+                    progress(self.state)
+        finally:
+            cases.close()
+            self.state.seconds = spent + time.monotonic() - begun
+            save_state(self.options.db, self.state)
+        return self.state
+
+    def _over(self, seconds: float, cases: int) -> bool:
+        options = self.options
+        late = options.seconds is not None and seconds >= options.seconds
+        return late or (options.cases is not None and cases >= options.cases)
+
+    # ---------------------------------------------------------------- cases
+
+    def _cases(self) -> Generator[Judged]:
+        """Yield the cases from the next one on, in order and for ever, whoever judges them."""
+        options = self.options
+        if not options.workers:
+            for number in count(self.state.next):
+                yield judge_case(self.session, options.kinds, self.state.seed, number)
+        for judged in in_order(judge_range, self._ranges(), options.workers):
+            done = len(judged.cases)
+            self._range = max(1, min(4 * done, int(done * _RANGE_SECONDS / max(judged.seconds, 0.001))))
+            yield from judged.cases
+
+    def _ranges(self) -> Iterator[CaseRange]:
+        """Yield ranges that take about as long as `_RANGE_SECONDS` each."""
+        first = self.state.next
+        server, client = self.session.specs
+        while True:
+            size = self._range  # which changes before the next one is asked for
+            yield CaseRange(
+                seed=self.state.seed,
+                kinds=self.options.kinds,
+                first=first,
+                count=size,
+                server=server,
+                client=client,
+            )
+            first += size
+
+    def _take(self, one: Judged) -> None:
+        if one.number != self.state.next:
+            raise RuntimeError(f"case {one.number} was judged, and {self.state.next} is the next one")
+        for found in one.failures:
+            known = self.state.failures.get(str(found.cause))
+            if known is not None:
+                known.count += 1
+            elif found.subject is not None:
+                self._found(one.number, found, found.subject)
+        self.state.next = one.number + 1
+        self.state.cases += one.cases
+
+    # ---------------------------------------------------------------- a failure
+
+    def _apt(self, kind: FuzzKind, subject: Subject) -> bool:
+        """Whether a smaller subject still asks the same: it is legal, and the reference passes what a target fails."""
+        if kind is FuzzKind.PROGRAMS and isinstance(subject, Scenario) and not legal(subject):
+            return False
+        players = self.session.players
+        if type(players.server) is Reference and type(players.client) is Reference:
+            return True
+        with Session() as session:
+            return not Judge(session, thorough=False).findings(kind, subject)
+
+    def _found(self, number: int, found: Found, subject: Subject) -> None:
+        """Shrink a failure of a new cause, write it down, and remember it."""
+        kind, cause, findings = found.kind, found.cause, found.findings
+        judge = Judge(self.session, thorough=False)
+        if cause_of(judge.findings(kind, subject)) != cause:
+            judge = Judge(self.session)
+        until = time.monotonic() + self.options.shrink_seconds / 2
+
+        def late() -> bool:
+            return time.monotonic() >= until
+
+        def fails(other: Subject) -> bool:
+            return self._apt(kind, other) and cause_of(judge.findings(kind, other)) == cause
+
+        def some(made: Any) -> bool:
+            return any(map(fails, subjects(made)))
+
+        examples = self.options.db / "examples"
+        small = shrink_choices(GENERATORS[kind], found.choices, some, examples, f"{kind.value}:{cause.slug}", late)
+        until = time.monotonic() + self.options.shrink_seconds / 2
+        if small is not None:
+            subject = next(filter(fails, subjects(small)), subject)
+        subject = smaller(subject, lambda other: not late() and fails(other))
+        left = judge.findings(kind, subject)
+        folder = folder_for(self.options.db / "failures")
+        found_by = f"tpharness fuzz --seed {self.state.seed}, case {number}"
+        findings = left if cause_of(left) == cause else findings
+        file, command = save_subject(
+            subject, kind, cause, findings, folder, found_by=found_by, sides=self.options.sides, session=self.session
+        )
+        failure = FoundFailure(
+            cause=str(cause),
+            codes=cause.codes,
+            clauses=cause.clauses,
+            rulings=cause.rulings,
+            kind=kind.value,
+            case=number,
+            count=1,
+            file=str(file),
+            command=command,
+            message=findings[0].message,
+        )
+        self.state.failures[str(cause)] = failure
+        self.new.append(failure)
+        save_state(self.options.db, self.state)

@@ -1,0 +1,233 @@
+"""The oracles of a campaign: subject in, findings out.
+
+A subject is a scenario (programs, streams, bytes), the text of a scenario file, or a thread document. Whatever it is:
+nothing may raise, nothing may hang, and the invariants hold. Targets are compared with the reference as well, since two
+views of one implementation can agree on a wrong answer.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import FrameType
+from typing import Any, TypeAlias
+
+from tpharness.causes import CRASHED, DISAGREE, HANGS, ROUND_TRIP, crash
+from tpharness.checks import Evidence, Side
+from tpharness.errors import ScenarioError, TargetError, TpharnessError
+from tpharness.findings import Finding, Level, Place
+from tpharness.protocol import history
+from tpharness.protocol.canonical import canonical_thread, thread_hash
+from tpharness.protocol.compare import identical, same_content
+from tpharness.protocol.diff import diff
+from tpharness.protocol.jcs import jcs
+from tpharness.protocol.migrate import convert
+from tpharness.protocol.parse import parse_json
+from tpharness.protocol.rules import check_thread
+from tpharness.protocol.versions import Version
+from tpharness.run.judge import judge
+from tpharness.run.plan import Case
+from tpharness.run.play import Players, play
+from tpharness.run.session import Session
+from tpharness.scenario import Scenario, dump, load_text
+from tpharness.targets import Reference
+
+__all__ = ["HANG_SECONDS", "FuzzKind", "Judge", "Subject", "limited"]
+
+Subject: TypeAlias = Scenario | str | dict[str, Any]
+
+HANG_SECONDS = 10.0
+"""How long one case may take in this process."""
+
+_PINS = frozenset({"outline-differs", "expected-thread-differs", "expected-findings-differ", "unexpected-finding"})
+_VALUES = frozenset({"json-not-interoperable", "no-canonical-form"})
+"""What a stream may say that no thread can hold as JSON (R38): the sender's mistake, reported as one."""
+_THOROUGH_BYTES = 2000
+
+
+class FuzzKind(Enum):
+    """What is generated."""
+
+    PROGRAMS = "programs"
+    STREAMS = "streams"
+    BYTES = "bytes"
+    SCENARIOS = "scenarios"
+    THREADS = "threads"
+    DOCUMENTS = "documents"
+
+
+class HangError(Exception):
+    """A case took longer than the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges subjects on the two targets of an opened session."""
+
+    session: Session
+    thorough: bool = True
+
+    def findings(self, kind: FuzzKind, subject: Subject) -> tuple[Finding, ...]:
+        """Return what is wrong with the subject, findings at MUST only; a crash and a hang are findings too."""
+        try:
+            with nullcontext() if self.session.far else limited():  # who is far away is not waited for ever anyway
+                found = tuple(self._found(kind, subject))
+        except HangError as error:
+            return (crash(error, HANGS),)
+        except TargetError:
+            raise
+        except (Exception, RecursionError) as error:  # noqa: BLE001  # whatever it is, it is what we look for
+            return (crash(error, CRASHED),)
+        return tuple(finding for finding in found if finding.level is Level.MUST)
+
+    def _found(self, kind: FuzzKind, subject: Subject) -> Iterator[Finding]:
+        if isinstance(subject, dict):
+            return _document(subject)
+        if isinstance(subject, str):
+            return self._text(subject)
+        legal = kind is FuzzKind.PROGRAMS
+        return self._scenario(subject, legal=legal)
+
+    # ---------------------------------------------------------------- scenarios
+
+    def _scenario(self, scenario: Scenario, *, legal: bool) -> Iterator[Finding]:
+        case, reason = self.session.run(self.session.usable(scenario))
+        if reason:
+            return
+        size = sum(len(run.wire.data or b"") for _, run in scenario.runs if run.wire is not None)
+        try:
+            found = list(self._played(case, legal=legal, thorough=False))
+            # What fails when it is played once is told as that, and not as all that follows from it.
+            if not found and self.thorough and size <= _THOROUGH_BYTES:
+                found = list(self._played(case, legal=legal, thorough=True))
+        except TargetError as error:
+            found = [CRASHED.at(Place(case=scenario.id), str(error), got=type(error).__name__)]
+        yield from found
+
+    def _played(self, case: Case, *, legal: bool, thorough: bool) -> Iterator[Finding]:
+        evidence = self.session.run(play(case, self.session.players, thorough=thorough))
+        if not legal:  # what the fold reports of a stream that is none is its business
+            evidence = [replace(piece, client=_bare(piece.client), server=_bare(piece.server)) for piece in evidence]
+        found = [f for f in judge(case.id, evidence).findings if f.level is Level.MUST]
+        hostile = not legal and any(finding.code in _VALUES for finding in found)
+        yield from (finding for finding in found if not hostile and (legal or finding.code not in _PINS))
+        if not found:
+            yield from self._disagreements(case, evidence)
+
+    def _disagreements(self, case: Case, evidence: Sequence[Evidence]) -> Iterator[Finding]:
+        """Compare what a target made of it with what the reference makes of it."""
+        players = self.session.players
+        if type(players.server) is Reference and type(players.client) is Reference:
+            return
+        ours = {piece.version: piece for piece in self.session.run(_reference(case))}
+        for piece in evidence:
+            other = ours.get(piece.version)
+            if other is None:
+                continue
+            for one, two, target in (
+                (piece.server, other.server, players.server),
+                (piece.client, other.client, players.client),
+            ):
+                if one is None or two is None or type(target) is Reference:
+                    continue
+                if not same_content(one.thread, two.thread):
+                    first = diff(two.thread, one.thread, names=("reference", one.name), mode="content")[:1]
+                    place = Place(case=case.id, side=one.name, pointer=first[0].pointer if first else None)
+                    yield DISAGREE.at(place, first[0].text if first else DISAGREE.title)
+
+    # ---------------------------------------------------------------- files
+
+    def _text(self, text: str) -> Iterator[Finding]:
+        try:
+            scenario = load_text(text, id="fuzz/file")
+        except ScenarioError as error:
+            if not error.findings or any(finding.place.line is None for finding in error.findings):
+                yield CRASHED.at(Place(), "a scenario is refused without saying where", got=str(error))
+            return
+        try:
+            again = load_text(dump(scenario), id="fuzz/file")
+        except ScenarioError as error:
+            yield ROUND_TRIP.at(Place(), f"what was written does not load: {error.findings[0].message}")
+            return
+        except TpharnessError:
+            return  # a lone surrogate, which YAML cannot say
+        if again != scenario:
+            yield ROUND_TRIP.at(Place(), "the scenario that was written loads to another one")
+        yield from (f for f in self._scenario(scenario, legal=True) if f.code not in _PINS)
+
+
+async def _reference(case: Case) -> list[Evidence]:
+    return await play(case, Players(server=Reference(), client=Reference()), thorough=False)
+
+
+def _bare(side: Side | None) -> Side | None:
+    return None if side is None else replace(side, findings=())
+
+
+# ------------------------------------------------------------------------------------------------ documents
+
+
+def _document(document: dict[str, Any]) -> Iterator[Finding]:
+    """Yield what is wrong with a valid thread, or with how it is read, written, converted and continued."""
+    parsed = parse_json(json.dumps(document, ensure_ascii=False).encode())
+    yield from parsed.findings
+    yield from check_thread(document)
+    if not identical(parsed.value, document):
+        yield ROUND_TRIP.at(Place(), "reading back the written document gives another one")
+    canonical = canonical_thread(document)
+    once = jcs(canonical)
+    if jcs(canonical_thread(parse_json(once).value)) != once:
+        yield ROUND_TRIP.at(Place(), "the canonical form of the canonical form is another one")
+    if thread_hash(_reversed(document)) != thread_hash(document):
+        yield ROUND_TRIP.at(Place(), "the order of keys changes the hash")
+    yield from _converted(document)
+    if diff(document, document):
+        yield ROUND_TRIP.at(Place(), "a document differs from itself")
+    yield from history.check_history(history.model_history(document).messages)
+
+
+def _converted(document: dict[str, Any]) -> Iterator[Finding]:
+    """R1: an upgrade and the downgrade after it are the identity; nothing unknown gets lost (R7)."""
+    own = Version(document["version"])
+    for newer in Version:
+        if newer.order > own.order:
+            there = convert(document, newer).thread
+            if not identical(convert(there, own).thread, document):
+                yield ROUND_TRIP.at(Place(), f"converting to {newer.value} and back gives another document")
+            yield from (finding for finding in check_thread(there) if finding.level is Level.MUST)
+
+
+def _reversed(value: Any) -> Any:
+    """Return the value with the keys of every object in the opposite order."""
+    if isinstance(value, Mapping):
+        return {key: _reversed(value[key]) for key in reversed(list(value))}
+    return [_reversed(item) for item in value] if isinstance(value, list) else value
+
+
+# ------------------------------------------------------------------------------------------------ hanging
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Raise HangError in here after HANG_SECONDS; only where the operating system and the thread can be woken."""
+    seconds = HANG_SECONDS
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def _ring(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise HangError(f"longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, _ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,1 @@
+"""Generators of cases: programs, streams, documents and scenario files."""

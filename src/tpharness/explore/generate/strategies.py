@@ -1,0 +1,93 @@
+"""Hypothesis strategies for ThreadProtocol: use them in tests of your own.
+
+    from hypothesis import given
+    from tpharness.explore.generate.strategies import threads
+
+    @given(threads())
+    def test_my_store_keeps_a_thread(thread): ...
+
+Each is built from a generator that a campaign uses as well. They shrink to short conversations of plain texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+from tpharness.explore.generate.documents import document, thread
+from tpharness.explore.generate.files import scenario_text
+from tpharness.explore.generate.programs import Program, cut_scenarios, program
+from tpharness.explore.generate.source import Source, one_of
+from tpharness.explore.generate.streams import mutated, stream
+from tpharness.scenario import Scenario
+
+__all__ = [
+    "cut_programs",
+    "documents",
+    "drawn",
+    "programs",
+    "recorded_streams",
+    "scenario_files",
+    "streams",
+    "threads",
+]
+
+_T = TypeVar("_T")
+
+
+class _Drawn:
+    """A source whose numbers Hypothesis gives."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
+        self._draw = draw
+
+    def number(self, low: int, high: int) -> int:
+        """Return a number from `low` to `high`."""
+        return low if low == high else self._draw(st.integers(low, high))
+
+
+def drawn(make: Callable[[Source], _T]) -> st.SearchStrategy[_T]:
+    """Return the strategy of what a generator makes."""
+
+    @st.composite
+    def _made(draw: Any) -> _T:
+        return make(_Drawn(draw))
+
+    return _made()
+
+
+def threads() -> st.SearchStrategy[dict[str, Any]]:
+    """Whole, valid threads of any version, as JSON values."""
+    return drawn(thread)
+
+
+def documents() -> st.SearchStrategy[dict[str, Any]]:
+    """Valid threads with unknown fields, odd texts and numbers at the edges in them (R7)."""
+    return drawn(document)
+
+
+def programs(*, carriers: bool = True) -> st.SearchStrategy[Program]:
+    """Legal model-event programs: a scenario, and places of its last run to interrupt it."""
+    return drawn(lambda source: program(source, carriers=carriers))
+
+
+def cut_programs() -> st.SearchStrategy[Scenario]:
+    """Scenarios of legal programs, as they are or interrupted somewhere."""
+    return drawn(lambda source: one_of(source, cut_scenarios(program(source))))
+
+
+def streams() -> st.SearchStrategy[Scenario]:
+    """Client-only scenarios: a legal stream, or chunks in any order, which a fold has to survive (R36)."""
+    return drawn(stream)
+
+
+def recorded_streams() -> st.SearchStrategy[Scenario]:
+    """Client-only scenarios: a recorded stream of a real server with some of its bytes changed."""
+    return drawn(mutated)
+
+
+def scenario_files() -> st.SearchStrategy[str]:
+    """Texts of scenario files, most of them good."""
+    return drawn(scenario_text)

@@ -1,0 +1,24 @@
+"""Whether the suite bites: the reference with one defect at a time, played against the scenarios."""
+
+from tpharness.explore.mutation.matrix import Matrix, killers, smoke
+from tpharness.explore.mutation.module import Changes, load_changes
+from tpharness.explore.mutation.play import load_scenarios, play_change, play_module, unharmed
+from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row, Seed, Side
+
+__all__ = [
+    "Changes",
+    "Defect",
+    "Harmless",
+    "Kill",
+    "Matrix",
+    "Row",
+    "Seed",
+    "Side",
+    "killers",
+    "load_changes",
+    "load_scenarios",
+    "play_change",
+    "play_module",
+    "smoke",
+    "unharmed",
+]

@@ -1,0 +1,66 @@
+"""Modules that hold seeded defects: `DEFECTS`, and if they like `HARMLESS` and `ELSEWHERE`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpharness.errors import UsageError
+from tpharness.explore.mutation.records import Defect, Harmless
+
+__all__ = ["Changes", "load_changes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What a module holds.
+
+    `elsewhere` maps the MUST clauses that no change of the reference can break before the eyes of a scenario to the
+    reason, which names the test that shows them broken. `folder` is where the module lies.
+    """
+
+    defects: tuple[Defect, ...]
+    harmless: tuple[Harmless, ...]
+    elsewhere: Mapping[str, str]
+    folder: Path
+
+    def all(self) -> tuple[Defect | Harmless, ...]:
+        """Return every change, the defects first."""
+        return (*self.defects, *self.harmless)
+
+    def named(self, name: str) -> Defect | Harmless:
+        """Return the change of that name. UsageError when there is none."""
+        for one in self.all():
+            if one.name == name:
+                return one
+        raise UsageError(
+            f"nothing that is seeded is called {name!r}", hint="`tpharness mutate MODULE --list` names all"
+        )
+
+
+def load_changes(module: str) -> Changes:
+    """Import a module, looked for where the command was started too. UsageError for one that holds no defects."""
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise UsageError(f"{module!r} is no name of a module", hint="write it as in import, such as tests.defects")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise UsageError(f"cannot import {module}: {error}", hint="is it on the path?") from error
+    defects, harmless = tuple(getattr(found, "DEFECTS", ())), tuple(getattr(found, "HARMLESS", ()))
+    if not defects or not all(isinstance(one, Defect) for one in defects):
+        raise UsageError(
+            f"{module} holds no DEFECTS", hint="name a module with a list of tpharness.explore.mutation.Defect"
+        )
+    names = Counter(one.name for one in (*defects, *harmless))
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise UsageError(f"{module} has two changes called {', '.join(twice)}")
+    folder = Path(found.__file__ or ".").parent
+    return Changes(defects=defects, harmless=harmless, elsewhere=dict(getattr(found, "ELSEWHERE", {})), folder=folder)

@@ -1,0 +1,1 @@
+"""Other legal orders of the events of a run."""

@@ -1,0 +1,1 @@
+"""From a failure to the smallest one of the same cause."""

@@ -1,0 +1,211 @@
+"""From a failure to the smallest one of the same cause.
+
+In: a subject that fails, and a question whether another one fails in the same way. Out: a subject that does, smaller.
+First Hypothesis shrinks the choices that the generator drew, then what is left is made shorter as what it is: turns,
+events, frames, fields and letters are left out while the answer stays yes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hypothesis import Phase, find, settings
+from hypothesis.database import DirectoryBasedExampleDatabase, choices_to_bytes
+from hypothesis.errors import Flaky, NoSuchExample
+
+from tpharness.explore.campaigns.judging import Subject
+from tpharness.explore.generate.source import Source
+from tpharness.explore.generate.strategies import drawn
+from tpharness.explore.shrinking.reduce import fewest, simpler_values
+from tpharness.explore.shrinking.units import consistent, simpler_texts, units
+from tpharness.scenario import AgentRun, ClientCut, CutUnit, Interrupt, Scenario, UserInput, Wire
+
+__all__ = ["shrink_choices", "smaller"]
+
+_T = TypeVar("_T")
+Question = Callable[[Any], bool]
+
+
+class _Late(BaseException):
+    """There is no more time. No Exception, so that Hypothesis does not take it for a failure."""
+
+
+def shrink_choices(
+    make: Callable[[Source], _T],
+    choices: Sequence[int],
+    fails: Callable[[_T], bool],
+    folder: Path,
+    key: str,
+    late: Callable[[], bool] = lambda: False,
+) -> _T | None:
+    """Let Hypothesis shrink what the generator made of these choices; None when it does not fail so for Hypothesis.
+
+    The choices are put into Hypothesis's example database in `folder`, where the smallest failing ones stay as well, so
+    that a later call begins with those. When it gets `late` the smallest one so far is returned.
+    """
+    database = DirectoryBasedExampleDatabase(folder)
+    name = key.encode()
+    # What Hypothesis finds to be exactly what was drawn it takes for shrunk before; one number too many says it is not.
+    database.save(name, choices_to_bytes([*choices, 0]))
+    best: list[_T] = []
+
+    def _asked(made: _T) -> bool:
+        if late():
+            raise _Late
+        if not fails(made):
+            return False
+        best[:] = [made]
+        return True
+
+    wanted = settings(
+        database=database, phases=(Phase.reuse, Phase.shrink), max_examples=1_000, deadline=None, derandomize=False
+    )
+    try:
+        return find(drawn(make), _asked, settings=wanted, database_key=name)
+    except (NoSuchExample, Flaky, _Late):
+        return best[0] if best else None
+
+
+def smaller(subject: Subject, fails: Question, *, patience: int = 3000) -> Subject:
+    """Return the subject without what it can do without; at most so many others are asked about."""
+    asked = _Bounded(fails, patience)
+    place, shorter = 0, False
+    while True:
+        for number, other in enumerate(_simpler(subject)):
+            # What could not go before goes on being tried in the next round only: else every step begins anew.
+            if number >= place and asked(other):
+                subject, place, shorter = other, number, True
+                break
+        else:
+            if not shorter or asked.tired:
+                return subject
+            place, shorter = 0, False
+
+
+class _Bounded:
+    """A question that is answered with no once it has been asked often enough."""
+
+    def __init__(self, fails: Question, patience: int) -> None:
+        self._fails = fails
+        self._left = patience
+
+    @property
+    def tired(self) -> bool:
+        """Whether every answer is no from now on."""
+        return self._left <= 0
+
+    def __call__(self, subject: Any) -> bool:
+        self._left -= 1
+        return self._left >= 0 and self._fails(subject)
+
+
+def _simpler(subject: Subject) -> Iterator[Subject]:
+    if isinstance(subject, Scenario):
+        yield from _scenarios(subject)
+    elif isinstance(subject, str):
+        yield from ("\n".join(lines) for lines in fewest(subject.split("\n")))
+    else:
+        yield from simpler_values(subject)
+
+
+# ------------------------------------------------------------------------------------------------ scenarios
+
+
+def _scenarios(scenario: Scenario) -> Iterator[Scenario]:
+    if len(scenario.versions) > 1:
+        yield from (replace(scenario, versions=(version,)) for version in reversed(scenario.versions))
+    for turns in fewest(scenario.turns):
+        if turns:
+            yield replace(scenario, turns=tuple(turns))
+    for index, turn in enumerate(scenario.turns):
+        for other in _users(turn) if isinstance(turn, UserInput) else _runs(turn):
+            yield replace(scenario, turns=(*scenario.turns[:index], other, *scenario.turns[index + 1 :]))
+
+
+def _users(turn: UserInput) -> Iterator[UserInput]:
+    simple = ({"part_kind": "user-prompt", "content": "Hi"},)
+    if turn.parts != simple:
+        yield replace(turn, parts=simple)
+
+
+def _runs(run: AgentRun) -> Iterator[AgentRun]:
+    if run.interrupt is not None:
+        yield replace(run, interrupt=None)
+    events = run.events or ()
+    for gone in units(events):
+        yield _with_events(run, [index for index in range(len(events)) if index not in gone])
+    for index, event in enumerate(events):
+        for other in simpler_texts(event):
+            yield replace(run, events=consistent((*events[:index], other, *events[index + 1 :])))
+    wire = run.wire
+    if wire is not None and wire.chunks is not None:
+        for chunks in fewest(wire.chunks):
+            yield replace(run, wire=Wire(chunks=tuple(chunks)))
+        for index, chunk in enumerate(wire.chunks):
+            for other in simpler_values(dict(chunk)):
+                if other.get("type") == chunk.get("type"):
+                    yield replace(run, wire=Wire(chunks=(*wire.chunks[:index], other, *wire.chunks[index + 1 :])))
+    if wire is not None and wire.data is not None:
+        chunks_said = _as_chunks(wire.data)
+        if chunks_said is not None:
+            yield replace(run, wire=Wire(chunks=chunks_said))
+        for frames in fewest(wire.data.split(b"\n\n")):
+            yield replace(run, wire=Wire(data=b"\n\n".join(frames)))
+        yield from (replace(run, wire=Wire(data=data)) for data in _shorter_frames(wire.data))
+
+
+def _with_events(run: AgentRun, kept: Sequence[int]) -> AgentRun:
+    """Return the run with these of its events; what an interruption counts is counted anew."""
+    events = run.events or ()
+    cut = run.interrupt
+    return replace(
+        run,
+        events=consistent([events[index] for index in kept]),
+        labels={},
+        interrupt=None if cut is None else _recounted(cut, kept),
+    )
+
+
+def _recounted(cut: Interrupt, kept: Sequence[int]) -> Interrupt:
+    def before(count: int) -> int:
+        return sum(index < count for index in kept)
+
+    client = cut.client_after
+    if client is not None and client.unit is CutUnit.EVENT:
+        client = ClientCut(unit=CutUnit.EVENT, count=before(client.count))
+    server = None if cut.server_after is None else before(cut.server_after)
+    return replace(cut, server_after=server, client_after=client)
+
+
+def _as_chunks(data: bytes) -> tuple[dict[str, Any], ...] | None:
+    """Return a stream as chunks, which a person reads more easily; None when there is more to it than those."""
+    chunks = []
+    for frame in data.split(b"\n\n"):
+        if frame in (b"", b"data: [DONE]"):
+            continue
+        try:
+            value = json.loads(frame.removeprefix(b"data: "))
+        except ValueError:
+            return None
+        if not isinstance(value, dict):
+            return None
+        chunks.append(value)
+    return tuple(chunks)
+
+
+def _shorter_frames(data: bytes) -> Iterator[bytes]:
+    """Yield the stream with the JSON of one of its events made simpler."""
+    frames = data.split(b"\n\n")
+    for index, frame in enumerate(frames):
+        try:
+            value = json.loads(frame.removeprefix(b"data: "))
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            for other in simpler_values(value):
+                text = json.dumps(other, separators=(",", ":")).encode()
+                yield b"\n\n".join([*frames[:index], b"data: " + text, *frames[index + 1 :]])

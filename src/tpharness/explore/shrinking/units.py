@@ -1,0 +1,179 @@
+"""What may be left out of a legal program so that it stays one. Pure.
+
+In: the events of a run. Out: sets of events that belong together (a response with what its tools did, a part, one
+delta), the events made consistent again, and whether a scenario is legal. A shrinker that left out single events at
+will would end with another failure, one of a server that makes mistakes of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tpharness.explore.shrinking.reduce import simpler_values
+from tpharness.findings import Level
+from tpharness.run.plan import base_case, script_of
+from tpharness.scenario import AgentRun, Scenario
+from tpharness.targets.contract import RunScript
+from tpharness.targets.reference import ReferenceServer
+
+__all__ = ["consistent", "legal", "simpler_texts", "units"]
+
+_TOOLS = ("function_tool_call", "function_tool_result", "tool_progress")
+_TEXTS = {"text": ("content", "content_delta"), "thinking": ("content", "content_delta")}
+_ALONE = ("system_event", "custom", "tool_progress", "error", "stall", "part_delta")
+
+Events = Sequence[Mapping[str, Any]]
+
+
+def units(events: Events) -> Iterator[frozenset[int]]:
+    """Yield sets of indices to leave out together, large ones first."""
+    owners = _owners(events)
+    responses: dict[int, set[int]] = {}
+    parts: dict[tuple[int, Any], set[int]] = {}
+    calls: dict[str, set[int]] = {}
+    for index, (event, (response, part)) in enumerate(zip(events, owners, strict=True)):
+        kind = event.get("event_kind")
+        if response >= 0:
+            responses.setdefault(response, set()).add(index)
+        if part is not None:
+            parts.setdefault((response, part), set()).add(index)
+        if kind in _TOOLS:
+            calls.setdefault(_call_of(event), set()).add(index)
+    made: dict[tuple[int, Any], str] = {}
+    for event, (response, part) in zip(events, owners, strict=True):
+        if event.get("event_kind") == "part_start" and "tool_call_id" in event["part"]:
+            made[response, part] = event["part"]["tool_call_id"]
+    for response, members in responses.items():
+        answers = [calls.get(call, set()) for (owner, _), call in made.items() if owner == response]
+        yield frozenset(members.union(*answers))
+    for key, members in parts.items():
+        yield frozenset(members | calls.get(made.get(key, ""), set()))
+    for members in calls.values():
+        yield frozenset(members)
+    yield from (frozenset({index}) for index in range(len(events)))
+
+
+def consistent(events: Events) -> tuple[dict[str, Any], ...]:
+    """Return the events with the ends of parts, and the starts of tools, saying what the deltas say."""
+    owners = _owners(events)
+    texts: dict[tuple[int, Any], str] = {}
+    args: dict[str, str] = {}
+    made: list[dict[str, Any]] = []
+    names: dict[tuple[int, Any], str] = {}
+    for event, key in zip(events, owners, strict=True):
+        kind = event.get("event_kind")
+        new = dict(event)
+        match kind:
+            case "part_start":
+                part = event["part"]
+                texts[key] = str(part.get("content") or "") if part["part_kind"] in _TEXTS else ""
+                names[key] = str(part.get("tool_call_id", ""))
+            case "part_delta":
+                delta = event["delta"]
+                texts[key] = texts.get(key, "") + str(delta.get("content_delta") or delta.get("args_delta") or "")
+            case "part_end" if event["part"]["part_kind"] in _TEXTS:
+                new["part"] = {**event["part"], "content": texts.get(key, "")}
+            case "part_end" if event["part"]["part_kind"] == "tool-call":
+                new["part"] = {**event["part"], "args": texts.get(key, "")}
+        if names.get(key):
+            args[names[key]] = texts.get(key, "")
+        if kind == "function_tool_call" and (call := _call_of(event)) in args:
+            new["part"] = {**event["part"], "args": args[call]}
+        made.append(new)
+    return tuple(made)
+
+
+def simpler_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the event with a shorter text, or a plainer value, where it says something of its own."""
+    holder = next((name for name in ("part", "delta") if isinstance(event.get(name), Mapping)), None)
+    inner: Mapping[str, Any] = event[holder] if holder is not None else event
+    for name in ("content", "content_delta", "args_delta", "event_data", "error_text"):
+        value = inner.get(name)
+        if event.get("event_kind") == "part_end" or value is None:
+            continue
+        if name == "args_delta" and (held := _held(value)) is not None:
+            others: list[Any] = [json.dumps(other, ensure_ascii=False) for other in simpler_values(held)]
+        elif isinstance(value, str):
+            others = [value[: len(value) // 2], value[len(value) // 2 :]] if len(value) > 1 else []
+        elif inner.get("part_kind") == "file":
+            others = []
+        else:
+            others = [""] if value != "" else []
+        for other in others:
+            changed = {**inner, name: other}
+            yield {**event, holder: changed} if holder is not None else dict(changed)
+
+
+def _held(text: Any) -> dict[str, Any] | None:
+    """Return the object that a text says, None when it says none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError):
+        return None
+    return value if isinstance(value, dict) and value else None
+
+
+def legal(scenario: Scenario) -> bool:
+    """Whether the scenario's events are those of a server that makes no mistake: nothing is reported, nothing is left.
+
+    A run that is not interrupted ends with its result; a part ends before its response does.
+    """
+    for _, run in scenario.runs:
+        if run.events is None or not _whole(run):
+            return False
+    script = script_of(base_case(scenario, scenario.versions[-1:]))
+    session = ReferenceServer(script)
+    for turn in script.turns:
+        if isinstance(turn, RunScript):
+            session.begin(replace(turn))
+            for event in turn.events:
+                session.feed(event)
+            if turn.interruption is not None:
+                session.interrupt(turn.interruption, abort=turn.abort)
+        else:
+            session.user(turn)
+    return all(finding.level is Level.MAY for finding in session.findings())
+
+
+def _whole(run: AgentRun) -> bool:
+    events = run.events or ()
+    if not run.interrupt and (not events or events[-1].get("event_kind") != "agent_run_result"):
+        return False
+    starts: dict[Any, bool] = {}
+    requested = False
+    for event, owner in zip(events, _owners(events), strict=True):
+        kind = event.get("event_kind")
+        requested = requested or kind == "model_request"
+        if kind == "part_start":
+            if not requested:
+                return False
+            starts[owner] = event["part"]["part_kind"] == "file"
+        elif kind == "part_end":
+            starts[owner] = True
+        elif kind in ("model_response_end", "agent_run_result") and not all(starts.values()):
+            return False
+    return True
+
+
+def _owners(events: Events) -> list[tuple[int, Any]]:
+    """Return for each event the number of its response, -1 outside of one, and the index of its part if it has one."""
+    response, inside = -1, False
+    owners: list[tuple[int, Any]] = []
+    for event in events:
+        kind = event.get("event_kind")
+        if kind == "model_request":
+            response, inside = response + 1, True
+        part = event.get("index") if str(kind).startswith("part_") else None
+        apart = kind in _ALONE and kind != "part_delta"
+        owners.append((response if inside and kind not in _TOOLS and not apart else -1, part))
+        if kind == "model_response_end":
+            inside = False
+    return owners
+
+
+def _call_of(event: Mapping[str, Any]) -> str:
+    part = event.get("part")
+    return str(part.get("tool_call_id") if isinstance(part, Mapping) else event.get("tool_call_id"))

@@ -1,0 +1,81 @@
+"""The history dialect `langchain`: the state of a LangChain CLI, and its three projections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.histories.langchain.choices import DOCUMENTED, REPAIRED, Choices, HalfCallRule
+from tpharness.histories.langchain.events import cli_events
+from tpharness.histories.langchain.formats import FORMATS
+from tpharness.histories.langchain.holdings import turn_holdings
+from tpharness.histories.langchain.reducer import Reducer, half_calls
+from tpharness.histories.langchain.state import Message, human, messages_of, read_state
+from tpharness.histories.projections import Holdings, Provider
+from tpharness.journal import Journal
+
+__all__ = ["LANGCHAIN", "LangChainDialect"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LangChainDialect:
+    """One variant of the design; see `choices` for what a variant settles."""
+
+    variant: str
+    choices: Choices
+
+    @property
+    def name(self) -> str:
+        """The name users give, such as `langchain/repaired`."""
+        return f"langchain/{self.variant}"
+
+    def store(self, journal: Journal) -> dict[str, Any]:
+        """Return the state: messages and buffers, as `model` has them.
+
+        Take a journal with `partial` parts, else an open turn shows nothing in its buffers. Raises `UnsupportedError`
+        for arguments that interleave, where there is one buffer for all (GAP-6).
+        """
+        reducer = Reducer(self.choices)
+        for event in cli_events(journal):
+            reducer.feed(event)
+        return {
+            "messages": reducer.messages,
+            "response_buffer": reducer.response_buffer,
+            "tool_call_buffers": reducer.tool_call_buffers,
+        }
+
+    def replay(self, document: Any) -> list[Mapping[str, Any]]:
+        """Return what the CLI shows: the user's and the model's messages, never a ToolMessage, nothing for no text."""
+        return [
+            {"type": "user" if message["type"] == "human" else "assistant", "text": message["data"]["content"]}
+            for message in messages_of(document)
+            if message["type"] != "tool" and message["data"]["content"]
+        ]
+
+    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> list[dict[str, Any]]:
+        """Return the messages, items or contents that LangChain's integration would send.
+
+        A half call that waits for the next run (GAP-5) is converted first.
+        """
+        messages: Sequence[Message]
+        messages, buffers = read_state(document)
+        if self.choices.half_call is HalfCallRule.NEXT_RUN:
+            messages = [*messages, *half_calls(buffers, self.choices)]
+        if next_user is not None:
+            messages = [*messages, human(next_user)]
+        return FORMATS[provider](messages)
+
+    def holdings(self, document: Any) -> list[Holdings]:
+        """Return what the messages hold, one entry an agent turn; what the buffers hold is not kept yet."""
+        return turn_holdings(messages_of(document))
+
+
+LANGCHAIN: Mapping[str, LangChainDialect] = {
+    dialect.name: dialect
+    for dialect in (
+        LangChainDialect(variant="documented", choices=DOCUMENTED),
+        LangChainDialect(variant="repaired", choices=REPAIRED),
+    )
+}
+"""The variants by name."""

@@ -1,0 +1,37 @@
+"""States ⇄ real LangChain messages. Importing this module needs langchain-core, the extra `langchain`.
+
+In and out of the core nothing but plain JSON values passes, so this is the only module that knows the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tpharness.errors import UsageError
+from tpharness.histories.langchain.state import messages_of
+
+try:
+    from langchain_core.messages import BaseMessage, messages_from_dict, messages_to_dict
+except ImportError as missing:
+    raise UsageError(
+        "langchain-core is not installed, and real LangChain messages need it",
+        hint="pip install 'tpharness[langchain]'",
+    ) from missing
+
+__all__ = ["from_messages", "to_messages"]
+
+
+def to_messages(document: Any) -> list[BaseMessage]:
+    """Return the messages of a state as objects of the library."""
+    return list(messages_from_dict([dict(message) for message in messages_of(document)]))
+
+
+def from_messages(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return the state that holds these messages and nothing in its buffers.
+
+    Raises `InputError` for messages that the design does not write: contents of blocks, system messages.
+    """
+    document = {"messages": messages_to_dict(messages), "response_buffer": "", "tool_call_buffers": []}
+    messages_of(document)
+    return document

@@ -1,0 +1,212 @@
+"""A scenario → the journals that a keeper of histories holds when a run is cut. Pure.
+
+In: a case. Out: `Moment`s, each the journal just before the cut and the one after it, with open parts visible. The
+server's events are folded once for a run, however many places it is cut at, since journals share what they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.facts import providers
+from tpharness.journal import AgentTurn, Interrupted, Journal, Response, Segment, UserTurn
+from tpharness.run.plan import Case, cut_time, place_name, script_of, streams_of
+from tpharness.scenario.records import AgentRun, CutAt, Scenario
+from tpharness.server_events import Recorder
+from tpharness.targets.contract import RunScript, Script
+from tpharness.targets.reference import Reference
+from tpharness.vsp.assembler import Assembler
+
+__all__ = ["Moment", "case_moments", "every_moment", "has_server", "sweep_moments"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One place where a run is cut, or where a case ends.
+
+    `after` is the journal with its cut. `before` is the journal while the run still went on, and `asked` the one at the
+    latest call of the model; both are None where nothing was cut. `id` is that of the case or of the sweep's place.
+    """
+
+    id: str
+    after: Journal
+    before: Journal | None = None
+    asked: Journal | None = None
+
+
+def case_moments(case: Case) -> Iterator[Moment]:
+    """Yield a moment for each run that the scenario itself cuts, and one for its end.
+
+    Where the scenario gives the client's streams alone, it is the client that keeps the history.
+    """
+    yield from _server_moments(case) if has_server(case.scenario) else _client_moments(case)
+
+
+def has_server(scenario: Scenario) -> bool:
+    """Whether the scenario gives what its server does."""
+    return all(run.events is not None for _, run in scenario.runs)
+
+
+def _server_moments(case: Case) -> Iterator[Moment]:
+    keeper = _Server(case)
+    for turn in script_of(case).turns:
+        keeper.play(turn)
+        yield from keeper.notes.cut(case.id, keeper.recorder.journal(partial=True))
+    yield Moment(id=case.id, after=keeper.recorder.journal(partial=True))
+
+
+def _client_moments(case: Case) -> Iterator[Moment]:
+    notes = _Notes()
+    assembler = Assembler(
+        agent_id=next(iter(case.scenario.agents), "assistant"), providers=providers(case.scenario.agents)
+    )
+    for turn in streams_of(case, None):
+        if isinstance(turn, UserTurn):
+            assembler.add_user_turn(turn)
+            continue
+        assembler.begin(turn.begun_at, agent_id=turn.agent_id)
+        notes.take(assembler.journal(partial=True))
+        for packet in turn.packets:
+            assembler.feed(packet.data, packet.at)
+            notes.take(assembler.journal(partial=True))
+        assembler.close(turn.end.reason, turn.end.at)
+        yield from notes.cut(case.id, assembler.journal(partial=True))
+    yield Moment(id=case.id, after=assembler.journal(partial=True))
+
+
+def sweep_moments(case: Case) -> Iterator[Moment]:
+    """Yield a moment for each place of the scenario's sweep.
+
+    Of a sweep over bytes only the first place after each event counts, for the server's side does not change between.
+    """
+    scenario = case.scenario
+    plan = scenario.cut
+    if plan is None:
+        return
+    script = script_of(case)
+    for index, run in scenario.runs:
+        if run.events is None or plan.turn not in (None, index):
+            continue
+        counts = _byte_counts(case, script, index) if plan.at is CutAt.EVERY_BYTE else range(len(run.events) + 1)
+        for reason in plan.reasons:
+            names = [place_name(scenario, index, reason, count) for count in counts]
+            yield from _cut_run(case, script, index, run, reason, names)
+
+
+def every_moment(case: Case) -> Iterator[Moment]:
+    """Yield a moment for each run cancelled by the user before its first and after each of its events.
+
+    After an error or an end that the run tells itself it is that which counts (R26). The ids need no sweep in the
+    scenario: `theme/name@cancelled-turn-1-event-12`.
+    """
+    script = script_of(case)
+    for index, run in case.scenario.runs:
+        if run.events is not None:
+            names = [f"{case.id}@cancelled-turn-{index}-event-{count}" for count in range(len(run.events) + 1)]
+            yield from _cut_run(case, script, index, run, "user_cancelled", names)
+
+
+def _cut_run(
+    case: Case, script: Script, index: int, run: AgentRun, reason: str, names: Sequence[str]
+) -> Iterator[Moment]:
+    """Cut one run before its first and after each of its events; `names` has one name more than it has events."""
+    keeper = _Server(case)
+    for earlier in script.turns[:index]:
+        keeper.play(earlier)
+    keeper.begin(run.agent_id, run.started_at)
+    for count, name in enumerate(names):
+        if count:
+            keeper.feed((run.events or ())[count - 1])
+        cut = Interrupted(reason=reason, at=cut_time(run, count))
+        after = keeper.recorder.journal(cut, partial=True)
+        yield next(keeper.notes.cut(name, after), Moment(id=name, after=after))
+
+
+class _Server:
+    """The server's fold of one case."""
+
+    def __init__(self, case: Case) -> None:
+        self.recorder = Recorder(providers=providers(case.scenario.agents))
+        self.notes = _Notes()
+
+    def play(self, turn: UserTurn | RunScript) -> None:
+        """Fold a whole turn."""
+        if isinstance(turn, UserTurn):
+            self.recorder.add_user_turn(turn)
+            return
+        self.begin(turn.agent_id, turn.started_at)
+        for event in turn.events:
+            self.feed(event)
+        if turn.interruption is not None:
+            self.recorder.interrupt(turn.interruption.reason, turn.interruption.at)
+
+    def begin(self, agent_id: str, at: str) -> None:
+        """Open a run."""
+        self.recorder.begin(agent_id, at)
+        self.notes.take(self.recorder.journal(partial=True))
+
+    def feed(self, event: Mapping[str, Any]) -> None:
+        """Fold one event."""
+        self.recorder.feed(event)
+        self.notes.take(self.recorder.journal(partial=True))
+
+
+class _Notes:
+    """Remembers the journal while the run last went on, and the one at the latest call of the model."""
+
+    def __init__(self) -> None:
+        self._calm: Journal | None = None
+        self._asked: Journal | None = None
+        self._responses = self._segments = self._settled = 0
+
+    def take(self, journal: Journal) -> None:
+        """Take notice of where the run stands; an interruption that it tells itself leaves the journal before it."""
+        turn = journal.last
+        if turn is None or turn.end is not None:
+            return
+        if len(turn.segments) < self._segments:  # another turn
+            self._segments = self._settled = 0
+        self._settled += sum(map(_count, turn.segments[self._segments :]))
+        self._segments = len(turn.segments)
+        responses = self._settled + _count(turn.tail)
+        if responses > self._responses:
+            self._asked = self._calm
+        elif responses == 0:
+            self._asked = journal
+        self._responses = responses
+        self._calm = journal
+
+    def cut(self, name: str, after: Journal) -> Iterator[Moment]:
+        """Yield the moment of a cut, if the last turn of the journal has one."""
+        *_, last = (None, *after.turns())
+        if isinstance(last, AgentTurn) and isinstance(last.end, Interrupted):
+            yield Moment(id=name, after=after, before=self._calm, asked=self._asked)
+
+
+def _count(segment: Segment) -> int:
+    return sum(isinstance(entry, Response) for entry in segment.entries)
+
+
+def _byte_counts(case: Case, script: Script, index: int) -> list[int]:
+    """Return how many bytes of the run's stream there are before each event, and before the first."""
+    session = Reference().server_session(script)
+    counts: list[int] = []
+    sent = 0
+    for number, turn in enumerate(script.turns[: index + 1]):
+        if isinstance(turn, UserTurn):
+            session.user(turn)
+            continue
+        sent = 0
+        counts = [0]
+        data = session.begin(turn)
+        run = case.scenario.turns[number]
+        events = (run.events or ()) if isinstance(run, AgentRun) and number == index else turn.events
+        for event in events:
+            sent += len(data)
+            counts.append(sent)
+            data = session.feed(event)
+        if number < index and turn.interruption is not None:
+            session.interrupt(turn.interruption, abort=turn.abort)
+    return counts

@@ -1,0 +1,161 @@
+"""The comparison of histories: two tables for people, as text or as Markdown, and JSON for machines.
+
+A cell of the first table has a word for each kind of thing that a history loses in that phase; in brackets what it
+loses at some of the places that had it to lose. A cell of the second one says whether every model API takes the history
+once the user goes on, or which rules it breaks; in brackets if only at some places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tpharness.acceptance import RULES
+from tpharness.histories.compare import Cell, Comparison
+from tpharness.histories.losses import LOSS_KINDS, LossKind
+from tpharness.histories.phases import Phase
+
+__all__ = ["LEGEND", "WORDS", "compare_json", "compare_markdown", "print_comparison"]
+
+WORDS: Mapping[LossKind, str] = {
+    "partial-text": "text",
+    "partial-arguments": "args",
+    "tool-name": "tool",
+    "thinking": "thought",
+    "signature": "sig",
+    "finished-result": "result",
+    "usage": "usage",
+    "interruption-fact": "cut",
+}
+"""The short words of the table, in the order in which they stand in a cell."""
+
+LEGEND: Mapping[LossKind, str] = {
+    "partial-text": "what the model had said, or the end of it",
+    "partial-arguments": "arguments of a call, or the end of them",
+    "tool-name": "which tool was called",
+    "thinking": "what the model had thought",
+    "signature": "the signature of a thought that had ended",
+    "finished-result": "the result of a tool that had finished",
+    "usage": "all token counts of the turn",
+    "interruption-fact": "that the turn was cut at all",
+}
+_NARROWEST = 9  # columns of this width show every word in brackets, and all histories fit into 100 columns
+_NOTHING = "–"
+_UNHELD = "cannot be held"
+_NO_PLACE = "no place"
+_TITLES = ("What is lost of the turn that is cut", "Whether every model API takes the history")
+_SOMETIMES = "at some of the places that had it to lose, not at all of them"
+
+
+def lost_words(cell: Cell) -> list[str]:
+    """Return the words of a cell of the first table."""
+    if not cell.cuts:
+        return [_UNHELD if cell.unsupported else _NO_PLACE]
+    words = [_some(word, cell.lost[kind], cell.there[kind]) for kind, word in WORDS.items() if cell.lost[kind]]
+    return words or [_NOTHING]
+
+
+def refused_words(cell: Cell) -> list[str]:
+    """Return the words of a cell of the second table."""
+    if not cell.cuts:
+        return [_UNHELD if cell.unsupported else _NO_PLACE]
+    if not cell.refusals:
+        return ["✓"]
+    rules = [_some(rule, cell.refused[rule], cell.refusals) for rule in _in_order(cell.refused)]
+    told = ["✗", *rules]
+    return told if cell.refusals == cell.cuts else [f"(✗ {' '.join(rules)})"]
+
+
+def _some(word: str, count: int, of: int) -> str:
+    return word if count == of else f"({word})"
+
+
+def _in_order(broken: Iterable[str]) -> list[str]:
+    """Return rules in the order of their tables; what is no rule comes last."""
+    order = {rule.id: number for number, rule in enumerate(RULES)}
+    return sorted(broken, key=lambda rule: (order.get(rule, len(order)), rule))
+
+
+# ------------------------------------------------------------------------------------------------ for people
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Show both tables and their legends; readable at 100 columns with every history."""
+    for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("interrupted", min_width=max(len(phase.title) for phase in comparison.cells))
+        for name in comparison.histories:
+            header = _header(name)
+            table.add_column(header, width=max(_NARROWEST, *map(len, header.splitlines())))
+        for phase, row in comparison.cells.items():
+            table.add_row(phase.title, *(escape(" ".join(words(cell))) for cell in row.values()))
+        console.print(table)
+        for word, text in _word_meanings() if words is lost_words else _rule_meanings(comparison):
+            console.print(f"{word:<10} {escape(text)}")
+        console.print()
+
+
+def _header(name: str) -> str:
+    """Break a long name where it can be: after the hyphen and the slash."""
+    return name.replace("-", "-\n").replace("/", "/\n")
+
+
+def _word_meanings() -> list[tuple[str, str]]:
+    return [*((word, LEGEND[kind]) for kind, word in WORDS.items()), ("(…)", _SOMETIMES), (_NOTHING, "nothing is lost")]
+
+
+def _rule_meanings(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return the rules that are broken anywhere, each with its API and sentence."""
+    rules = {rule.id: f"{rule.provider}: {rule.kind.title}" for rule in RULES}
+    broken = {rule for row in comparison.cells.values() for cell in row.values() for rule in cell.refused}
+    return [*((rule, rules.get(rule, rule)) for rule in _in_order(broken)), ("(✗ …)", "at some places, not at all")]
+
+
+def compare_markdown(comparison: Comparison) -> str:
+    """Return both tables and what their words mean as Markdown, for `docs/HISTORIES.md`."""
+    lines: list[str] = []
+    names = [f"`{name}`" for name in comparison.histories]
+    for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
+        lines += [f"### {title}", "", f"| interrupted | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+        for phase, row in comparison.cells.items():
+            lines.append(f"| {phase.title} | {' | '.join(' '.join(words(cell)) for cell in row.values())} |")
+        meanings = _word_meanings() if words is lost_words else _rule_meanings(comparison)
+        lines += ["", "| word | means |", "|---|---|", *(f"| {word} | {text} |" for word, text in meanings), ""]
+    return "\n".join(lines)
+
+
+# ------------------------------------------------------------------------------------------------ for machines
+
+
+def compare_json(comparison: Comparison) -> dict[str, Any]:
+    """Return the comparison as JSON values, by `conformance/schemas/compare.schema.json`."""
+    return {
+        "format": "tpharness-compare/1",
+        "tpharness": version("tpharness"),
+        "scenarios": list(comparison.scenarios),
+        "dialects": list(comparison.histories),
+        "losses": {kind: LEGEND[kind] for kind in LOSS_KINDS},
+        "places": [_place(phase, row) for phase, row in comparison.cells.items()],
+    }
+
+
+def _place(phase: Phase, row: Mapping[str, Cell]) -> dict[str, Any]:
+    return {"place": phase.value, "title": phase.title, "dialects": {name: _cell(cell) for name, cell in row.items()}}
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "tried": cell.cuts,
+        "unsupported": cell.unsupported,
+        "lost": {kind: {"lost": cell.lost[kind], "of": cell.there[kind]} for kind in LOSS_KINDS if cell.there[kind]},
+        "first_lost": cell.example_lost or None,
+        "refused": cell.refusals,
+        "rules": {rule: cell.refused[rule] for rule in _in_order(cell.refused)},
+        "first_refused": cell.example_refused or None,
+    }

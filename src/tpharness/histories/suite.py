@@ -1,0 +1,64 @@
+"""The suite through one history dialect: the same events as a run on targets, so that every report reads them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tpharness.errors import UsageError
+from tpharness.histories.play import play_history
+from tpharness.histories.registry import HISTORIES
+from tpharness.resources import scenarios_dir
+from tpharness.run.baseline import Baseline, dialect_baseline, load_baseline
+from tpharness.run.engine import RunOptions, harness_failed, judged_events, load_selected, run_finished
+from tpharness.run.events import RunEvent, RunStarted
+from tpharness.run.judge import Result
+from tpharness.run.select import Selected, find
+from tpharness.run.workers import Workers, in_order
+
+__all__ = ["run_history"]
+
+
+def run_history(options: RunOptions) -> Iterator[RunEvent]:
+    """Play the selected scenarios through the history dialect `options.history`, in this process.
+
+    The findings that are known of a dialect are its built-in baseline, unless the scenarios or the baseline are the
+    caller's own. No clause is owed: histories are not threads. UsageError for a name that no history has.
+    """
+    begun = time.perf_counter()
+    if options.history not in HISTORIES:
+        raise UsageError(f"no history is called {options.history!r}", hint=f"there are {', '.join(HISTORIES)}")
+    selected = find(options.ids, options.roots or (scenarios_dir(),))
+    baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
+    if options.baseline is None and not options.roots:
+        baseline = dialect_baseline(options.history)
+    yield RunStarted(
+        scenarios=len(selected),
+        server="reference",
+        client=f"history {options.history}",
+        versions=(),
+        history=options.history,
+    )
+    played: list[Result] = []
+    yield from judged_events(selected, _through_all(selected, options), baseline, played)
+    whole = not options.ids and not options.roots
+    problems = baseline.unmatched(result.id for result in played) if whole or options.baseline is not None else []
+    yield run_finished(played, problems, time.perf_counter() - begun)
+
+
+def _through_all(selected: Sequence[Selected], options: RunOptions) -> Iterator[list[Result]]:
+    worker = partial(_through, history=options.history)
+    jobs = options.jobs if len(selected) > 1 else 1
+    return in_order(worker, selected, Workers(jobs=jobs))
+
+
+def _through(one: Selected, history: str) -> list[Result]:
+    """Play one scenario through a history."""
+    scenario = load_selected(one)
+    if isinstance(scenario, Result):
+        return [scenario]
+    try:
+        return play_history(scenario, HISTORIES[history], one.place)
+    except Exception as error:  # noqa: BLE001  # as above
+        return [harness_failed(scenario, error)]

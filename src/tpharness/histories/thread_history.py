@@ -1,0 +1,144 @@
+"""ThreadProtocol's own versions as history dialects, so that they stand beside the others.
+
+In: a journal. Out: the thread that `thread` renders, and from it what a UI shows, what a model gets (`model_history`,
+then the payload of its API) and what is held. The thread's own facts (id, registry of agents) come in as a header; a
+journal has none, so without one the agents that ran are named by their ids.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpharness.acceptance.payloads import payload_of
+from tpharness.dialects.contract import ThreadHeader
+from tpharness.dialects.thread import DIALECTS
+from tpharness.histories.projections import HeldCall, HeldResult, Holdings, Provider
+from tpharness.journal import AgentTurn, Journal
+from tpharness.protocol.history import model_history
+from tpharness.protocol.versions import Version
+from tpharness.readings import Readings
+
+__all__ = ["THREADS", "ThreadHistory"]
+
+_RETURNS = ("tool-return", "retry-prompt")
+_BEGINNING = "1970-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadHistory:
+    """One version of ThreadProtocol as a history; a turn that goes on is not in it (R18)."""
+
+    version: Version
+    header: ThreadHeader | None = None
+    readings: Readings = field(default_factory=Readings)
+
+    @property
+    def name(self) -> str:
+        """The version, such as `0.0.4`."""
+        return str(self.version.value)
+
+    def store(self, journal: Journal) -> dict[str, Any]:
+        """Return the thread."""
+        header = self.header or _header(journal)
+        return DIALECTS[self.version].renderer(header, self.readings).render(journal)
+
+    def replay(self, document: Any) -> list[Mapping[str, Any]]:
+        """Return one event a part, in the order of messages, and one for an interruption at the end of its turn."""
+        return [event for turn in document["turns"] for event in _shown(turn)]
+
+    def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> Any:
+        """Return the provider's payload: a list, for Anthropic and Gemini an object with one."""
+        return payload_of(provider, model_history(document).messages, next_user=next_user)
+
+    def holdings(self, document: Any) -> list[Holdings]:
+        """Return what each agent turn of the thread holds."""
+        return [_holdings(turn) for turn in document["turns"] if turn["turn_type"] == "agent"]
+
+
+THREADS: Mapping[str, ThreadHistory] = {
+    dialect.name: dialect for dialect in (ThreadHistory(version=v) for v in sorted(Version, key=lambda v: -v.order))
+}
+"""The versions by name, the newest first."""
+
+
+def _header(journal: Journal) -> ThreadHeader:
+    agents: dict[str, Mapping[str, Any]] = {}
+    times = []
+    for turn in journal.turns():
+        if isinstance(turn, AgentTurn):
+            times.append(turn.started_at)
+            agent = {"agent_id": turn.agent_id, "agent_name": turn.agent_id, "created_at": turn.started_at}
+            agents.setdefault(turn.agent_id, agent)
+        else:
+            times.append(turn.at)
+    return ThreadHeader(thread_id="history", created_at=times[0] if times else _BEGINNING, agents=agents)
+
+
+# ------------------------------------------------------------------------------------------------ replay
+
+
+def _shown(turn: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if turn["turn_type"] == "user":
+        yield {"event": "user", "parts": turn["parts"]}
+        return
+    for message in turn["messages"]:
+        if message["message_type"] == "system":
+            yield {"event": "system", "event_type": message["event_type"], "event_data": message["event_data"]}
+        for part in message.get("parts") or ():
+            yield {"event": part["part_kind"], "agent_id": message.get("agent_id"), "part": part}
+    if turn.get("interruption") is not None:
+        yield {"event": "interruption", "reason": turn["interruption"]["reason"]}
+
+
+# ------------------------------------------------------------------------------------------------ holdings
+
+
+def _holdings(turn: Mapping[str, Any]) -> Holdings:
+    responses = [message for message in turn["messages"] if message["message_type"] == "response"]
+    parts = [part for message in responses for part in message["parts"]]
+    thoughts = [part for part in parts if part["part_kind"] == "thinking"]
+    answers = [
+        part
+        for message in turn["messages"]
+        if message["message_type"] == "request"
+        for part in message["parts"]
+        if part["part_kind"] in _RETURNS and part.get("tool_call_id")
+    ]
+    return Holdings(
+        texts=_said(responses, "text"),
+        thinking=_said(responses, "thinking"),
+        signatures=tuple(str(part["signature"]) for part in thoughts if part.get("signature")),
+        calls=tuple(_call(part) for part in parts if part["part_kind"] == "tool-call"),
+        results=tuple(map(_result, answers)),
+        interrupted=turn.get("completion_status") == "interrupted",
+        usage=bool(turn.get("total_usage")) or any(message.get("usage") for message in responses),
+    )
+
+
+def _said(responses: Sequence[Mapping[str, Any]], kind: str) -> tuple[str, ...]:
+    """Return what is said in the parts of a kind, one text a response that says anything."""
+    said = ("".join(str(p.get("content") or "") for p in m["parts"] if p["part_kind"] == kind) for m in responses)
+    return tuple(text for text in said if text)
+
+
+def _call(part: Mapping[str, Any]) -> HeldCall:
+    return HeldCall(call_id=part["tool_call_id"], name=part["tool_name"], arguments=_json(part.get("args")))
+
+
+def _result(part: Mapping[str, Any]) -> HeldResult:
+    content = part["content_ref"] if part.get("content_ref") is not None else part.get("content")
+    good = part["part_kind"] == "tool-return" and part.get("status", "success") == "success"
+    return HeldResult(
+        call_id=part["tool_call_id"],
+        outcome="success" if good else "error",
+        content=_json("" if content is None else content),
+    )
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps({} if value is None else value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,70 @@
+"""What a sweep found as JSON, and the shards of a sweep put together again.
+
+In: what was found in each scenario. Out: one document, `tpharness-sweep/1`. Shards are put together as those of a run
+are: a gap, an overlap and another selection are refused, so that *tried N of N* is true of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tpharness.errors import InputError
+from tpharness.run.shard import shards_of
+from tpharness.run.sweeps.suite import ScenarioSwept
+
+__all__ = ["FORMAT", "merge_sweeps", "sweep_document"]
+
+FORMAT = "tpharness-sweep/1"
+
+
+def sweep_document(found: Iterable[ScenarioSwept], *, counts: str, seed: int, **about: Any) -> dict[str, Any]:
+    """Return the document of a sweep. `counts` is what was tried, places or orders; `about` is told as it is."""
+    scenarios = [_scenario(one) for one in found]
+    return {"format": FORMAT, **_verdict(scenarios), "seed": seed, "counts": counts, **about, "scenarios": scenarios}
+
+
+def merge_sweeps(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the document of the whole sweep from those of its shards, by the names of their files.
+
+    InputError for what is no document of a shard, for shards of different sweeps, one that is there twice and one that
+    is missing, and for shards that leave out a scenario of theirs.
+    """
+    shards = shards_of(reports, FORMAT, what="sweep", write="tpharness sweep --shard INDEX/OF --json > FILE")
+    first = next(iter(reports))
+    scenarios = sorted((one for report in reports.values() for one in report["scenarios"]), key=lambda s: str(s["id"]))
+    wanted = int(shards[first]["scenarios"])
+    if len(scenarios) != wanted or len({str(one["id"]) for one in scenarios}) != wanted:
+        raise InputError(
+            f"the shards have {len(scenarios)} scenarios together, the sweep has {wanted}",
+            hint="was a file cut off or changed? sweep that shard again",
+        )
+    whole = {key: value for key, value in reports[first].items() if key not in ("shard", "scenarios")}
+    return {**whole, **_verdict(scenarios), "scenarios": scenarios}
+
+
+def _verdict(scenarios: list[dict[str, Any]]) -> dict[str, Any]:
+    total, tried, passed = (sum(int(one[key]) for one in scenarios) for key in ("total", "tried", "passed"))
+    good = bool(tried) and tried == passed and not any(one.get("failures") for one in scenarios)
+    return {"passed": good, "total": total, "tried": tried}
+
+
+def _scenario(one: ScenarioSwept) -> dict[str, Any]:
+    document: dict[str, Any] = {"id": one.id, "total": one.places, "tried": one.tried, "passed": one.passed}
+    document.update({k: v for k, v in (("note", one.note), ("detail", one.detail)) if v})
+    if one.failures:
+        document["failures"] = [
+            {
+                "id": failure.id,
+                "codes": list(failure.cause.codes),
+                "clauses": list(failure.cause.clauses),
+                "rulings": list(failure.cause.rulings),
+                "places": failure.count,
+                "command": failure.command,
+                **({"file": str(failure.file)} if failure.file else {}),
+                **({"reason": failure.result.reason} if failure.result.reason else {}),
+                "findings": [finding.as_json() for finding in failure.result.findings],
+            }
+            for failure in one.failures
+        ]
+    return document

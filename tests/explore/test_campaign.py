@@ -1,0 +1,297 @@
+"""Campaigns: planted defects are found, shrunk and told once; time, count, seed and folder are kept to."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tpharness.causes import cause_of
+from tpharness.dialects import keep
+from tpharness.errors import InputError, UsageError
+from tpharness.explore.campaigns import judging
+from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
+from tpharness.explore.campaigns.cases import Judged, case_source
+from tpharness.explore.campaigns.judging import FuzzKind, Judge
+from tpharness.explore.campaigns.keeping import load_subject
+from tpharness.explore.campaigns.state import CampaignState
+from tpharness.explore.generate.registry import GENERATORS
+from tpharness.protocol.migrate import convert
+from tpharness.readings import AnswerRule, Readings
+from tpharness.run import Outcome, RunOptions, play_one
+from tpharness.run.session import Session
+from tpharness.run.workers import HERE, Workers
+from tpharness.scenario import AgentRun, Clock, Scenario, dump, load_scenario
+
+DEFECTS = "tests.explore.defects"
+LOSING = f"python:{DEFECTS}:line_splitting"
+PROGRAMS = (FuzzKind.PROGRAMS,)
+
+
+def campaign(folder: Path, *, client: str = "reference", **options) -> CampaignState:
+    """Run a campaign of programs, or of what the options say."""
+    options = {"kinds": PROGRAMS, "cases": 250, "shrink_seconds": 1.2, **options}
+    with Session(client=client) as session:
+        return Campaign(session, CampaignOptions(db=folder, **options)).run()
+
+
+def run_of(path: str) -> tuple[Scenario, AgentRun]:
+    """Load what was saved; return the scenario and its last run."""
+    scenario = load_scenario(path, root=Path(path).parent)
+    return scenario, scenario.runs[-1][1]
+
+
+def codes_when_played(path: str, client: str = "reference") -> frozenset[str]:
+    """Play a saved file as `tpharness run` does."""
+    scenario, _ = run_of(path)
+    (result,) = play_one(scenario, RunOptions(client=client))
+    assert result.outcome is Outcome.FAILED
+    return result.failing
+
+
+def cause_when_judged(path: str, client: str = "reference") -> str:
+    """Judge a saved file as `tpharness fuzz --replay` does."""
+    kind, subject = load_subject(Path(path))
+    with Session(client=client) as session:
+        return str(cause_of(Judge(session).findings(kind, subject)))
+
+
+# ------------------------------------------------------------------------------------------------ planted defects
+
+
+@pytest.fixture(scope="module")
+def losing(tmp_path_factory) -> tuple[CampaignState, Path]:
+    """Return a campaign against a client that loses U+2028, and its folder."""
+    folder = tmp_path_factory.mktemp("losing")
+    return campaign(folder, client=LOSING), folder
+
+
+def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(losing):
+    """The defect needs one U+2028 on the wire and nothing else: one run, and no event that could go."""
+    state, _ = losing
+    target = LOSING
+    failure = state.failures["identity-differs [R39]"]
+    assert failure.codes == ("identity-differs",)
+    assert "identity-differs" in codes_when_played(failure.file, target)
+    assert cause_when_judged(failure.file, target) == failure.cause
+    scenario, run = run_of(failure.file)
+    assert len(scenario.runs) == 1
+    assert len(run.events or ()) <= 5  # request, part with a delta and its end, result
+    assert "\u2028" in json.dumps(run.events, ensure_ascii=False)
+    assert "differs at character" in scenario.description
+    assert "R39" in scenario.description
+
+
+def test_returns_in_the_wrong_order_are_shrunk_to_two_calls_with_their_returns(tmp_path):
+    """Two returns in one request are the least that can stand the other way round (R11)."""
+    target = f"python:{DEFECTS}:reordered_returns"
+    state = campaign(tmp_path, client=target)
+    failure = next(f for f in state.failures.values() if "identity-differs" in f.codes)
+    assert "identity-differs" in codes_when_played(failure.file, target)
+    _, run = run_of(failure.file)
+    results = [e for e in run.events or () if e["event_kind"] == "function_tool_result"]
+    starts = [e for e in run.events or () if e["event_kind"] == "part_start"]
+    assert len(results) == 2
+    assert len(starts) <= 2
+    assert len(run.events or ()) <= 10  # request, parts with ends, response end, tools, result
+
+
+def test_keeping_a_response_with_any_return_is_shrunk_to_a_call_without_one(tmp_path, monkeypatch):
+    """R21 read as `any` on both sides: they agree, and still the history has a call that nobody answered."""
+    judge = keep._judge
+
+    def any_return(response, calls, answered, readings):
+        return judge(response, calls, answered, Readings(R20=readings.R20, R21=AnswerRule.ANY_RETURN))
+
+    monkeypatch.setattr(keep, "_judge", any_return)
+    state = campaign(tmp_path, cases=450)
+    failure = next(f for f in state.failures.values() if "cycle-incomplete" in f.codes)
+    assert failure.rulings == ("R21",)
+    assert failure.codes == ("cycle-incomplete",)
+    assert "cycle-incomplete" in codes_when_played(failure.file)
+    assert cause_when_judged(failure.file) == failure.cause
+    _, run = run_of(failure.file)
+    assert run.interrupt is not None
+    kinds = [e["event_kind"] for e in run.happened]
+    assert kinds.count("function_tool_result") == 1
+    assert kinds.count("part_start") == 2
+    assert len(run.events or ()) <= 8
+
+
+def test_a_crash_is_a_finding_and_its_place_is_the_cause(tmp_path):
+    """An implementation that raises does not end the campaign."""
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:crashing", cases=300)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("fuzz-crashed",)
+    assert "KeyError from defects.py in feed" in failure.cause
+    assert failure.count > 1
+
+
+def test_a_hang_is_a_finding(tmp_path, monkeypatch):
+    """An implementation that does not come back is given up, and the campaign goes on."""
+    monkeypatch.setattr(judging, "HANG_SECONDS", 1.0)
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:hanging", cases=6, shrink_seconds=0.0)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("fuzz-hangs",)
+    assert "at defects.py" in failure.cause
+    assert state.cases >= 6
+
+
+def test_failures_of_one_cause_are_told_once(losing):
+    """Many cases with the defect, one file."""
+    state, folder = losing
+    assert state.failures["identity-differs [R39]"].count > 10
+    names = sorted(path.name for path in (folder / "failures").iterdir())
+    assert names == sorted(Path(failure.file).name for failure in state.failures.values())
+    assert len(names) <= 2  # seen whole, and under loss
+
+
+def test_a_saved_failure_is_judged_again(losing):
+    """What was saved is read back, and fails for its cause on the target and for none on the reference."""
+    state, _ = losing
+    failure = state.failures["identity-differs [R39]"]
+    kind, subject = load_subject(Path(failure.file))
+    assert kind is FuzzKind.PROGRAMS
+    assert cause_when_judged(failure.file, LOSING) == failure.cause
+    with Session() as session:
+        assert Judge(session).findings(kind, subject) == ()
+
+
+def test_a_document_that_loses_a_field_is_saved_as_a_document(tmp_path, monkeypatch):
+    """A conversion that forgets a field at the top: the smallest thread is one with this field (R7)."""
+
+    def forgetting(thread, to):
+        there = convert(thread, to)
+        return replace(there, thread={k: v for k, v in there.thread.items() if k != "x"})
+
+    monkeypatch.setattr("tpharness.explore.campaigns.judging.convert", forgetting)
+    state = campaign(tmp_path, kinds=(FuzzKind.DOCUMENTS,), cases=200, shrink_seconds=1.0)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("round-trip-differs",)
+    assert "R7" in failure.rulings
+    kind, document = load_subject(Path(failure.file))
+    assert kind is FuzzKind.DOCUMENTS
+    assert isinstance(document, dict)
+    assert "x" in document
+    assert cause_when_judged(failure.file) == failure.cause
+    monkeypatch.undo()
+    assert cause_when_judged(failure.file) == "None"
+
+
+def test_a_scenario_file_that_is_not_written_as_it_was_is_saved_as_it_is(tmp_path, monkeypatch):
+    """A writer that forgets the clock: one line of the smallest file sets it."""
+
+    def forgetting(scenario):
+        return dump(replace(scenario, clock=Clock()))
+
+    monkeypatch.setattr("tpharness.explore.campaigns.judging.dump", forgetting)
+    state = campaign(tmp_path, kinds=(FuzzKind.SCENARIOS,), cases=80, shrink_seconds=1.0)
+    (failure,) = state.failures.values()
+    assert failure.codes == ("round-trip-differs",)
+    assert "clock:" in Path(failure.file).read_text("utf-8")
+    assert cause_when_judged(failure.file) == failure.cause
+
+
+# ------------------------------------------------------------------------------------------------ going on, stopping
+
+
+def test_the_same_seed_gives_the_same_cases():
+    """Case N of a seed is one thing; another seed or number gives another."""
+    made = [GENERATORS[FuzzKind.PROGRAMS](case_source(*one)) for one in ((1, 5), (1, 5), (1, 6), (2, 5))]
+    assert made[0] == made[1]
+    assert made[0] != made[2]
+    assert made[0] != made[3]
+
+
+def test_two_sittings_do_what_one_does(tmp_path):
+    """A campaign that goes on where it was finds what one without a pause finds, and counts as much."""
+    target = LOSING
+    first = campaign(tmp_path / "two", client=target, cases=150, seed=3, shrink_seconds=0.4)
+    both = campaign(tmp_path / "two", client=target, cases=150, shrink_seconds=0.4)
+    assert both.seed == 3
+    assert both.next > first.next
+    whole = campaign(tmp_path / "one", client=target, cases=both.cases, seed=3, shrink_seconds=0.4)
+    assert (whole.next, whole.cases) == (both.next, both.cases)
+    assert {(f.cause, f.count, f.case) for f in whole.failures.values()} == {
+        (f.cause, f.count, f.case) for f in both.failures.values()
+    }
+
+
+def test_a_campaign_that_is_interrupted_keeps_what_it_did(tmp_path, monkeypatch):
+    """Whatever ends it, the folder holds the number of the next case."""
+    with Session() as session:
+        running = Campaign(session, CampaignOptions(kinds=PROGRAMS, cases=1000, db=tmp_path))
+        once = Campaign._take
+
+        def stopping(self, one):
+            if self.state.next == 40:
+                raise KeyboardInterrupt
+            once(self, one)
+
+        monkeypatch.setattr(Campaign, "_take", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            running.run()
+        monkeypatch.undo()
+        assert Campaign(session, CampaignOptions(kinds=PROGRAMS, db=tmp_path)).state.next == 40
+
+
+@pytest.mark.parametrize("client", ["reference", LOSING])
+def test_workers_find_what_one_process_finds(tmp_path, client):
+    """Counts, causes, the case that showed each first, and where the next sitting begins."""
+    told = []
+    for name, workers in (("one", HERE), ("two", Workers(jobs=2))):
+        state = campaign(tmp_path / name, client=client, workers=workers, cases=300, shrink_seconds=0.0)
+        causes = [(f.cause, f.kind, f.case, f.count, Path(f.file).name) for f in state.failures.values()]
+        told.append((state.next, state.cases, causes))
+        assert bool(causes) is (client != "reference")
+    assert told[0] == told[1]
+
+
+def test_a_campaign_takes_no_case_out_of_order(tmp_path):
+    """A gap would be cases that were never judged and count as done."""
+    with Session() as session:
+        running = Campaign(session, CampaignOptions(kinds=PROGRAMS, db=tmp_path))
+        running._take(Judged(number=0, cases=1))
+        with pytest.raises(RuntimeError, match="case 2 was judged, and 1 is the next one"):
+            running._take(Judged(number=2, cases=1))
+
+
+def test_a_campaign_stops_on_time(tmp_path):
+    """Half a second is half a second and one case."""
+    begun = time.monotonic()
+    state = campaign(tmp_path, seconds=0.5, cases=None)
+    assert 0.5 <= time.monotonic() - begun < 30
+    assert state.cases > 0
+    assert not state.failures
+
+
+def test_every_kind_passes_on_the_reference_for_a_while(tmp_path):
+    """The reference holds for legal programs, threads, documents and files, and never crashes on bytes."""
+    state = campaign(tmp_path, kinds=tuple(FuzzKind), cases=600)
+    assert state.failures == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"seed": 9}, "has the seed 0, not 9"),
+        ({"kinds": (FuzzKind.BYTES,)}, "is one of programs"),
+        ({"sides": ("--client", "x")}, "plays the reference"),
+    ],
+    ids=["seed", "kinds", "targets"],
+)
+def test_a_folder_holds_one_campaign(tmp_path, options, said):
+    """Going on with another seed, other kinds or other targets would be a campaign of its own."""
+    campaign(tmp_path, cases=5)
+    with pytest.raises(UsageError, match=said):
+        campaign(tmp_path, cases=5, **options)
+
+
+def test_a_file_that_is_no_campaign_is_refused(tmp_path):
+    """Nothing is overwritten that a campaign did not write."""
+    (tmp_path / "campaign.json").write_text("[]")
+    with pytest.raises(InputError, match="is no campaign"):
+        campaign(tmp_path, cases=5)

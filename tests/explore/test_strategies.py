@@ -1,0 +1,246 @@
+"""Each strategy generates what it says, judged by schemas, rules and folds that know nothing of generators."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+
+from tpharness.errors import ScenarioError
+from tpharness.explore.generate.files import scenario_text
+from tpharness.explore.generate.programs import cut_scenarios, program
+from tpharness.explore.generate.source import Chance, Source, many, one_of, shuffled
+from tpharness.explore.generate.strategies import (
+    cut_programs,
+    documents,
+    programs,
+    recorded_streams,
+    scenario_files,
+    streams,
+    threads,
+)
+from tpharness.explore.generate.streams import recordings
+from tpharness.explore.shrinking.reduce import fewest, simpler_values
+from tpharness.explore.shrinking.shrink import shrink_choices, smaller
+from tpharness.explore.shrinking.units import legal
+from tpharness.findings import Finding, Level
+from tpharness.protocol.rules import check_thread
+from tpharness.resources import conformance_dir
+from tpharness.scenario import AgentRun, Scenario, load_text
+from tpharness.server_events import Recorder
+from tpharness.server_events.shapes import EVENT
+
+FEW = settings(max_examples=40)
+
+
+def schema(name: str):
+    """Return the validator of one of the published schemas."""
+    folder = conformance_dir() / "schemas"
+    return jsonschema_rs.validator_for(json.loads((folder / name).read_text("utf-8")))
+
+
+SCHEMAS = {version: schema(f"thread-{version}.schema.json") for version in ("2.0.0", "0.0.3", "0.0.4")}
+
+
+@FEW
+@given(threads())
+def test_threads_are_valid(made):
+    """A generated thread fits the published schema of its version and breaks no rule at MUST."""
+    assert SCHEMAS[made["version"]].is_valid(made)
+    assert [f.code for f in check_thread(made) if f.level is Level.MUST] == []
+
+
+@FEW
+@given(documents())
+def test_documents_are_valid_and_say_something_nobody_knows(made):
+    """R7: unknown fields make no document invalid."""
+    assert SCHEMAS[made["version"]].is_valid(made)
+    assert [f.code for f in check_thread(made) if f.level is Level.MUST] == []
+    said = json.dumps(made, ensure_ascii=False)
+    assert any(f'"{name}":' in said for name in ("x", "x_note", "x-note", "é", "🚀", "zzz"))
+
+
+@FEW
+@given(programs())
+def test_programs_are_legal(made):
+    """Every event has its shape, a recorder finds nothing in any run, and places lie inside the last run."""
+    assert legal(made.scenario)
+    for _, run in made.scenario.runs:
+        assert all(not EVENT.faults(event) for event in run.events or ())
+    last = made.scenario.runs[-1][1].events or ()
+    assert all(0 <= client <= server <= len(last) for server, client, _ in made.cuts)
+    assert len(cut_scenarios(made)) == len(made.cuts) + 1
+
+
+@FEW
+@given(cut_programs())
+def test_cut_programs_are_interrupted_at_their_end_or_not_at_all(made):
+    """Only the last run of a thread is interrupted: nothing follows it."""
+    assert all(run.interrupt is None for _, run in made.runs[:-1])
+
+
+@FEW
+@given(streams())
+def test_streams_are_for_a_client_alone(made):
+    """A stream has bytes and no server side."""
+    assert all(run.events is None and run.wire is not None and run.wire.data is not None for _, run in made.runs)
+
+
+@FEW
+@given(recorded_streams())
+def test_recorded_streams_come_from_the_recordings(made):
+    """Each is a recording of the suite, named, with bytes changed."""
+    names = {name for name, _ in recordings()}
+    assert made.description.removesuffix(" with some bytes changed.") in names
+
+
+@FEW
+@given(scenario_files())
+def test_scenario_files_load_or_are_refused_with_a_place(made):
+    """What does not load is refused with findings that name lines."""
+    refused = _refused(made)
+    assert all(finding.place.line is not None for finding in refused)
+
+
+def test_most_scenario_files_load():
+    """The files are there to be played, so more than half of them load."""
+    refused = [_refused(scenario_text(Chance(seed))) for seed in range(100)]
+    assert sum(findings == () for findings in refused) > 50
+
+
+def _refused(text: str) -> tuple[Finding, ...]:
+    """Return why a text does not load, nothing when it does."""
+    try:
+        load_text(text, id="a/b")
+    except ScenarioError as error:
+        return error.findings
+    return ()
+
+
+def test_programs_have_what_interruptions_are_about():
+    """Among a few hundred programs are parallel calls, interleaved parts, failed returns and events of each tier."""
+    seen = set()
+    for seed in range(300):
+        for _, run in program(Chance(seed)).scenario.runs:
+            kinds = [event["event_kind"] for event in run.events or ()]
+            seen.update(kinds)
+            seen.update(str(event.get("event_type")) for event in run.events or ())
+            seen.update(str(event["part"].get("outcome")) for event in run.events or () if "part" in event)
+            owners = [event["index"] for event in run.events or () if event["event_kind"] == "part_delta"]
+            if any(a > b for a, b in pairwise(owners)):
+                seen.add("interleaved")
+    assert {"tool_progress", "error", "system_event", "data-app-note", "data-tp-note", "meta:note"} <= seen
+    assert {"success", "failed", "denied", "interleaved"} <= seen
+
+
+# ------------------------------------------------------------------------------------------------ sources, shrinking
+
+
+def test_a_source_with_a_seed_gives_the_same_numbers():
+    """The choices are what was drawn, and only where there was a choice."""
+    one, two = Chance(7), Chance(7)
+    drawn = [one.number(0, 9) for _ in range(20)]
+    assert drawn == [two.number(0, 9) for _ in range(20)]
+    assert one.choices == drawn
+    assert one.number(3, 3) == 3
+    assert one.choices == drawn
+    assert set(drawn) <= set(range(10))
+
+
+def test_choices_stay_within_what_they_choose_from():
+    """`many` keeps to its bounds, `shuffled` to its values."""
+    for seed in range(50):
+        source = Chance(seed)
+        assert 1 <= len(list(many(source, 1, 3))) <= 3
+        assert sorted(shuffled(source, [1, 2, 3])) == [1, 2, 3]
+        assert one_of(source, "ab") in "ab"
+
+
+def test_hypothesis_shrinks_what_a_campaign_drew(tmp_path):
+    """The choices of a seed go over to Hypothesis, which finds the smallest list of the same property, and keeps it."""
+
+    def make(source: Source) -> list[int]:
+        return [source.number(0, 1000) for _ in many(source, 0, 20, 10)]
+
+    source = Chance(3)
+    while sum(made := make(source)) <= 500:
+        source = Chance(source.number(0, 1 << 30))
+    del made
+    assert shrink_choices(make, source.choices, lambda value: sum(value) > 500, tmp_path, "k") == [501]
+    assert list(tmp_path.iterdir())
+
+
+def test_hypothesis_is_told_when_choices_do_not_fail(tmp_path):
+    """Nothing is made up when the choices do not have the property."""
+    assert shrink_choices(lambda source: source.number(0, 9), [4], lambda _: False, tmp_path, "k") is None
+
+
+def test_a_list_gets_shorter_by_runs():
+    """All of it at once, then halves, then single items; each is shorter than the list."""
+    tried = list(fewest([1, 2, 3, 4]))
+    assert tried[0] == []
+    assert [1, 2] in tried
+    assert [1, 2, 3] in tried
+    assert all(len(one) < 4 for one in tried)
+
+
+def test_values_get_simpler():
+    """Keys go, texts are halved, numbers become 0 or 1; a truth value stays."""
+    assert {} in list(simpler_values({"a": 1}))
+    assert "ab" in list(simpler_values("abcd"))
+    assert list(simpler_values(7)) == [0, 1]
+    assert list(simpler_values(True)) == []
+
+
+def test_a_program_is_made_smaller_without_becoming_illegal():
+    """All that is asked for is a tool result: the smallest legal program with one is left."""
+    made = next(
+        p.scenario
+        for p in (program(Chance(seed)) for seed in range(100))
+        if sum(e["event_kind"] == "function_tool_result" for _, r in p.scenario.runs for e in r.events or ()) > 3
+    )
+
+    def asked(scenario) -> bool:
+        return legal(scenario) and any(
+            e["event_kind"] == "function_tool_result" for _, r in scenario.runs for e in r.events or ()
+        )
+
+    left = smaller(made, asked)
+    assert isinstance(left, Scenario)
+    kinds = [e["event_kind"] for _, run in left.runs for e in run.events or ()]
+    # A call has a start and an end; its response ends, or its tool starts, before it returns (R40).
+    needed = ["model_request", "part_start", "part_end", "function_tool_result", "agent_run_result"]
+    assert sorted(kinds) in (sorted([*needed, word]) for word in ("function_tool_call", "model_response_end"))
+
+
+def test_a_program_with_a_mistake_is_not_legal():
+    """A delta without a start, a run without a result: no server that makes no mistakes says so."""
+    made = program(Chance(1)).scenario
+    run = made.runs[-1][1]
+    assert legal(made)
+    for events in ((run.events or ())[:-1], ({"event_kind": "part_delta", "index": 9}, *(run.events or ()))):
+        turns = (*made.turns[:-1], AgentRun(agent_id=run.agent_id, started_at=run.started_at, events=events))
+        assert not legal(replace(made, turns=turns))
+
+
+@pytest.mark.parametrize("name", ["threads", "documents", "programs", "streams", "recorded_streams", "scenario_files"])
+def test_the_guide_names_every_strategy(name):
+    """docs/FUZZING.md is where users find them."""
+    guide = Path(__file__).parents[2] / "docs" / "FUZZING.md"
+    assert f"`{name}()`" in guide.read_text("utf-8")
+
+
+def test_a_recorder_agrees_that_programs_are_legal():
+    """Said once more without our own idea of legal: a plain recorder reports nothing."""
+    for seed in range(100):
+        recorder = Recorder(providers={})
+        for _, run in program(Chance(seed)).scenario.runs:
+            recorder.begin(run.agent_id, run.started_at)
+            for event in run.events or ():
+                recorder.feed(event)
+        assert [f.code for f in recorder.findings if f.level is not Level.MAY] == []

@@ -1,0 +1,47 @@
+"""Every scenario of the suite, interrupted after every event."""
+
+from __future__ import annotations
+
+import pytest
+from tests.histories.langchain import acceptance
+from tests.histories.langchain.folding import cuts
+
+from tpharness.histories.langchain import LANGCHAIN, UnsupportedError
+from tpharness.histories.projections import PROVIDERS
+from tpharness.resources import scenarios_dir
+from tpharness.run.select import Selected, find
+from tpharness.scenario import load_scenario
+
+CODE, REPAIRED = LANGCHAIN.values()
+SELECTED = find((), (scenarios_dir(),))
+ABOUT_INTERRUPTIONS = [one for one in SELECTED if one.id.startswith(("histories/l-", "interruptions/"))]
+
+
+@pytest.mark.parametrize("one", SELECTED, ids=lambda one: one.id)
+def test_every_projection_of_every_place(one: Selected) -> None:
+    """None fails; the documented design may refuse, for arguments that interleave (GAP-6)."""
+    refusing: set[str] = set()
+    for journal in cuts(load_scenario(one.path, root=one.root)):
+        for dialect in LANGCHAIN.values():
+            try:
+                document = dialect.store(journal)
+            except UnsupportedError:
+                refusing.add(dialect.name)
+                continue
+            humans = sum(message["type"] == "human" for message in document["messages"])
+            assert len(dialect.holdings(document)) - humans in (0, 1)
+            assert all(shown["text"] for shown in dialect.replay(document))
+            for provider in PROVIDERS:
+                assert dialect.model_input(document, provider, next_user="Go on.")
+    assert refusing <= {CODE.name}
+
+
+@pytest.mark.parametrize("one", ABOUT_INTERRUPTIONS, ids=lambda one: one.id)
+def test_repaired_histories_are_taken_wherever_they_are_cut(one: Selected) -> None:
+    """By every API, once the user says something."""
+    for journal in cuts(load_scenario(one.path, root=one.root)):
+        document = REPAIRED.store(journal)
+        assert not acceptance.chat(REPAIRED.model_input(document, "openai-chat", next_user="Go on."))
+        assert not acceptance.responses(REPAIRED.model_input(document, "openai-responses", next_user="Go on."))
+        assert not acceptance.anthropic(REPAIRED.model_input(document, "anthropic", next_user="Go on."))
+        assert not acceptance.gemini(REPAIRED.model_input(document, "gemini", next_user="Go on."))

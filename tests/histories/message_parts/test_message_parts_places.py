@@ -1,0 +1,72 @@
+"""Every scenario of the suite, cut at every event: what holds of any history, whatever happened."""
+
+from __future__ import annotations
+
+import pytest
+from tests.histories.message_parts.build import journal_of
+
+from tpharness.histories.message_parts import MESSAGE_PARTS, dumps, interrupt_findings, loads
+from tpharness.histories.message_parts.records import AssistantMessage, ToolCallPart, ToolResultMessage, Variant
+from tpharness.histories.projections import PROVIDERS
+from tpharness.journal import AgentTurn, Interrupted, Journal, Log, UserTurn
+from tpharness.resources import scenarios_dir
+from tpharness.run.select import find
+from tpharness.scenario import AgentRun, Scenario, load_scenario
+
+THEMES = ("basics/*", "cycles/*", "histories/*", "interruptions/*", "parts/*", "documents/*", "approvals/*")
+SCENARIOS = [load_scenario(one.path, root=one.root) for one in find(THEMES, (scenarios_dir(),))]
+CUTTABLE = [s for s in SCENARIOS if isinstance(s.turns[-1], AgentRun) and s.turns[-1].events]
+VARIANTS: tuple[Variant, ...] = ("plan", "current")
+
+
+def run_length(played: Scenario) -> int:
+    """Return how many events of the last run happen."""
+    last = played.turns[-1]
+    return len(last.happened) if isinstance(last, AgentRun) else 0
+
+
+def parted(journal: Journal) -> tuple[Journal, UserTurn | AgentTurn]:
+    """Return the journal without its last turn, and that turn."""
+    *earlier, last = journal.turns()
+    return Journal(ended=Log(earlier)), last
+
+
+def user_cut(turn: UserTurn | AgentTurn) -> bool:
+    """Whether the user cut this turn."""
+    return isinstance(turn, AgentTurn) and isinstance(turn.end, Interrupted) and turn.end.reason == "user_cancelled"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("played", CUTTABLE, ids=lambda s: s.id)
+def test_the_user_cancels_anywhere(played: Scenario, variant: Variant) -> None:
+    """The history survives its file, every call of the turn has a result, the interruption is told and shown."""
+    dialect = MESSAGE_PARTS[f"message-parts/{variant}"]
+    for count in range(run_length(played) + 1):
+        journal = journal_of(played, (count, "user_cancelled"))
+        document = dialect.store(journal)
+        decoded = loads(dumps(document), variant)
+        assert not decoded.findings
+        earlier, last = parted(journal)
+        if not user_cut(last):
+            continue  # the run had ended before, or an error had been first
+        assert dialect.holdings(document)[-1].interrupted
+        events = decoded.events[len(dialect.store(earlier)) :]
+        answered = {event.call_id for event in events if isinstance(event, ToolResultMessage)}
+        made = [p for e in events if isinstance(e, AssistantMessage) for p in e.parts if isinstance(p, ToolCallPart)]
+        assert {part.call_id for part in made} <= answered
+        codes = {finding.code for finding in interrupt_findings(dialect.replay(document), interrupted=1)}
+        assert codes <= ({"duplicate-interrupt"} if variant == "plan" else set())
+        for provider in PROVIDERS:
+            dialect.model_input(document, provider, next_user="go on")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("played", CUTTABLE, ids=lambda s: s.id)
+def test_anything_else_aborts_nothing(played: Scenario, variant: Variant) -> None:
+    """A failure, a time-out or a program's end anywhere is no interruption by the user."""
+    dialect = MESSAGE_PARTS[f"message-parts/{variant}"]
+    for reason in ("timeout", "network_failure", "process_ended"):
+        for count in range(0, run_length(played) + 1, 3):
+            journal = journal_of(played, (count, reason))
+            if not any(map(user_cut, journal.turns())):
+                assert '"aborted"' not in dumps(dialect.store(journal))

@@ -1,0 +1,364 @@
+"""What lies on disk, for the inputs of HISTORIES 1.7 and for every gap that `store` settles."""
+
+from __future__ import annotations
+
+import pytest
+from tests.histories.message_parts.build import (
+    Line,
+    answer,
+    call,
+    cancelled,
+    developer,
+    inline,
+    interrupt,
+    journal_of,
+    result,
+    retract,
+    scenario,
+    signature,
+    stream_error,
+    text,
+    thought,
+    user,
+)
+
+from tpharness.histories.message_parts import MESSAGE_PARTS, without_times
+from tpharness.histories.message_parts.content import returned
+from tpharness.scenario import AgentRun, Scenario
+
+U = user("q")
+PARIS = '{"city": "Paris"}'
+BOTH = (call("c1", "fast"), call("c2", "slow"))
+SWAPPED = (call("c2", "slow"), call("c1", "fast"))
+
+# HISTORIES 1.7: input → (column "plan history", column "HEAD history"); one name for both where the first says "same".
+K01 = [U, answer(text("Hello"), stop="stop")]
+K02 = [
+    U,
+    answer(
+        thought("hmm"),
+        signature("sig"),
+        text("check"),
+        call("c1", "fast", PARIS),
+        stop="tool_use",
+        usage={"input_tokens": 7, "output_tokens": 5},
+    ),
+    result("c1", "fast", "success", "sunny"),
+    answer(text("done"), stop="stop"),
+]
+K07 = [U, answer(text("ok"), stop="aborted")]
+K08 = [U, answer(text("ok"), call("c2", "slow"), stop="tool_use"), cancelled("c2", "slow")]
+K09 = [U, answer(*BOTH, stop="tool_use"), result("c1", "fast", "success", "one"), cancelled("c2", "slow")]
+K10 = [U, answer(*SWAPPED, stop="tool_use"), cancelled("c2", "slow"), cancelled("c1", "fast")]
+K11 = [U, answer(*SWAPPED, stop="tool_use"), result("c1", "fast", "success", "one"), cancelled("c2", "slow")]
+K13 = [
+    U,
+    answer(call("c1", "slow"), stop="tool_use"),
+    result("c1", "slow", "error", "Tool slow execution error: TimeoutError after 120 s"),
+    answer(text("too slow"), stop="stop"),
+]
+K14 = [U, answer(call("c1", "fast"), stop="tool_use"), result("c1", "fast", "success", "one")]
+K15 = [U, answer(*BOTH, stop="tool_use"), result("c1", "fast", "success", "one"), user("go on")]
+SEEN = interrupt(notice=True)
+UNSEEN = interrupt(notice=False)
+EMPTY = answer(stop="aborted")
+
+K: dict[str, tuple[list[Line], list[Line]]] = {
+    "k01-text-only": (K01, K01),
+    "k02-thinking-call-and-answer": (K02, K02),
+    "k03-before-any-delta": ([U, EMPTY], [U, UNSEEN]),
+    "k04-thinking-only": ([U, answer(thought("hmm"), stop="aborted")], [U, UNSEEN]),
+    "k05-mid-text-after-thinking": (
+        [U, answer(thought("think"), signature("sig"), text(" Hello "), stop="aborted")],
+        [U, answer(text("Hello"), stop="aborted")],
+    ),
+    "k06-mid-arguments": ([U, EMPTY], [U, SEEN]),
+    "k07-mid-arguments-after-text": (K07, K07),
+    "k08-tool-runs": (K08, [*K08, SEEN]),
+    "k09-second-of-two-runs": (K09, [*K09, SEEN]),
+    "k10-second-tool-never-started": (K10, [*K10, SEEN]),
+    "k11-second-call-done-first": (K11, [*K11, SEEN]),
+    "k13-tool-times-out": (K13, K13),
+    "k14-between-result-and-answer": ([*K14, EMPTY], [*K14, SEEN]),
+    "k15-program-ends-while-a-tool-runs": (K15, K15),
+    "k18-withdrawn": ([U, EMPTY], [U, UNSEEN, retract("q")]),
+}
+
+
+def stored(variant: str, played: Scenario, cut: tuple[int, str] | None = None) -> list[Line]:
+    """Store a scenario and leave the times out."""
+    return without_times(MESSAGE_PARTS[f"message-parts/{variant}"].store(journal_of(played, cut)))
+
+
+@pytest.mark.parametrize("name", K)
+@pytest.mark.parametrize("variant", ["plan", "current"])
+def test_what_is_kept_of_each_input(variant: str, name: str) -> None:
+    """HISTORIES 1.7, each row but K12, K16 and K17, which have tests of their own."""
+    assert stored(variant, scenario(f"histories/{name}")) == K[name][variant == "current"]
+
+
+def test_a_failed_model_call_is_no_interruption() -> None:
+    """K12: no assistant message and nothing aborted; the current program hands the text to its next try."""
+    played = scenario("histories/k12-model-call-fails")
+    assert stored("plan", played) == [U, stream_error("net down")]
+    *kept, prompt = stored("current", played)
+    assert kept == [U, stream_error("net down")]
+    assert prompt["type"] == "UserMessage"
+    assert prompt["data"]["parts"][0]["text"].startswith("<assistant>\nHel\n</assistant>\n\n<system-reminder>")
+    assert prompt["data"]["parts"][0]["text"].endswith("</system-reminder>")
+
+
+def test_developer_messages_stay_where_they_came() -> None:
+    """K16; the plan knows no position, the current program writes it down."""
+    played = scenario("histories/k16-developer-messages")
+    made = answer(call("c1", "fast"), stop="tool_use")
+    came, done = result("c1", "fast", "success", "one"), answer(text("done"), stop="stop")
+    assert stored("plan", played) == [
+        *(developer("first"), U, developer("after user"), made, came),
+        *(developer("before tool"), developer("after tool"), done, developer("after answer")),
+    ]
+    assert stored("current", played) == [
+        *(developer("first", "append"), U, developer("after user", "append"), made, came),
+        *(developer("before tool", "prepend"), developer("after tool", "append"), done),
+        developer("after answer", "append"),
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ gaps
+
+FAILURES = ["timeout", "network_failure", "error", "safety_halt"]
+TEXT_CUT = "  - user: q\n  - steps: [{response: [{text: [Hel, lo], unfinished: true}], unfinished: true}]"
+TOOL_RUNS = "  - user: q\n  - steps: [{response: [{call: slow, id: c1}]}, {start_tools: true}]"
+
+
+def events_of(turns: str) -> int:
+    """Return how many events the last run has before its result."""
+    run = inline(turns).turns[-1]
+    assert isinstance(run, AgentRun)
+    return sum(1 for event in run.events or () if event["event_kind"] != "agent_run_result")
+
+
+@pytest.mark.parametrize("variant", ["plan", "current"])
+@pytest.mark.parametrize("reason", [*FAILURES, "process_ended"])
+@pytest.mark.parametrize("turns", [TEXT_CUT, TOOL_RUNS], ids=["text", "tool"])
+def test_only_the_user_aborts(turns: str, reason: str, variant: str) -> None:
+    """The plan, decision 6: "aborted" is reserved strictly for user interrupts, failures and time-outs are errors."""
+    lines = stored(variant, inline(turns), (events_of(turns), reason))
+    assert not [d for d in (line["data"] for line in lines) if "aborted" in (d.get("stop_reason"), d.get("status"))]
+    assert not [line for line in lines if line["type"] == "InterruptEntry"]
+
+
+@pytest.mark.parametrize("reason", FAILURES)
+def test_a_failure_in_a_response_is_a_stream_error(reason: str) -> None:
+    """HISTORIES 1.2, `step_error`: the partial answer is not stored; what failed is."""
+    lines = stored("plan", inline(TEXT_CUT), (events_of(TEXT_CUT), reason))
+    assert lines == [U, stream_error(reason)]
+    lines = stored("current", inline(TEXT_CUT), (events_of(TEXT_CUT), reason))
+    assert lines[:2] == [U, stream_error(reason)]
+    assert lines[2]["data"]["parts"][0]["text"].startswith("<assistant>\nHello\n")
+
+
+@pytest.mark.parametrize("variant", ["plan", "current"])
+def test_a_time_limit_is_an_error_of_the_tool_that_runs(variant: str) -> None:
+    """HISTORIES 1.2: an exception or time-out in a tool is status error, in its words."""
+    lines = stored(variant, inline(TOOL_RUNS), (events_of(TOOL_RUNS), "timeout"))
+    said = "Tool slow execution error: TimeoutError the run took too long"
+    assert lines == [U, answer(call("c1", "slow"), stop="tool_use"), result("c1", "slow", "error", said)]
+
+
+@pytest.mark.parametrize("variant", ["plan", "current"])
+@pytest.mark.parametrize("reason", ["network_failure", "process_ended"])
+def test_a_program_that_ends_leaves_calls_without_results(reason: str, variant: str) -> None:
+    """K15: dangling after a crash, and nobody there to write more."""
+    lines = stored(variant, inline(TOOL_RUNS), (events_of(TOOL_RUNS), reason))
+    assert lines == [U, answer(call("c1", "slow"), stop="tool_use")]
+
+
+def test_an_interruption_after_a_regular_stop_is_forced_on_the_message() -> None:
+    """The plan: force the stop reason "even if the provider did not report it". The current program writes an entry."""
+    played = scenario("documents/message-part-local-interrupt")
+    said = text("It was a dark and stormy night.")
+    assert stored("plan", played) == [user("Write an essay."), answer(said, stop="aborted")]
+    assert stored("current", played) == [user("Write an essay."), answer(said, stop="stop"), SEEN]
+
+
+def test_a_text_of_blanks_was_seen_and_is_not_kept() -> None:
+    """HISTORIES 1.3: what is kept is stripped; nothing is left, so an entry tells it, with a notice."""
+    turns = "  - user: q\n  - steps: [{response: [{text: [' ', ' '], unfinished: true}], unfinished: true}]"
+    cut = (events_of(turns), "user_cancelled")
+    assert stored("plan", inline(turns), cut) == [U, answer(text("  "), stop="aborted")]
+    assert stored("current", inline(turns), cut) == [U, SEEN]
+
+
+def test_a_signature_may_be_half_while_its_thought_is_open() -> None:
+    """A thought whose end was not seen is kept by the plan without what there is of its signature."""
+    turns = "  - user: q\n  - steps: [{response: [{thinking: [hm], signature: s, unfinished: true}], unfinished: true}]"
+    cut = (events_of(turns), "user_cancelled")
+    assert stored("plan", inline(turns), cut) == [U, answer(thought("hm"), stop="aborted")]
+
+
+def test_calls_of_a_response_that_goes_on_are_not_kept() -> None:
+    """Never a tool call part with partial JSON: of a response without its end no call is known to be whole."""
+    turns = "  - user: q\n  - steps: [{response: [{text: ok}, {call: a, id: c1, args: {}}], unfinished: true}]"
+    cut = (events_of(turns), "user_cancelled")
+    for variant in ("plan", "current"):
+        assert stored(variant, inline(turns), cut) == [U, answer(text("ok"), stop="aborted")]
+
+
+def test_a_second_try_is_kept_and_the_first_is_not() -> None:
+    """K12 going on: error, then an answer, and the turn is complete."""
+    turns = (
+        "  - user: q\n  - steps:\n"
+        "      - {response: [{text: Hel, unfinished: true}], unfinished: true}\n"
+        "      - {error: net down}\n"
+        "      - {response: [{text: Hello}]}\n"
+        "      - {finish: {finish_reason: stop}}"
+    )
+    done = answer(text("Hello"), stop="stop")
+    assert stored("plan", inline(turns)) == [U, stream_error("net down"), done]
+    current = stored("current", inline(turns))
+    assert [line["type"] for line in current] == ["UserMessage", "StreamErrorItem", "UserMessage", "AssistantMessage"]
+    assert current[-1] == done
+
+
+def test_an_error_that_a_response_outlives_takes_nothing() -> None:
+    """The response ends regularly after the error: it did not fail."""
+    events = [
+        "{event_kind: part_start, index: 0, part: {part_kind: text, content: Hel}}",
+        "{event_kind: error, error_text: hiccup}",
+        "{event_kind: part_delta, index: 0, delta: {part_delta_kind: text, content_delta: lo}}",
+        "{event_kind: part_end, index: 0, part: {part_kind: text, content: Hello}}",
+        "{event_kind: model_response_end, finish_reason: stop}",
+        "{event_kind: agent_run_result, finish_reason: stop}",
+    ]
+    turns = "  - user: q\n  - server:\n" + "".join(f"      - {event}\n" for event in events)
+    lines = stored("plan", inline(turns))
+    assert [line["type"] for line in lines] == ["UserMessage", "AssistantMessage", "StreamErrorItem"]
+    assert lines[1]["data"]["parts"] == [text("Hello")]
+
+
+def test_arguments_are_kept_as_they_were_written() -> None:
+    """HISTORIES 1.1: `arguments_json` is the raw string, JSON or not, with its blanks and numbers."""
+    turns = (
+        "  - user: q\n  - steps:\n"
+        "      - response: [{call: a, id: c1, raw: '{ \"n\": 1.0e2 }'}, {call: b, id: c2, raw: 'not JSON'}, "
+        "{call: c, id: c3, args: null}]\n"
+        "      - returns: {c1: x, c2: {error: bad}, c3: {a: [1, true]}}"
+    )
+    lines = stored("current", inline(turns))
+    made = [part["arguments_json"] for part in lines[1]["data"]["parts"]]
+    assert made == ['{ "n": 1.0e2 }', "not JSON", "{}"]
+    assert [line["data"]["output_text"] for line in lines[2:5]] == ["x", "bad", '{"a":[1,true]}']
+    assert [line["data"]["status"] for line in lines[2:5]] == ["success", "error", "success"]
+
+
+def test_finish_reasons_are_brought_to_the_words_of_the_plan() -> None:
+    """stop, length, tool_use, error or aborted; the plan has no word for filtered content, which is an error."""
+    words = {"stop": "stop", "length": "length", "tool_call": "tool_use", "content_filter": "error", "error": "error"}
+    for told, kept in words.items():
+        turns = f"  - user: q\n  - steps: [{{response: [{{text: x}}], finish_reason: {told}}}]"
+        assert stored("plan", inline(turns))[1] == answer(text("x"), stop=kept)
+
+
+def test_images_and_other_content() -> None:
+    """User images are URLs or data URLs, an image of the model a file; what has no part is told as JSON."""
+    turns = (
+        "  - user: [look, {kind: image-url, url: 'https://e.x/a.png'}, "
+        "{kind: binary, media_type: image/png, data: AQI=}, "
+        "{kind: audio-url, url: 'https://e.x/a.mp3', identifier: i}]\n"
+        "  - steps:\n"
+        "      - {response: [{file: {media_type: image/png, data: AQI=}}, {call: shot, id: c1}]}\n"
+        "      - {returns: {c1: [taken, {kind: binary, media_type: image/png, data: AQI=}]}}"
+    )
+    first, made, came = stored("current", inline(turns))
+    inside = {"type": "image_url", "url": "data:image/png;base64,AQI="}
+    assert first["data"]["parts"] == [
+        text("look"),
+        {"type": "image_url", "url": "https://e.x/a.png"},
+        inside,
+        text('{"identifier":"i","kind":"audio-url","url":"https://e.x/a.mp3"}'),
+    ]
+    file = made["data"]["parts"][0]
+    # the two bytes 1 and 2: their SHA-256 by sha256sum
+    digest = "a12871fee210fb8619291eaea194581cbd2531e4b23759d225f6806923f63222"
+    assert file["type"] == "image_file"
+    assert (file["mime_type"], file["byte_size"], file["sha256"]) == ("image/png", 2, digest)
+    assert came["data"]["output_text"] == "taken"
+    assert came["data"]["parts"] == [inside]
+
+
+def test_neighbouring_texts_and_thoughts_become_one() -> None:
+    """HISTORIES 1.2: consecutive deltas merge; a signature stands between two thoughts and parts them."""
+    turns = (
+        "  - user: q\n  - steps: [{response: [{thinking: a}, {thinking: b, signature: s}, {thinking: c}, "
+        "{text: x}, {text: y}]}]"
+    )
+    parts = stored("plan", inline(turns))[1]["data"]["parts"]
+    assert parts == [thought("ab"), signature("s"), thought("c"), text("xy")]
+
+
+def test_what_is_whole_is_appended_at_once() -> None:
+    """HISTORIES 1.2: a message is appended when its model call has ended, a result when its tool has."""
+    played = scenario("histories/k02-thinking-call-and-answer")
+    run = played.turns[-1]
+    assert isinstance(run, AgentRun)
+    events = run.events or ()
+    kinds = [event["event_kind"] for event in events]
+    ends = [i + 1 for i, kind in enumerate(kinds) if kind in ("model_response_end", "function_tool_result")]
+    for count in range(len(events) + 1):
+        appended = sum(1 for end in ends if end <= count)
+        assert stored("current", played, (count, "process_ended")) == K02[: 1 + appended]
+
+
+def test_a_file_by_url_and_one_whose_data_is_no_base64() -> None:
+    """An image of the model by its URL stays one; data that does not decode is measured as the text it is."""
+    parts = [
+        "{part: {part_kind: file, content: {kind: image-url, url: 'https://e.x/a.png'}}}",
+        "{part: {part_kind: file, content: {kind: binary, media_type: application/pdf, data: '*'}}}",
+        "{part: {part_kind: x-other, payload: 1}}",
+    ]
+    turns = f"  - user: q\n  - steps: [{{response: [{', '.join(parts)}]}}]"
+    by_url, by_data = stored("plan", inline(turns))[1]["data"]["parts"]
+    assert by_url == {"type": "image_url", "url": "https://e.x/a.png"}
+    # sha256sum of the one byte "*"
+    digest = "684888c0ebb17f374298b65ee2807526c066094c701bcc7ebbe1c1095f494fc1"
+    assert (by_data["byte_size"], by_data["sha256"]) == (1, digest)
+
+
+def test_results_of_other_forms() -> None:
+    """No content is no text, a reference is told as canonical JSON, so is a list without images."""
+    turns = (
+        "  - user: q\n  - steps:\n"
+        "      - response: [{call: a, id: c1}, {call: b, id: c2}, {call: c, id: c3}]\n"
+        "      - returns: {c1: null, c2: {ref: {uri: 'https://e.x/r'}}, c3: [a, b]}"
+    )
+    lines = stored("plan", inline(turns))
+    texts = [line["data"]["output_text"] for line in lines if line["type"] == "ToolResultMessage"]
+    assert texts == ["", '{"uri":"https://e.x/r"}', '["a","b"]']
+
+
+def test_a_result_without_canonical_form_is_told_as_json() -> None:
+    """A lone surrogate has no canonical form (R38) and an escape in ASCII."""
+    assert returned({"content": {"s": "\ud83d"}}) == ('{"s": "\\ud83d"}', ())
+
+
+def test_a_thought_of_an_unknown_provider_has_no_format() -> None:
+    """The format of a signature is a word for its provider; all of Google's are one."""
+    for provider, word in (("unknown", None), ("google-gla", "google"), ("anthropic", "anthropic")):
+        turns = f"  - user: q\n  - steps: [{{response: [{{thinking: a, signature: s, provider: {provider}}}]}}]"
+        part = stored("plan", inline(turns))[1]["data"]["parts"][1]
+        assert part.get("format") == word
+
+
+def test_a_prompt_inside_of_a_turn_is_a_user_message() -> None:
+    """What the user sends while the model works is a message of the user, where it came."""
+    turns = "  - user: q\n  - steps: [{response: [{text: a}]}, {prompt: also this}, {response: [{text: b}]}]"
+    lines = stored("plan", inline(turns))
+    assert lines == [U, answer(text("a"), stop="stop"), user("also this"), answer(text("b"), stop="stop")]
+
+
+def test_a_response_without_parts() -> None:
+    """The plan: exactly one assistant message a model call; the current program keeps no empty one."""
+    turns = "  - user: q\n  - steps: [{response: [{text: ''}]}]"
+    assert stored("plan", inline(turns)) == [U, answer(stop="stop")]
+    assert stored("current", inline(turns)) == [U]

@@ -1,0 +1,214 @@
+"""The comparison counts what happened at each place, and its tables say what was counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from tests.histories.message_parts.build import inline, journal_of, scenario
+
+from tpharness.errors import UsageError
+from tpharness.histories.compare import DEFAULT_IDS, Cell, Comparison, compare
+from tpharness.histories.losses import LOSS_KINDS
+from tpharness.histories.phases import Phase
+from tpharness.histories.play import next_view, play_history
+from tpharness.histories.registry import HISTORIES
+from tpharness.histories.report import LEGEND, WORDS, compare_json, compare_markdown, lost_words, refused_words
+from tpharness.resources import scenarios_dir, schema_path
+from tpharness.run.select import find
+from tpharness.scenario import load_scenario
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "HISTORIES.md").read_text("utf-8")
+NAMES = list(HISTORIES)
+
+
+@cache
+def suite() -> Comparison:
+    """Compare what is compared when nothing is named."""
+    chosen = find(DEFAULT_IDS, (scenarios_dir(),))
+    return compare((load_scenario(one.path, root=one.root) for one in chosen), list(HISTORIES.values()))
+
+
+def compared(*names: str) -> Comparison:
+    """Compare scenarios of the theme `histories`."""
+    return compare([scenario(f"histories/{name}") for name in names], list(HISTORIES.values()))
+
+
+# ------------------------------------------------------------------------------------------------ counting
+
+
+def test_a_cell_counts_the_places_of_its_phase() -> None:
+    """L11: a call alone, its result, a text of several deltas; all places of the text are in one row."""
+    cells = compared("l-11-in-the-final-text").cells
+    text = cells[Phase.SECOND_STEP_TEXT]["0.0.4"]
+    assert text.cuts > 1
+    assert text.lost["partial-text"] == text.there["partial-text"] == text.cuts
+    assert text.lost["finished-result"] == 0
+    assert text.there["finished-result"] == text.cuts
+    older = cells[Phase.SECOND_STEP_TEXT]["0.0.3"]
+    assert older.lost["finished-result"] == older.lost["interruption-fact"] == older.cuts == text.cuts
+
+
+def test_only_the_turn_that_is_cut_counts() -> None:
+    """What earlier turns lost is theirs; a cut behind a cut turn is in no row."""
+    cut = "  - user: q\n  - steps: [{response: [{text: [a, b], label: t}]}]\n"
+    twice = cut + "    interrupt: {reason: user_cancelled, after: t.mid}\n" + cut
+    once = compare([inline(cut)], [HISTORIES["0.0.4"]]).cells[Phase.MID_TEXT]["0.0.4"]
+    both = compare([inline(twice)], [HISTORIES["0.0.4"]]).cells[Phase.MID_TEXT]["0.0.4"]
+    after_whole = compare([inline(cut + cut)], [HISTORIES["0.0.4"]]).cells[Phase.MID_TEXT]["0.0.4"]
+    assert (both.cuts, after_whole.cuts) == (once.cuts, 2 * once.cuts)
+    assert after_whole.lost == Counter({kind: 2 * count for kind, count in once.lost.items()})
+
+
+def test_what_cannot_be_held_is_counted_apart() -> None:
+    """GAP-6 of the documented design; the others hold it."""
+    cells = compare([scenario("tools/interleaved-arguments")], list(HISTORIES.values())).cells
+    assert sum(row["langchain/documented"].unsupported for row in cells.values()) > 0
+    assert all(row["langchain/repaired"].unsupported == 0 for row in cells.values())
+
+
+def test_the_suite_has_every_place() -> None:
+    """No row of the tables is empty."""
+    for phase, row in suite().cells.items():
+        assert min(cell.cuts for cell in row.values()) > 0, phase
+
+
+def test_a_file_that_an_api_takes_in_no_form_is_no_refusal() -> None:
+    """Chat has no form for an audio by its URL; that API is left out, and the places are counted all the same."""
+    played = scenario("parts/user-content-of-every-kind")
+    history = HISTORIES["0.0.4"]
+    document = history.dialect.store(journal_of(played))
+    assert next_view(history, document, "openai-chat") is None
+    with pytest.raises(UsageError, match="audio"):
+        history.dialect.model_input(document, "openai-chat", next_user="Go on.")
+    before = compare([played], [history]).cells[Phase.BEFORE_FIRST_DELTA]["0.0.4"]
+    assert before.cuts > 0
+    assert before.refusals == 0
+
+
+def test_an_example_is_a_place_that_run_takes() -> None:
+    """The first refused one is refused again."""
+    cell = suite().cells[Phase.SOME_TOOLS_DONE]["langchain/documented"]
+    name = cell.example_refused
+    (result,) = play_history(scenario(name.partition("@")[0]), HISTORIES["langchain/documented"], name)
+    assert "anthropic-call-unanswered" in result.failing
+
+
+# ------------------------------------------------------------------------------------------------ the picture
+
+
+def cells_of(name: str, words: Any) -> dict[Phase, str]:
+    """Return the words of a column."""
+    return {phase: " ".join(words(row[name])) for phase, row in suite().cells.items()}
+
+
+def test_the_headline_parallel_tools() -> None:
+    """Documented LangChain is refused by all APIs, and it alone; the repaired one is taken (L08)."""
+    row = {name: refused_words(cell) for name, cell in suite().cells[Phase.SOME_TOOLS_DONE].items()}
+    assert row.pop("langchain/documented") == ["✗", "C1", "R1", "A1", "G1"]
+    assert set(map(tuple, row.values())) == {("✓",)}
+
+
+@pytest.mark.parametrize("name", ["0.0.4", "0.0.3", "2.0.0", "message-parts/current", "langchain/repaired"])
+def test_these_are_taken_wherever_they_are_cut(name: str) -> None:
+    """Threads by R20 and R21, `current` by its repair on reading, the repaired design by its name."""
+    assert set(cells_of(name, refused_words).values()) == {"✓"}
+
+
+def test_threads_lose_by_their_rules() -> None:
+    """0.0.4 keeps complete cycles and drops what streams (R20); 0.0.3 drops each turn that was cut (R18)."""
+    lost = cells_of("0.0.4", lost_words)
+    assert lost[Phase.BETWEEN_STEPS] == "–"
+    assert lost[Phase.SECOND_STEP_TEXT] == "text"
+    assert lost[Phase.MID_THINKING] == "thought cut"
+    older = cells_of("0.0.3", lost_words)
+    assert all("cut" in words.split() for words in older.values())
+    assert older == cells_of("2.0.0", lost_words)
+
+
+def test_current_always_tells_the_interruption() -> None:
+    """One entry or one aborted message each time; half calls are what it gives up, and thinking beside them."""
+    lost = cells_of("message-parts/current", lost_words)
+    assert not any("cut" in words for words in lost.values())
+    assert lost[Phase.MID_ARGUMENTS].startswith("args tool")
+    assert lost[Phase.TOOL_RUNNING] == lost[Phase.SOME_TOOLS_DONE] == lost[Phase.BETWEEN_STEPS] == "–"
+
+
+def test_langchain_keeps_texts_and_forgets_tools() -> None:
+    """GAP-7: a half call keeps its text and loses its tool; nothing tells that a text was cut."""
+    for name in ("langchain/documented", "langchain/repaired"):
+        lost = cells_of(name, lost_words)
+        assert lost[Phase.BEFORE_FIRST_DELTA] == lost[Phase.MODEL_ERROR] == "cut"
+        assert "text" not in " ".join(lost.values()).split()
+        assert lost[Phase.MID_ARGUMENTS].startswith("tool")
+
+
+# ------------------------------------------------------------------------------------------------ words, tables, JSON
+
+
+def test_the_words_of_a_cell() -> None:
+    """Plain when always lost, in brackets when sometimes; a place that nobody had says so."""
+    cell = Cell(cuts=3)
+    cell.there.update({"usage": 3, "thinking": 2, "partial-text": 1})
+    cell.lost.update({"usage": 1, "thinking": 2})
+    assert lost_words(cell) == ["thought", "(usage)"]
+    assert refused_words(cell) == ["✓"]
+    assert lost_words(Cell(cuts=1)) == ["–"]
+    assert lost_words(Cell()) == refused_words(Cell()) == ["no place"]
+    assert lost_words(Cell(unsupported=2)) == refused_words(Cell(unsupported=2)) == ["cannot be held"]
+    some = Cell(cuts=3, refusals=2, refused=Counter({"A1": 2, "C1": 1, "payload-malformed": 2}))
+    assert refused_words(some) == ["(✗ (C1) A1 payload-malformed)"]
+    always = Cell(cuts=2, refusals=2, refused=Counter({"G1": 2, "R1": 2}))
+    assert refused_words(always) == ["✗", "R1", "G1"]
+
+
+def test_every_kind_has_a_word_and_a_meaning() -> None:
+    """Short ones: the widest fits into a column of 9, brackets included."""
+    assert set(WORDS) == set(LEGEND) == set(LOSS_KINDS)
+    assert max(map(len, WORDS.values())) <= 7
+
+
+def test_the_tables_of_the_guide_are_those_of_the_suite() -> None:
+    """What `tpharness compare --markdown` prints stands between the two marks."""
+    _, _, rest = GUIDE.partition("<!-- tables: generated -->\n")
+    tables, _, _ = rest.partition("<!-- end -->")
+    assert tables.strip() == compare_markdown(suite()).strip()
+
+
+def test_the_guide_names_every_history_and_check() -> None:
+    """With its own row."""
+    for name in NAMES:
+        assert re.search(rf"^\|.*`{re.escape(name)}`", GUIDE, re.MULTILINE), name
+    for check in ("read-back", "interruption-shown", "accepted-…", "append-only"):
+        assert f"| `{check}` |" in GUIDE
+
+
+def test_the_example_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """On K06: a half call is lost, arguments and tool."""
+    (example,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    (_, run) = scenario("histories/k06-mid-arguments").runs[0]
+    names: dict[str, Any] = {"events": run.happened}
+    exec(example, names)  # noqa: S102 -- our own documentation
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
+        ["partial-arguments", "0"],
+        ["tool-name", "0"],
+    ]
+    assert names["payload"]["messages"][-1]["role"] == "user"
+
+
+def test_the_json_fits_its_schema() -> None:
+    """Every place and history, counted as in the tables."""
+    told = json.loads(json.dumps(compare_json(suite())))
+    schema = json.loads(schema_path("compare").read_text("utf-8"))
+    jsonschema_rs.Draft202012Validator(schema).validate(told)
+    assert [place["place"] for place in told["places"]] == [phase.value for phase in Phase]
+    assert told["dialects"] == NAMES
+    cell = next(p for p in told["places"] if p["place"] == "some-tools-done")["dialects"]["langchain/documented"]
+    assert cell["tried"] == cell["refused"] == cell["rules"]["C1"] == cell["lost"]["interruption-fact"]["lost"]
+    assert cell["lost"]["finished-result"]["lost"] == 0 < cell["lost"]["finished-result"]["of"]

@@ -1,0 +1,95 @@
+"""A machine that stands still is not taken for a target that does not keep its word."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from tpharness.findings import Place
+from tpharness.resources import scenarios_dir
+from tpharness.run import Outcome
+from tpharness.run.loop_lag import LoopLag
+from tpharness.run.play import Players
+from tpharness.run.session import Session
+from tpharness.scenario import load_scenario
+from tpharness.targets import Reference
+from tpharness.targets.contract import Script, TargetOutput
+from tpharness.targets.remote import CAPABILITY_KINDS, BrokenContractError, Remote
+
+SCENARIO = load_scenario(scenarios_dir() / "basics/client-loses-the-end.yaml", root=scenarios_dir())
+
+
+class Late(Remote):
+    """The reference, far away, which `breaks` so many promises one after the other."""
+
+    at_once = 1
+
+    def __init__(self, breaks: int) -> None:
+        self.capabilities = Reference().capabilities
+        self.served = 0
+        self._breaks = breaks
+
+    async def open(self) -> None:
+        """Nothing is to be opened."""
+
+    async def close(self) -> None:
+        """Nor closed."""
+
+    async def serve(self, script: Script) -> TargetOutput:
+        """Serve as the reference, or say that a promise was broken."""
+        self.served += 1
+        if self.served <= self._breaks:
+            raise BrokenContractError(CAPABILITY_KINDS["cancel"].at(Place(), "0.08 s later it still listens"))
+        return await Reference().serve(script)
+
+
+def played(server: Any) -> Outcome:
+    """Play one case on it."""
+    with Session() as session:
+        session.players = Players(server=server, client=Reference(), compare=None)
+        case, reason = session.run(session.usable(SCENARIO))
+        assert not reason
+        return session.run(session.play_case(case)).outcome
+
+
+@pytest.mark.parametrize(
+    ("breaks", "late", "outcome", "plays"),
+    [
+        (0, 0.0, Outcome.PASSED, 1),
+        (1, 0.0, Outcome.FAILED, 1),
+        (1, 0.25, Outcome.PASSED, 2),
+        (9, 0.25, Outcome.FAILED, 3),
+    ],
+    ids=["good", "bad", "late machine", "bad on a late machine"],
+)
+def test_a_case_that_the_machine_spoilt_is_played_again(
+    breaks: int, late: float, outcome: Outcome, plays: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few times; and what fails while the clock runs has failed."""
+
+    class Told(LoopLag):
+        def _look(self) -> None:
+            self.late = late
+
+    monkeypatch.setattr("tpharness.run.session.LoopLag", Told)
+    server = Late(breaks)
+    assert played(server) is outcome
+    assert server.served == plays
+
+
+def test_a_pulse_tells_how_late_the_loop_was() -> None:
+    """Also when it is left before the next beat."""
+
+    async def work() -> tuple[float, float]:
+        async with LoopLag() as calm:
+            await asyncio.sleep(0)
+        async with LoopLag() as late:
+            time.sleep(0.2)  # noqa: ASYNC251  # as above
+        return calm.late, late.late
+
+    calm, late = asyncio.run(work())
+    assert late >= 0.14
+    assert calm < late
