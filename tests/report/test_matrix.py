@@ -10,11 +10,12 @@ from xml.etree import ElementTree as ET
 import jsonschema_rs
 from rich.console import Console
 
-from tpharness.report import Pair, Report, parse_reports, print_matrix
+from tpharness.report import Report, parse_reports, print_matrix
 from tpharness.report.json import render_matrix
 from tpharness.report.junit import render_suites
 from tpharness.resources import schema_path
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run.pairs import Pair
 
 
 def report_of(*outcomes: Outcome, server: str = "s") -> Report:

@@ -12,7 +12,6 @@ import sys
 
 from tpharness.cli.app import app
 from tpharness.errors import ScenarioError, TpharnessError
-from tpharness.report import printable
 
 __all__ = ["app", "main"]
 
@@ -29,11 +28,15 @@ def main() -> None:
             sys.stdout.flush()  # while a failure to write can still be told
             raise
     except ScenarioError as error:
+        from tpharness.report import printable  # noqa: PLC0415  # loaded only to print
+
         for finding in error.findings:
             print(printable(finding.line()), file=sys.stderr)
             print(f"  {finding.kind.remedy}", file=sys.stderr)
         sys.exit(2)
     except TpharnessError as error:
+        from tpharness.report import printable  # noqa: PLC0415  # loaded only to print
+
         print(f"tpharness: {printable(str(error))}", file=sys.stderr)
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)

@@ -1,40 +1,121 @@
-"""The application: every command, and what they share."""
+"""The application: every command by name. A command's module is imported when it is called, not before.
+
+The line that `tpharness --help` prints for a command stands here, so that printing it imports nothing; a test holds it
+to the command's own docstring. A command whose room was taken out of the tree (`tpharness.rooms`) is not there either.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from importlib.util import find_spec
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from tpharness.cli import (
-    check,
-    compare,
-    convert,
-    diff,
-    explain,
-    fold,
-    fuzz,
-    hash,  # noqa: A004
-    listing,
-    merge,
-    mutate,
-    record,
-    replay,
-    run,
-    serve,
-    sweep,
-)
+__all__ = ["COMMANDS", "CommandEntry", "app"]
 
-__all__ = ["app"]
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """One command: the module and function below `tpharness.cli`, its line of help, the room that it needs."""
+
+    module: str
+    help: str
+    function: str = ""
+    room: str = ""
+
+    def load(self) -> Callable[..., None]:
+        """Import the command's function."""
+        found: Callable[..., None] = getattr(
+            import_module(f"tpharness.cli.{self.module}"), self.function or self.module
+        )
+        return found
+
+    @property
+    def available(self) -> bool:
+        """Whether the room that the command needs is in the tree."""
+        return not self.room or find_spec(f"tpharness.{self.room}") is not None
+
+
+COMMANDS: dict[str, CommandEntry] = {
+    "run": CommandEntry("run", "Play scenarios on a server and a client."),
+    "sweep": CommandEntry("sweep", "Cut scenarios at every event or byte, or play them in every legal order."),
+    "fuzz": CommandEntry("fuzz", "Generate cases, check every invariant on each, shrink what fails.", room="explore"),
+    "list": CommandEntry("listing", "List scenarios, clauses, rulings, targets, faults or findings.", "list_"),
+    "explain": CommandEntry("explain", "Explain a clause, a ruling, a scenario, a finding or a fault."),
+    "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),
+    "compare": CommandEntry("compare", "Compare what histories keep of an interrupted turn.", room="histories"),
+    "hash": CommandEntry("hash", "Print the canonical hash of a thread.", "hash_"),
+    "diff": CommandEntry("diff", "Say where two threads differ, in words."),
+    "convert": CommandEntry("convert", "Convert a thread to another version."),
+    "fold": CommandEntry("fold", "Fold a recorded stream into a thread."),
+    "record": CommandEntry("record", "Record a live stream as a scenario."),
+    "replay": CommandEntry("replay", "Show both sides of a case step by step."),
+    "merge": CommandEntry("merge", "Put the shards of a run or of a sweep together."),
+    "mutate": CommandEntry("mutate", "Say which wrong implementations the scenarios find.", room="explore"),
+    "serve": CommandEntry("serve", "Serve the reference over HTTP."),
+}
+"""Every command, in the order in which the help lists them."""
+
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands as the command-line library wants them: made when one is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            if not COMMANDS[name].available:
+                raise KeyError(name)
+            one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+            one.command(name)(COMMANDS[name].load())
+            self._made[name] = get_command(one)
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, entry in COMMANDS.items() if entry.available)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Group(TyperGroup):
+    """The commands, listed without importing them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
+
 
 app = typer.Typer(
     name="tpharness",
+    cls=_Group,
     help="Conformance test suite and stream-replay harness for ThreadProtocol.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -52,21 +133,3 @@ def _root(
 ) -> None:
     """Conformance test suite and stream-replay harness for ThreadProtocol."""
     del show
-
-
-app.command("run")(run.run)
-app.command("sweep")(sweep.sweep)
-app.command("fuzz")(fuzz.fuzz)
-app.command("list")(listing.list_)
-app.command("explain")(explain.explain)
-app.command("check")(check.check)
-app.command("compare")(compare.compare)
-app.command("hash")(hash.hash_)
-app.command("diff")(diff.diff)
-app.command("convert")(convert.convert)
-app.command("fold")(fold.fold)
-app.command("record")(record.record)
-app.command("replay")(replay.replay)
-app.command("merge")(merge.merge)
-app.command("mutate")(mutate.mutate)
-app.command("serve")(serve.serve)

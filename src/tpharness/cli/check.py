@@ -43,7 +43,10 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     major: Annotated[int | None, typer.Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
 ) -> None:
-    """Check threads against schema and rules, scenarios against the language, streams against the order of chunks."""
+    """Check threads, scenarios and streams without playing them.
+
+    Threads are checked against schema and rules, scenarios against the language, streams against the order of chunks.
+    """
     once(files)
     findings: list[Finding] = []
     for path in files:

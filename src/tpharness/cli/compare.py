@@ -38,7 +38,10 @@ def compare(
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
 ) -> None:
-    """Cut scenarios wherever a user can, and compare what each history keeps and who takes it."""
+    """Compare what histories keep of an interrupted turn.
+
+    Scenarios are cut wherever a user can cut them; shown is what each history keeps, and which model APIs take it.
+    """
     roots = tuple(scenarios) if scenarios else (scenarios_dir(),)
     wanted = tuple(ids or (() if scenarios else DEFAULT_IDS))
     at = next((one for one in wanted if "@" in one), None)

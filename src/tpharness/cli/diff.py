@@ -19,7 +19,10 @@ def diff(
     content: Annotated[bool, typer.Option("--content", help="Leave out what the wire does not tell (R39).")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say where two threads differ: turn, message, part, first character, and what decides there."""
+    """Say where two threads differ, in words.
+
+    Turn, message, part, first character, and the ruling that decides there.
+    """
     once((a, b))
     found = differences(read_thread(a), read_thread(b), names=("A", "B"), mode="content" if content else "exact")
     if json:

@@ -11,10 +11,9 @@ from tpharness.cli.shape import misshapen
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
 from tpharness.protocol.parse import MAX_SIZE, parse_json
-from tpharness.protocol.versions import Version
 from tpharness.report import json_text, printable, write_whole
 
-__all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "side_options", "version_option"]
+__all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "side_options"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -60,16 +59,6 @@ def read_thread(path: str) -> dict[str, Any]:
         raise InputError(f"{path} holds no thread: {place}", hint="`tpharness check` names every place")
     thread: dict[str, Any] = parsed.value
     return thread
-
-
-def version_option(text: str, others: Sequence[str] = ()) -> Version:
-    """Return the version that an option names. UsageError for an unknown one; `others` may be named there as well."""
-    try:
-        return Version(text)
-    except ValueError:
-        known = ", ".join(str(v.value) for v in Version)
-        hint = f"known versions are {known}" + (f"; histories are {', '.join(others)}" if others else "")
-        raise UsageError(f"unknown version {text!r}", hint=hint) from None
 
 
 def side_options(server: str, client: str) -> tuple[str, ...]:

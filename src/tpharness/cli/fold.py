@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from tpharness.cli.files import print_json, read_bytes, version_option
+from tpharness.cli.files import print_json, read_bytes
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.journal import Interrupted, Journal
+from tpharness.protocol.versions import parse_version
 from tpharness.readings import Readings
 from tpharness.report import printable
 from tpharness.scenario.fields import iso_time
@@ -46,8 +47,11 @@ def fold(
         str, typer.Option(help="When the run began, for a stream that carries no times.")
     ] = "1970-01-01T00:00:00Z",
 ) -> None:
-    """Fold a stream into a thread, printed on standard output; findings go to standard error."""
-    wanted = version_option(version)
+    """Fold a recorded stream into a thread.
+
+    The thread is printed on standard output; findings go to standard error.
+    """
+    wanted = parse_version(version)
     if not agent:
         raise UsageError("--agent takes the id of an agent, which is not empty")
     at = _time("--at", at)

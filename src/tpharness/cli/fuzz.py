@@ -52,7 +52,10 @@ def fuzz(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Generate cases, check every invariant on each, shrink what fails and save it."""
+    """Generate cases, check every invariant on each, shrink what fails.
+
+    Failures are saved as scenarios.
+    """
     from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions  # noqa: PLC0415  # loads Hypothesis
 
     held = None if replay is not None else load_state(db)

@@ -19,7 +19,10 @@ def hash_(
     file: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
     canonical: Annotated[bool, typer.Option("--canonical", help="Print the canonical bytes instead.")] = False,
 ) -> None:
-    """Print the hash of a thread: sha256 over RFC 8785 of version and turns (R37)."""
+    """Print the canonical hash of a thread.
+
+    It is the sha256 over RFC 8785 of version and turns (R37).
+    """
     thread = read_thread(file)
     version_of(thread)
     try:

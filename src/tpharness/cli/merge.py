@@ -23,7 +23,10 @@ def merge(
     files: Annotated[list[str], typer.Argument(help="The JSON reports of all shards, in any order.")],
     report: Annotated[Path | None, typer.Option("--report", "-o", help="Write the report of the whole run.")] = None,
 ) -> None:
-    """Put the shards of a run or of a sweep together. Gaps, overlaps and shards of another run are refused."""
+    """Put the shards of a run or of a sweep together.
+
+    Gaps, overlaps and shards of another run are refused.
+    """
     if len(set(files)) != len(files):
         raise UsageError("a file is named twice", hint="give each shard once")
     reports = {name: _read(name) for name in files}

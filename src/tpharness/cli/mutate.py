@@ -48,7 +48,10 @@ def mutate(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Play scenarios on the reference with one defect at a time, and say which scenarios find it."""
+    """Say which wrong implementations the scenarios find.
+
+    Scenarios are played on the reference with one defect at a time.
+    """
     changes = load_changes(module)
     chosen = _chosen(changes, defect or [])
     if names:

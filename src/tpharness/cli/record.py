@@ -48,7 +48,10 @@ def record(
     cut_at: Annotated[str | None, typer.Option(help="Break off where this text first stands, right after it.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="URL", help="Where the server's thread is afterwards.")] = None,
 ) -> None:
-    """Record a live stream as a scenario, and say what it comes to: live and replayed."""
+    """Record a live stream as a scenario.
+
+    The verdict on the live stream and on its replay is printed.
+    """
     if output.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{output} is no scenario file", hint="name it THEME/NAME.yaml")
     if play_id is not None:

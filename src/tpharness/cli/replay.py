@@ -11,13 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from tpharness.checks import Delivery
-from tpharness.cli.files import version_option
 from tpharness.cli.places import case_of
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.diff import diff
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, parse_version
 from tpharness.report import printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import Case, delivery, script_of, streams_of
@@ -38,13 +37,16 @@ def replay(
     dialect: Annotated[str | None, typer.Option(help="The version to show; the newest when not given.")] = None,
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """Play a case on the reference: each server event, each chunk, and the thread whenever it changes."""
+    """Show both sides of a case step by step.
+
+    The case is played on the reference: each server event, each chunk, and the thread whenever it changes.
+    """
     found = find((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
     if len(found) != 1:
         some = ", ".join(one.id for one in found[:3])
         raise UsageError(f"{name!r} names {len(found)} scenarios, and replay shows one", hint=f"for example {some}")
     scenario = load_scenario(found[0].path, root=found[0].root)
-    version = version_option(dialect) if dialect else max(scenario.versions, key=lambda v: v.order)
+    version = parse_version(dialect) if dialect else max(scenario.versions, key=lambda v: v.order)
     if version not in scenario.versions:
         raise UsageError(f"{scenario.id} does not hold for {version.value}")
     case = case_of(scenario, name, [version])

@@ -37,7 +37,10 @@ def serve(
         str, typer.Option(help="What references to large returns begin with; /content is served here.")
     ] = "tpharness:content",
 ) -> None:
-    """Serve the reference over HTTP, as the control contract has it, until SIGINT or SIGTERM."""
+    """Serve the reference over HTTP.
+
+    It keeps to the control contract, until SIGINT or SIGTERM.
+    """
     from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server
     from tpharness.targets.server_process import end_with_parent  # noqa: PLC0415  # as above
 

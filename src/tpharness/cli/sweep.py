@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tpharness.cli.files import print_json, side_options, version_option
+from tpharness.cli.files import print_json, side_options
 from tpharness.errors import UsageError
-from tpharness.explore.orders.play import OrderOptions, order_all
+from tpharness.protocol.versions import parse_version
 from tpharness.report import printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
@@ -60,7 +60,10 @@ def sweep(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Cut scenarios at every event or byte, or play them in every legal order, and check every invariant each time."""
+    """Cut scenarios at every event or byte, or play them in every legal order.
+
+    Every invariant is checked each time.
+    """
     if cuts not in _CUTS:
         raise UsageError(f"--cuts takes events or bytes, not {cuts!r}")
     if side not in [one.value for one in SideCut]:
@@ -74,12 +77,14 @@ def sweep(
     selected = everything if part is None else part.of_selected(everything)
     if any(one.place for one in selected):
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
-    versions = tuple(map(version_option, dialect)) if dialect else None
+    versions = tuple(map(parse_version, dialect)) if dialect else None
     sides = side_options(server, client)
     workers = Workers.named(jobs, cluster)
     with Session(server=server, client=client, versions=versions) as session:
         found: Iterator[ScenarioSwept]
         if orders:
+            from tpharness.explore.orders.play import OrderOptions, order_all  # noqa: PLC0415  # of a room
+
             found = order_all(
                 selected, session, OrderOptions(bound=bound, seed=seed, save=save, sides=sides, workers=workers)
             )

@@ -5,9 +5,12 @@ Lineage (R1): 2.0.0 came first, then the numbering restarted: 2.0.0 â†’ 0.0.3 â†
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
-__all__ = ["NORMATIVE_EVENTS", "Tier", "Version", "event_name", "neutral_event_name", "tier"]
+from tpharness.errors import UsageError
+
+__all__ = ["NORMATIVE_EVENTS", "Tier", "Version", "event_name", "neutral_event_name", "parse_version", "tier"]
 
 
 class Version(Enum):
@@ -31,6 +34,16 @@ class Version(Enum):
     def keeps_interrupted(self) -> bool:
         """Interrupted turns came with 0.0.4 (R18, R19)."""
         return self is Version.V0_0_4
+
+
+def parse_version(text: str, others: Sequence[str] = ()) -> Version:
+    """Return the version that somebody named. UsageError for an unknown one, whose hint lists `others` too."""
+    try:
+        return Version(text)
+    except ValueError:
+        known = ", ".join(str(v.value) for v in Version)
+        hint = f"known versions are {known}" + (f"; histories are {', '.join(others)}" if others else "")
+        raise UsageError(f"unknown version {text!r}", hint=hint) from None
 
 
 NORMATIVE_EVENTS = {

@@ -4,14 +4,13 @@ from tpharness.report.console import ConsoleReport, failure_lines, printable
 from tpharness.report.files import write_whole
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
-from tpharness.report.matrix import Pair, print_matrix
+from tpharness.report.matrix import print_matrix
 from tpharness.report.spec import Destination, parse_reports
 from tpharness.report.summary import Report
 
 __all__ = [
     "ConsoleReport",
     "Destination",
-    "Pair",
     "Report",
     "as_json",
     "failure_lines",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,19 +11,9 @@ from rich.table import Table
 from tpharness.findings import shorten
 from tpharness.report.summary import Report
 from tpharness.run import Outcome
+from tpharness.run.pairs import Pair
 
-__all__ = ["Pair", "matrix_table", "print_matrix"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """Who played whom, as named with `--server` and `--client`."""
-
-    server: str
-    client: str
-
-    def __str__(self) -> str:
-        return f"server {self.server}, client {self.client}"
+__all__ = ["matrix_table", "print_matrix"]
 
 
 def matrix_table(reports: Mapping[Pair, Report]) -> Table:

@@ -1,0 +1,87 @@
+"""What one request to play stands for: every server with every client, and every history by itself. Pure.
+
+In: the names of servers, clients, dialects and faults as people write them. Out: the options of each run, by the pair
+that plays it. UsageError says which names cannot stand together.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from tpharness.errors import UsageError
+from tpharness.faults import FAULTS
+from tpharness.protocol.versions import Version, parse_version
+from tpharness.rooms import histories_room
+from tpharness.run.engine import RunOptions, run_suite
+from tpharness.run.events import RunEvent
+
+__all__ = ["Pair", "parse_dialects", "parse_faults", "run_events", "runs_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Who played whom, as named with `--server` and `--client`."""
+
+    server: str
+    client: str
+
+    def __str__(self) -> str:
+        return f"server {self.server}, client {self.client}"
+
+
+def parse_dialects(names: Sequence[str]) -> tuple[tuple[Version, ...], tuple[str, ...]]:
+    """Return the versions that are named, and the histories, a name without a variant with all of its variants."""
+    room = histories_room()
+    versions: dict[Version, None] = {}
+    histories: dict[str, None] = {}
+    for name in names:
+        named = [] if room is None else room.named(name)
+        histories.update(dict.fromkeys(named))
+        if not named:
+            versions[parse_version(name, others=[] if room is None else room.names())] = None
+    return tuple(versions), tuple(histories)
+
+
+def parse_faults(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the faults that are named, each once, in the order of the catalogue; `all` names every one."""
+    wanted = {name for given in names for name in given.split(",")}
+    unknown = sorted(wanted - set(FAULTS) - {"all"})
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], FAULTS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "`tpharness list faults` names them"
+        raise UsageError(f"no fault is called {unknown[0]!r}", hint=hint)
+    return tuple(name for name in FAULTS if name in wanted or "all" in wanted)
+
+
+def runs_of(
+    options: RunOptions, *, servers: Sequence[str], clients: Sequence[str], dialects: Sequence[str]
+) -> Mapping[Pair, RunOptions]:
+    """Return the runs that are asked for; the reference plays a side that nobody is named for.
+
+    `options` are what the runs share. UsageError for a shard of several runs, and for a history with a target or fault.
+    """
+    versions, histories = parse_dialects(dialects)
+    if histories and (servers or clients or options.faults or options.compare):
+        raise UsageError(
+            "histories are kept by the reference in this process, by themselves and without faults",
+            hint="leave --server, --client, --fault and --compare away, or name a version: --dialect 0.0.4",
+        )
+    if options.shard is not None and (histories or len(servers) > 1 or len(clients) > 1):
+        raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")
+    shared = replace(options, versions=versions or None)
+    runs: dict[Pair, RunOptions] = {}
+    if versions or not histories:
+        for server, client in product(servers or ["reference"], clients or ["reference"]):
+            runs[Pair(server=server, client=client)] = replace(shared, server=server, client=client)
+    for name in histories:
+        runs[Pair(server="reference", client=f"history {name}")] = replace(shared, history=name)
+    return runs
+
+
+def run_events(options: RunOptions) -> Iterator[RunEvent]:
+    """Play one run and yield what happens, on targets or through the history that the options name."""
+    room = histories_room()
+    return room.run_history(options) if options.history and room is not None else run_suite(options)
