@@ -1,4 +1,4 @@
-"""What the tests of the suite share: the scenarios, by id, and the goldens."""
+"""What the tests of the suite share: the goldens."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.goldens import GOLDEN, golden_path
 from syrupy.assertion import SnapshotAssertion
 from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-GOLDEN = Path(__file__).parent / "golden"
-
 
 class GoldenThread(SingleFileSnapshotExtension):
-    """One plain JSON file for each scenario and version, `golden/<theme>/<name>/<version>.json`."""
+    """One plain JSON file for each snapshot: `golden/<theme>/<name>.json`, `golden/<theme>/<name>@<version>.json`."""
 
     file_extension = "json"
+    write_immediately = True
     _write_mode = WriteMode.TEXT
 
     def serialize(self, data: Any, **_: Any) -> str:
@@ -26,9 +26,9 @@ class GoldenThread(SingleFileSnapshotExtension):
 
     @classmethod
     def get_location(cls, *, test_location: Any, index: Any) -> str:
-        """Find the file by the snapshot's name, `<theme>/<name>/<version>`."""
+        """Find the file by the snapshot's name."""
         del test_location
-        return str(GOLDEN / f"{index}.json")
+        return str(golden_path(index))
 
     @classmethod
     def matches_test_location(cls, *, test_location: Any, snapshot_location: str) -> bool:
@@ -43,11 +43,17 @@ class GoldenThread(SingleFileSnapshotExtension):
         return str(GOLDEN)
 
     def discover_snapshots(self, **_: Any) -> SnapshotCollections:
-        """Look for none: `test_every_golden_has_its_scenario` finds goldens that nothing uses any more."""
+        """Look for none: `test_every_golden_is_used` finds goldens that nothing uses any more."""
         return SnapshotCollections()
 
 
 @pytest.fixture
 def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """Compare with `golden/<name>.json`; `pytest --snapshot-update` writes it anew, for a person to read."""
+    """Compare with a file of `golden/`; `pytest --snapshot-update` writes it anew, for a person to read."""
     return snapshot.use_extension(GoldenThread)
+
+
+@pytest.fixture
+def updating(request: pytest.FixtureRequest) -> bool:
+    """Return whether `--snapshot-update` is given."""
+    return bool(request.config.option.update_snapshots)

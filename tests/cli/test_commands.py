@@ -10,10 +10,9 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from tpharness.resources import conformance_dir, scenarios_dir, schema_path
+from tpharness.resources import scenarios_dir, schema_path
 
 RECORDED = scenarios_dir() / "recorded" / "pydantic-ai"
-GOLDEN = conformance_dir() / "golden"
 
 
 def tpharness(*args: str, stdin: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:

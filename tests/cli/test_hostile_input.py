@@ -157,7 +157,7 @@ def test_a_wrong_type_anywhere_in_a_thread_is_told_in_words(
 ) -> None:
     """Any value of a thread replaced by one of another type: exit code 0, 1 or 2, and nothing but an exit."""
     monkeypatch.chdir(tmp_path)
-    thread = json.loads((conformance_dir() / "golden" / golden / "0.0.4.json").read_bytes())
+    thread = json.loads((conformance_dir() / "golden" / f"{golden}.json").read_bytes())
     (tmp_path / "other.json").write_text(json.dumps(thread), "utf-8")
     every = [(at, value) for at in places(thread) for value in VALUES]
     told_apart = ("part_kind", "interruption", "event_type", "messages", "parts")  # what the commands branch on

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
+from conformance.goldens import read_golden
 from tests.reference_app.peer import AGENTS, AT, HELLO, TOOL_CALL, Peer, Serve, run_body, user_turn
 
 from tpharness.protocol.compare import same_exact
-from tpharness.protocol.versions import Version
 from tpharness.reference_app.fold import ThreadFold
-from tpharness.resources import conformance_dir
+from tpharness.resources import scenarios_dir
+from tpharness.run.select import find
+from tpharness.scenario import load_scenario
 
-GOLDEN = sorted(conformance_dir().joinpath("golden").rglob("*.json"))
 VERSIONS = ("2.0.0", "0.0.3", "0.0.4")
 
 PENDING: list[dict[str, Any]] = [
@@ -143,22 +143,23 @@ async def test_a_seed_has_to_fit(serve: Serve) -> None:
 def test_golden_threads_are_shown_as_they_came_and_written_again_the_same() -> None:
     """What the server would have lived through, folded, gives each thread again: nothing is misunderstood."""
     wrong: list[str] = []
-    for path in GOLDEN:
-        golden = json.loads(path.read_text("utf-8"))
+    scenarios = [load_scenario(one.path, root=one.root) for one in find((), (scenarios_dir(),))]
+    goldens = {(one.id, version): read_golden(one.id, version) for one in scenarios for version in one.versions}
+    for (scenario_id, version), golden in goldens.items():
         seed = {**golden, "thread_id": "t", "created_at": AT.format(0), "agents": {}}
         fold = ThreadFold("t", "tpharness:content")
         fold.apply({"kind": "thread", "created_at": AT.format(0), "agents": {}, "extra": {}})
         fold.apply({"kind": "seed", "thread": seed})
-        shown = fold.document(Version(golden["version"]))
+        shown = fold.document(version)
         fold._seed = None
-        written = fold.document(Version(golden["version"]))
+        written = fold.document(version)
         if shown["turns"] != golden["turns"] or not same_exact(written, golden):
-            wrong.append(str(path.relative_to(conformance_dir())))
-    assert len(GOLDEN) > 100
+            wrong.append(scenario_id)
+    assert len(goldens) > 1000
     # An unknown chunk's event keeps its name, which no model event can have; the other two are read in another way.
-    assert [name.split("/")[2] for name in wrong] == [
-        "reading-any-return",
-        "reading-keep-empty",
-        "unknown-chunk-type",
-        "unknown-chunk-type",
+    assert wrong == [
+        "interruptions/reading-any-return",
+        "interruptions/reading-keep-empty",
+        "stream/unknown-chunk-type",
+        "stream/unknown-chunk-type",
     ]
