@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.goldens import GOLDEN, golden_path
+from conformance.goldens import GOLDEN
 from syrupy.assertion import SnapshotAssertion
 from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -27,19 +27,17 @@ class GoldenThread(SingleFileSnapshotExtension):
     @classmethod
     def get_location(cls, *, test_location: Any, index: Any) -> str:
         """Find the file by the snapshot's name."""
-        del test_location
-        return str(golden_path(index))
+        return str(Path(cls.dirname(test_location=test_location)) / f"{index}.json")
 
     @classmethod
     def matches_test_location(cls, *, test_location: Any, snapshot_location: str) -> bool:
         """Goldens are named for scenarios, not for test files."""
-        del test_location
-        return Path(snapshot_location).is_relative_to(GOLDEN)
+        return Path(snapshot_location).is_relative_to(cls.dirname(test_location=test_location))
 
     @classmethod
     def dirname(cls, *, test_location: Any) -> str:
         """Goldens live in one tree."""
-        del test_location
+        del cls, test_location
         return str(GOLDEN)
 
     def discover_snapshots(self, **_: Any) -> SnapshotCollections:

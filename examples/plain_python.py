@@ -432,7 +432,6 @@ def compact(value: Any) -> str:
 
 # ================================================================================================ 2. Server
 
-RUN_ENDS = "agent_run_result"
 STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}  # R22
 WIRE_FINISH = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_call": "tool-calls"}
 
