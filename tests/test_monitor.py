@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from tests.scenarios import load_builtin
+
 from tpharness.monitor import ClientMonitor, ServerMonitor, Timeouts
-from tpharness.resources import scenarios_dir
-from tpharness.scenario import load_scenario
 
 
 def test_the_guides_timeouts_are_the_defaults() -> None:
@@ -79,8 +79,7 @@ def test_a_server_sends_a_heartbeat_when_it_has_sent_nothing() -> None:
 
 def test_the_stall_of_a_scenario_is_the_timeout_that_a_monitor_detects() -> None:
     """The scenario's hanging tool, watched in its own virtual time, gives the reason that the scenario states."""
-    file = scenarios_dir() / "interruptions" / "timeout-while-a-tool-hangs.yaml"
-    (_, run), *_ = load_scenario(file, root=scenarios_dir()).runs
+    (_, run), *_ = load_builtin("interruptions/timeout-while-a-tool-hangs").runs
     assert run.interrupt
     times = [datetime.fromisoformat(event["at"]).timestamp() for event in run.happened]
     begun = datetime.fromisoformat(run.started_at).timestamp()

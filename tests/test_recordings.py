@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scenarios import load_builtin
 
 from tpharness.clauses import load_clauses
 from tpharness.protocol.versions import Version
@@ -16,7 +17,7 @@ from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.run.baseline import load_baseline
 from tpharness.run.plan import base_case
 from tpharness.run.play import Players, play
-from tpharness.scenario import AgentRun, Compare, Scenario, load_scenario
+from tpharness.scenario import AgentRun, Compare, Scenario
 from tpharness.targets import Reference
 
 ROOT = scenarios_dir() / "recorded"
@@ -38,7 +39,7 @@ SERVER_DEPARTS = {
 @cache
 def scenario(name: str) -> Scenario:
     """Load a recorded scenario."""
-    return load_scenario(ROOT / f"{name}.yaml", root=scenarios_dir())
+    return load_builtin(f"recorded/{name}")
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

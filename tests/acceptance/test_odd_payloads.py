@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.acceptance.cases import CASES, RULE
+from tests.places import places, replace_at
 
 from tpharness.acceptance import PROVIDERS, Options, Provider, check_append_only, check_payload
 from tpharness.errors import UsageError
@@ -34,25 +33,13 @@ ANYTHING: list[Any] = [
 ]
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value inside."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inside:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_no_value_at_any_place_makes_a_rule_raise(case: int) -> None:
     """Each place of each hand-written payload holds, in turn, what does not belong there."""
     provider, payload = RULE[CASES[case].rule].provider, CASES[case].bad
     for path in places(payload):
         for value in ANYTHING:
-            odd = copy.deepcopy(payload)
-            holder: Any = odd
-            for step in path[:-1]:
-                holder = holder[step]
-            holder[path[-1]] = value
+            odd = replace_at(payload, path, value)
             for finding in check_payload(provider, odd, options=EVERYTHING):
                 assert finding.line()
             check_append_only(payload, odd)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.places import places, replace_at
 
 from tpharness.protocol import parse
 from tpharness.resources import conformance_dir, scenarios_dir
@@ -131,25 +130,6 @@ def test_events_that_are_not_json_are_refused_with_their_line(call: Any, tmp_pat
 VALUES: tuple[Any, ...] = (None, 5, "x", [], {}, [7], [None], {"a": {"b": 1}}, True, 1e400, "\ud83d", [[]])
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the place of every value inside a JSON value, the whole first."""
-    yield at
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from places(inner, (*at, key))
-
-
-def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
-    """Return a copy with another value at one place."""
-    if not at:
-        return new
-    value = copy.deepcopy(value)
-    inner = value
-    for key in at[:-1]:
-        inner = inner[key]
-    inner[at[-1]] = new
-    return value
-
-
 @pytest.mark.parametrize("command", READERS)
 @pytest.mark.parametrize("golden", ["events/sources", "approvals/answered-in-a-later-turn"])
 def test_a_wrong_type_anywhere_in_a_thread_is_told_in_words(
@@ -159,8 +139,8 @@ def test_a_wrong_type_anywhere_in_a_thread_is_told_in_words(
     monkeypatch.chdir(tmp_path)
     thread = json.loads((conformance_dir() / "golden" / f"{golden}.json").read_bytes())
     (tmp_path / "other.json").write_text(json.dumps(thread), "utf-8")
-    every = [(at, value) for at in places(thread) for value in VALUES]
+    every = [(at, value) for at in [(), *places(thread)] for value in VALUES]
     told_apart = ("part_kind", "interruption", "event_type", "messages", "parts")  # what the commands branch on
     for at, value in [*every[::31], *(case for case in every if case[0] and case[0][-1] in told_apart)]:
-        called = call(*READERS[command], stdin=json.dumps(put(thread, at, value)).encode())
+        called = call(*READERS[command], stdin=json.dumps(replace_at(thread, at, value)).encode())
         assert called.code in (0, 1, 2), (at, value)

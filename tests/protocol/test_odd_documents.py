@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import rfc8785
+from tests.places import places, replace_at
 
 from tpharness.protocol.canonical import thread_hash
 from tpharness.protocol.compare import same_content, same_exact
@@ -93,14 +92,6 @@ def crowded(version: str) -> dict[str, Any]:
     return document
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value inside."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inside:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
 ANYTHING: list[Any] = [
     None,
     True,
@@ -124,11 +115,7 @@ def test_no_value_at_any_place_makes_the_rules_raise(version: str) -> None:
     document = crowded(version)
     for path in places(document):
         for value in ANYTHING:
-            odd = copy.deepcopy(document)
-            holder: Any = odd
-            for step in path[:-1]:
-                holder = holder[step]
-            holder[path[-1]] = value
+            odd = replace_at(document, path, value)
             check_thread(odd, observations=True)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scenarios import load_builtin
 
 from tpharness.clauses import load_clauses
 from tpharness.dialects import thread as thread_module
@@ -30,7 +31,7 @@ SWEPT = ["cycles/three-steps", "cycles/parallel-completion-order", "events/order
 
 def scenario(name: str) -> Scenario:
     """Load a built-in scenario."""
-    return load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir())
+    return load_builtin(name)
 
 
 def one_by_one(given: Scenario, players: Players) -> dict[str, bool]:

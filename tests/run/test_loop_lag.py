@@ -7,19 +7,18 @@ import time
 from typing import Any
 
 import pytest
+from tests.scenarios import load_builtin
 
 from tpharness.findings import Place
-from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.play import Players
 from tpharness.run.session import Session
-from tpharness.scenario import load_scenario
 from tpharness.targets import Reference
 from tpharness.targets.contract import Script, TargetOutput
 from tpharness.targets.remote import CAPABILITY_KINDS, BrokenContractError, Remote
 
-SCENARIO = load_scenario(scenarios_dir() / "basics/client-loses-the-end.yaml", root=scenarios_dir())
+SCENARIO = load_builtin("basics/client-loses-the-end")
 
 
 class Late(Remote):

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.scenarios import load_builtin
 from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Request, in_thread
 
 from tpharness.cli import main
 from tpharness.errors import TargetError
-from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, RunStarted, play_one, run_suite
-from tpharness.scenario import load_scenario
 from tpharness.targets.remote import Patience
 
 CALM = Patience(total=30.0, limit=0.1)
@@ -86,7 +85,7 @@ def test_versions_that_the_server_does_not_write_are_not_asked_for() -> None:
 
 def test_a_run_to_which_nothing_applies_does_not_pass() -> None:
     """Green without a verdict would be a lie."""
-    scenario = load_scenario(scenarios_dir() / "interruptions/reading-keep-empty.yaml", root=scenarios_dir())
+    scenario = load_builtin("interruptions/reading-keep-empty")
     _, results, finished = played(ContractServer(), (scenario.id,))
     assert [result.outcome for result in results] == [Outcome.NOT_APPLICABLE]
     assert "the scenario reads R24 as keep-empty, the server every ruling in the default way" in results[0].reason
@@ -178,7 +177,7 @@ def test_a_server_that_stops_answering_costs_no_more_than_a_few_silences() -> No
 
 def test_one_scenario_is_played_by_the_same_engine() -> None:
     """The pytest plugin comes this way; a target that is not there is an error of the case."""
-    scenario = load_scenario(scenarios_dir() / "tools/metadata.yaml", root=scenarios_dir())
+    scenario = load_builtin("tools/metadata")
     with in_thread(RawServer(ContractServer())) as raw:
         good = play_one(scenario, RunOptions(server=raw.url, patience=CALM))
     assert [result.outcome for result in good] == [Outcome.PASSED]

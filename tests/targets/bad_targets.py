@@ -1,6 +1,6 @@
 """Every way in which a server under test can be bad that we know of, and the outcome that each has to have.
 
-`test_http_server.py` holds each of them; `python -m tests.targets.bad_targets` prints them, and the clients of
+`test_bad_targets.py` plays each of them; `python -m tests.targets.bad_targets` prints them, and the clients of
 `bad_clients.py`, as a Markdown table.
 """
 
@@ -19,12 +19,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from tests.scenarios import load_builtin
 from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Request, in_thread
 
 from tpharness.errors import TargetError
-from tpharness.resources import scenarios_dir
 from tpharness.run.session import Session
-from tpharness.scenario import load_scenario
 from tpharness.targets.remote import Patience
 
 CERTIFICATE = Path(__file__).parent / "self_signed.pem"
@@ -62,8 +61,7 @@ class Bad:
 
 def play(bad: Bad) -> Outcome:
     """Play a scenario on a bad target through the engine."""
-    path = scenarios_dir() / f"{bad.scenario}.yaml"
-    scenario = load_scenario(path, root=scenarios_dir())
+    scenario = load_builtin(bad.scenario)
     begun = time.perf_counter()
     with _running(bad) as url:
         try:

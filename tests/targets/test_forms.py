@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.scenarios import load_builtin
 
 from tpharness.errors import TargetError
 from tpharness.protocol.versions import Version
 from tpharness.readings import AnswerRule
-from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, script_of, streams_of
-from tpharness.scenario import load_scenario
 from tpharness.targets import Packet, Reference, forms
 
 NAMES = ["interruptions/one-of-two-tools-done", "documents/2-0-0-example-thread", "basics/tool-call-and-answer"]
@@ -71,7 +70,7 @@ def test_what_is_written_fits_the_contract() -> None:
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_scenario_survives_the_way_there_and_back(name: str) -> None:
     """Script and streams of real scenarios fit the contract and come back as they were."""
-    case = base_case(load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir()))
+    case = base_case(load_builtin(name))
     script = script_of(case)
     document = forms.script_json(script)
     assert forms.problems("serveRequest", document) == []

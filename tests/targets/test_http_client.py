@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.targets.bad_clients import BAD_CLIENTS
-from tests.targets.bad_targets import BAD, CALM, Bad, play
+from tests.scenarios import load_builtin
+from tests.targets.bad_targets import CALM
 from tests.targets.clients import CLIENT, ContractClient
+from tests.targets.running import bounded
 from tests.targets.servers import RawServer, in_thread
 
 from tpharness.protocol.versions import Version
-from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.run.plan import base_case, script_of, streams_of
-from tpharness.scenario import load_scenario
 from tpharness.targets import Reference
 from tpharness.targets.contract import Observed, Packet, Stream, TargetOutput
 from tpharness.targets.http_client import HttpClient
@@ -36,14 +32,9 @@ STOPPED, TIMEOUT, BROKEN, WHOLE = (
 )
 
 
-def bounded(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a test's coroutine, a minute at most."""
-    return asyncio.run(asyncio.wait_for(work, 60))
-
-
 async def received(name: str, client: ContractClient, **options: Any) -> tuple[TargetOutput, TargetOutput]:
     """Have a scenario's streams received by a client over HTTP, and by the reference in this process."""
-    case = base_case(load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir()))
+    case = base_case(load_builtin(name))
     script = script_of(case)
     served = await Reference().serve(script)
     turns = streams_of(case, served.streams)
@@ -53,22 +44,6 @@ async def received(name: str, client: ContractClient, **options: Any) -> tuple[T
             return await target.receive(script, turns), await Reference().receive(script, turns)
         finally:
             await target.close()
-
-
-@pytest.mark.parametrize("bad", BAD_CLIENTS, ids=lambda bad: bad.name)
-def test_every_bad_client_has_an_outcome_of_its_own(bad: Bad) -> None:
-    """Never a hang, never a traceback, never a pass."""
-    got = play(bad)
-    assert got.outcome == bad.outcome, got.text
-    assert re.search(bad.words, got.text), got.text
-    assert "Traceback (" not in got.text
-    assert got.seconds < 30
-
-
-def test_bad_clients_have_names_of_their_own() -> None:
-    """Servers and clients are told apart in one table."""
-    names = [bad.name for bad in (*BAD, *BAD_CLIENTS)]
-    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("name", [STOPPED, TIMEOUT, BROKEN, WHOLE])
@@ -110,7 +85,7 @@ def test_a_broken_stream_is_gone_on_with() -> None:
 
     async def work() -> None:
         client = ContractClient()
-        case = base_case(load_scenario(scenarios_dir() / f"{WHOLE}.yaml", root=scenarios_dir()))
+        case = base_case(load_builtin(WHOLE))
         script = script_of(case)
         turns = streams_of(case, (await Reference().serve(script)).streams)
         async with RawServer(client) as raw:
@@ -145,7 +120,7 @@ def test_a_connection_breaks_after_all_of_a_large_stream_has_come(reset: bool) -
 
     async def work() -> None:
         client = ContractClient()
-        case = base_case(load_scenario(scenarios_dir() / f"{BROKEN}.yaml", root=scenarios_dir()))
+        case = base_case(load_builtin(BROKEN))
         end = Observed(reason="network_failure", at="2025-01-20T10:00:09Z")
         at = "2025-01-20T10:00:01Z"
         stream = Stream(agent_id="assistant", begun_at=at, packets=(Packet(data=data, at=at),), end=end)
@@ -163,7 +138,7 @@ def test_an_unknown_end_is_told_even_if_everything_is_detected() -> None:
     client = ContractClient()
 
     async def work() -> TargetOutput:
-        case = base_case(load_scenario(scenarios_dir() / f"{WHOLE}.yaml", root=scenarios_dir()))
+        case = base_case(load_builtin(WHOLE))
         script = script_of(case)
         turns = streams_of(case, (await Reference().serve(script)).streams)
         end = Observed(reason="quota_exhausted", at="2025-01-20T10:00:09Z")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.targets.bad_targets import BAD, CALM, Bad, play
+from tests.scenarios import load_builtin
+from tests.targets.bad_targets import CALM
+from tests.targets.running import bounded
 from tests.targets.servers import ALL, Connection, ContractServer, RawServer, contract_server
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.journal import UserTurn
-from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, script_of
-from tpharness.scenario import load_scenario
 from tpharness.targets import Reference, resolve_client, resolve_server
 from tpharness.targets.contract import Script, TargetOutput
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
@@ -30,12 +30,7 @@ STEADY = replace(CALM, limit=0.1)
 
 def script(name: str) -> Script:
     """Return the script of a built-in scenario."""
-    return script_of(base_case(load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir())))
-
-
-def bounded(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a test's coroutine, a minute at most."""
-    return asyncio.run(asyncio.wait_for(work, 60))
+    return script_of(base_case(load_builtin(name)))
 
 
 def served(
@@ -53,23 +48,6 @@ def served(
 
     outcome: tuple[TargetOutput, ContractServer] = bounded(run())
     return outcome
-
-
-@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
-def test_every_bad_target_has_an_outcome_of_its_own(bad: Bad) -> None:
-    """Never a hang, never a traceback, never a pass."""
-    got = play(bad)
-    assert got.outcome == bad.outcome, got.text
-    assert re.search(bad.words, got.text), got.text
-    assert "Traceback (" not in got.text
-    assert got.seconds < 30
-
-
-def test_the_outcomes_of_bad_targets_differ() -> None:
-    """Two bad targets that say the same could not be told apart."""
-    words = [bad.words for bad in BAD]
-    assert len({bad.name for bad in BAD}) == len(BAD)
-    assert len(set(words)) >= len(words) - 6
 
 
 @pytest.mark.parametrize("live", [True, False])

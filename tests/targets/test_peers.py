@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.targets.running import bounded
 
 from tpharness.errors import InputError, TargetError, UsageError
 from tpharness.run import Outcome, ResultReady, RunOptions, run_suite
@@ -29,11 +27,6 @@ print("ready", file=sys.stderr, flush=True)
 while True:
     listening.accept()[0].close()
 """
-
-
-def bounded(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a test's coroutine, a minute at most."""
-    return asyncio.run(asyncio.wait_for(work, 60))
 
 
 def script(code: str) -> list[str]:

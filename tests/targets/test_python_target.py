@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.scenarios import load_builtin
 
 from tpharness.errors import TargetError
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, RunOptions, play_one
-from tpharness.scenario import load_scenario
 from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
 
 Threads = Mapping[Version, dict[str, Any]]
@@ -85,7 +84,7 @@ def verdicts(name: str, server: str = "reference", client: str = "reference") ->
     """Play a built-in scenario on targets of this module."""
     here = f"python:{__name__}:"
     sides = [side if side == "reference" else here + side for side in (server, client)]
-    scenario = load_scenario(scenarios_dir() / f"{name}.yaml", root=scenarios_dir())
+    scenario = load_builtin(name)
     return {r.id: r.outcome for r in play_one(scenario, RunOptions(server=sides[0], client=sides[1]))}
 
 

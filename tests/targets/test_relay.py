@@ -6,10 +6,10 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.targets.running import open_descriptors
 
 from tpharness.faults.plan import Deaf, Fin, Gather, Notify, Pass, Pieces, Plan, Reset, Step, Wait
 from tpharness.targets.relay import Relay
@@ -20,7 +20,7 @@ ANSWER = b"one two three four"
 def bounded(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a test's coroutine, 10 s at most; no task and no descriptor outlives it."""
     gc.collect()
-    before = descriptors()
+    before = open_descriptors()
 
     async def alone() -> Any:
         try:
@@ -32,14 +32,8 @@ def bounded(work: Coroutine[Any, Any, Any]) -> Any:
 
     result = asyncio.run(alone())
     gc.collect()
-    assert descriptors() <= before
+    assert open_descriptors() <= before
     return result
-
-
-def descriptors() -> int:
-    """Return how many descriptors are open, 0 where that cannot be told."""
-    here = Path("/proc/self/fd")
-    return sum(1 for _ in here.iterdir()) if here.is_dir() else 0
 
 
 class Upstream:

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.scenarios import load_builtin
+from tests.targets.running import open_descriptors
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.protocol.versions import Version
-from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome as Verdict
 from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, script_of
-from tpharness.scenario import load_scenario
 from tpharness.targets import Reference, Script
 from tpharness.targets.remote import Limits, Patience, Remote, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
@@ -83,19 +83,18 @@ for q in asked():
 @pytest.fixture
 def script() -> Script:
     """Return a case with one run."""
-    path = scenarios_dir() / "basics/tool-call-and-answer.yaml"
-    return script_of(base_case(load_scenario(path, root=scenarios_dir())))
+    return script_of(base_case(load_builtin("basics/tool-call-and-answer")))
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """No child process and no descriptor outlives a test; what was there before it is another's."""
     gc.collect()
-    before, others = descriptors(), children()
+    before, others = open_descriptors(), children()
     yield
     gc.collect()
     assert children() <= others
-    assert descriptors() <= before
+    assert open_descriptors() <= before
 
 
 def children() -> set[int]:
@@ -107,12 +106,6 @@ def children() -> set[int]:
             if int(rest.split()[1]) == os.getpid():
                 found.add(int(stat.parent.name))
     return found
-
-
-def descriptors() -> int:
-    """Return how many descriptors are open, 0 where that cannot be told."""
-    here = Path("/proc/self/fd")
-    return sum(1 for _ in here.iterdir()) if here.is_dir() else 0
 
 
 def serve(target: StdioServer, script: Script) -> TargetError | None:
@@ -442,7 +435,7 @@ def test_half_a_character_goes_through(script: Script) -> None:
 
 def test_the_engine_plays_a_process() -> None:
     """A server that keeps nothing fails its case, one that breaks is an error."""
-    scenario = load_scenario(scenarios_dir() / "parts/texts-not-merged.yaml", root=scenarios_dir())
+    scenario = load_builtin("parts/texts-not-merged")
     failed = play_one(scenario, RunOptions(server=spec(GOOD)))
     assert {r.outcome for r in failed} == {Verdict.FAILED}
     errored = play_one(scenario, RunOptions(server=spec(at_serve("os._exit(5)"))))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Coroutine
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.targets.running import bounded
 
 from tpharness.targets.stream_server import Ending, Offer, StreamServer, resumable
 
@@ -18,11 +17,6 @@ HEAD = (
 )
 FRAMES = (b'data: {"type":"start"}\n\n', b"", b'data: {"type":"start-step"}\n\n')
 CHUNKS = b'18\r\ndata: {"type":"start"}\n\n\r\n1d\r\ndata: {"type":"start-step"}\n\n\r\n'
-
-
-def bounded(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a test's coroutine, a minute at most."""
-    return asyncio.run(asyncio.wait_for(work, 60))
 
 
 async def connected(offer: Offer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -1,0 +1,19 @@
+"""What tests of targets run in: a bounded time, and a count of what is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+
+def bounded(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a test's coroutine, a minute at most."""
+    return asyncio.run(asyncio.wait_for(work, 60))
+
+
+def open_descriptors() -> int:
+    """Return how many file descriptors this process has open, 0 where the system does not say."""
+    here = Path("/proc/self/fd")
+    return sum(1 for _ in here.iterdir()) if here.is_dir() else 0
