@@ -19,8 +19,9 @@ from tpharness.findings import shorten
 from tpharness.protocol.versions import Version
 from tpharness.report import printable
 from tpharness.resources import scenarios_dir
-from tpharness.run.engine import RunOptions, play_one
+from tpharness.run.dealing import play_one
 from tpharness.run.judge import Result, judge
+from tpharness.run.options import RunOptions
 from tpharness.run.play import Players, play
 from tpharness.run.record import recorded_case, recorded_stream
 from tpharness.run.select import find

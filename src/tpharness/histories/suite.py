@@ -11,9 +11,11 @@ from tpharness.histories.play import play_history
 from tpharness.histories.registry import HISTORIES
 from tpharness.resources import scenarios_dir
 from tpharness.run.baseline import Baseline, dialect_baseline, load_baseline
-from tpharness.run.engine import RunOptions, harness_failed, judged_events, load_selected, run_finished
+from tpharness.run.dealing import harness_failed, load_selected
+from tpharness.run.engine import judged_events, run_finished
 from tpharness.run.events import RunEvent, RunStarted
 from tpharness.run.judge import Result
+from tpharness.run.options import RunOptions
 from tpharness.run.select import Selected, find
 from tpharness.run.workers import Workers, in_order
 

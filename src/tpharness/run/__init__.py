@@ -1,8 +1,10 @@
 """The runner: select, plan, play, judge."""
 
-from tpharness.run.engine import RunOptions, play_one, run_suite
+from tpharness.run.dealing import play_one
+from tpharness.run.engine import run_suite
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import CheckState, Outcome, Result
+from tpharness.run.options import RunOptions
 
 __all__ = [
     "CheckState",

@@ -15,8 +15,9 @@ from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.protocol.versions import Version, parse_version
 from tpharness.rooms import histories_room
-from tpharness.run.engine import RunOptions, run_suite
+from tpharness.run.engine import run_suite
 from tpharness.run.events import RunEvent
+from tpharness.run.options import RunOptions
 
 __all__ = ["Pair", "parse_dialects", "parse_faults", "run_events", "runs_of"]
 

@@ -1,0 +1,90 @@
+"""Scenario files → results: on a session of this process, several at once where a target is remote, or by workers.
+
+A file that does not load, and a case on which tpharness itself raises, is an errored result: one bad case never ends a
+run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tpharness.errors import ScenarioError, TargetError, TpharnessError
+from tpharness.faults import FAULTS
+from tpharness.run.judge import Outcome, Result
+from tpharness.run.options import RunOptions
+from tpharness.run.select import Selected
+from tpharness.run.session import Session
+from tpharness.run.workers import Workers, in_order
+from tpharness.scenario import load_scenario
+from tpharness.scenario.records import Scenario
+
+__all__ = ["harness_failed", "load_selected", "open_session", "play_one", "play_selected"]
+
+
+def open_session(options: RunOptions) -> Session:
+    """Return the session of the targets that the options name; it is opened when it is entered."""
+    named = [one.partition("@fault-")[2] for one in options.ids]
+    return Session(
+        server=options.server,
+        client=options.client,
+        versions=options.versions,
+        compare=options.compare,
+        patience=options.patience,
+        faults=options.faults,
+        alone=options.server.startswith("peer:")
+        and any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS),
+    )
+
+
+def play_selected(selected: Sequence[Selected], options: RunOptions, session: Session) -> Iterator[list[Result]]:
+    """Yield the results of each scenario, in order: played on the session, or by the workers that the options name."""
+    workers = Workers(jobs=options.jobs, cluster=options.cluster)
+    if session.far and not options.cluster:
+        yield from session.several([partial(_play_file, one, session) for one in selected])
+    elif workers and len(selected) > 1:
+        yield from in_order(partial(_in_worker, options=options), selected, workers)
+    else:
+        for one in selected:
+            yield session.run(_play_file(one, session))
+
+
+def _in_worker(one: Selected, options: RunOptions) -> list[Result]:
+    with open_session(options) as session:
+        return session.run(_play_file(one, session))
+
+
+async def _play_file(one: Selected, session: Session) -> list[Result]:
+    scenario = load_selected(one)
+    if isinstance(scenario, Result):
+        return [scenario]
+    try:
+        return await session.play(scenario, one.place)
+    except Exception as error:  # noqa: BLE001  # one broken case must not hide the verdicts on the others
+        return [harness_failed(scenario, error)]
+
+
+def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = None) -> list[Result]:
+    """Play one scenario with its sweep and return its verdicts; `place` restricts the sweep to one place."""
+    try:
+        with open_session(options) as session:
+            return session.run(session.play(scenario, place))
+    except TargetError as error:
+        reason = f"{error} {error.hint}".strip()
+        return [Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)]
+
+
+def load_selected(one: Selected) -> Scenario | Result:
+    """Load a selected scenario; where that fails, return the errored result that says why."""
+    try:
+        return load_scenario(one.path, root=one.root)
+    except ScenarioError as error:
+        return Result(id=one.id, outcome=Outcome.ERRORED, findings=error.findings, reason=str(error))
+    except TpharnessError as error:
+        return Result(id=one.id, outcome=Outcome.ERRORED, reason=f"{error} {error.hint}".strip())
+
+
+def harness_failed(scenario: Scenario, error: Exception) -> Result:
+    """Return the errored result of a scenario on which tpharness itself raised."""
+    reason = f"tpharness itself failed: {type(error).__name__}: {error}"
+    return Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)

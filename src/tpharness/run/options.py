@@ -1,0 +1,43 @@
+"""What to play, on whom, and how: one record for the command line, the pytest plugin and every room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tpharness.protocol.versions import Version
+from tpharness.run.shard import Shard
+from tpharness.scenario.records import Compare
+from tpharness.targets.remote import Patience
+
+__all__ = ["RunOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What to play, on whom, and how.
+
+    `roots` are folders or files with scenarios, the built-in ones when empty. `baseline` None means the built-in one
+    when built-in scenarios are played, and none otherwise. `patience` is how long a remote target is waited for.
+    With `faults` every scenario is played with each of them, and not without. `history` names the history dialect that
+    the room of the histories plays.
+    """
+
+    ids: tuple[str, ...] = ()
+    roots: tuple[Path, ...] = ()
+    server: str = "reference"
+    client: str = "reference"
+    versions: tuple[Version, ...] | None = None
+    compare: Compare | None = None
+    jobs: int = 1
+    baseline: Path | None = None
+    patience: Patience = field(default_factory=Patience)
+    faults: tuple[str, ...] = ()
+    history: str = ""
+    shard: Shard | None = None
+    cluster: str = ""
+
+    @property
+    def whole_suite(self) -> bool:
+        """Whether everything that is built in is played, so that every clause is owed."""
+        return not self.ids and not self.roots and self.versions is None and not self.faults
