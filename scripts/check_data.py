@@ -1,4 +1,4 @@
-"""Check the suite's data against its own schemas: clauses, scenarios, recorded chunks and server events."""
+"""Check the suite's data against its own schemas: clauses, findings, scenarios, recorded chunks and server events."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def main() -> int:
         found = validator(name).iter_errors(value)
         problems.extend(f"{where.relative_to(TOP)}: {e.message} at {list(e.instance_path)}" for e in found)
 
-    clauses = TOP / "conformance" / "clauses.yaml"
-    check("clauses", yaml.safe_load(clauses.read_text("utf-8")), clauses)
+    for name in ("clauses", "findings"):
+        file = TOP / "conformance" / f"{name}.yaml"
+        check(name, yaml.safe_load(file.read_text("utf-8")), file)
     scenarios = sorted((TOP / "scenarios").rglob("*.yaml"))
     for file in scenarios:
         check("scenario", yaml.load(file.read_text("utf-8"), Loader=StringsStay), file)  # noqa: S506  # a safe loader

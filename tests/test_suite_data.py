@@ -10,7 +10,6 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from tpharness.catalogue import all_kinds
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.resources import conformance_dir, scenarios_dir, schema_path
 from tpharness.run.select import find
@@ -44,15 +43,6 @@ def test_a_clause_that_no_scenario_can_exercise_names_the_test_that_does() -> No
         for file in re.findall(r"tests/[\w/]+\.py", clause.why):
             assert (top / file).is_file(), f"{clause.id} names {file}"
         assert bool(clause.why) == bool(clause.exercised_by)
-
-
-@pytest.mark.parametrize("kind", all_kinds().values(), ids=lambda kind: kind.code)
-def test_what_a_finding_cites_exists(kind: object) -> None:
-    """Clauses and rulings of every kind of finding resolve, and each says what to do."""
-    assert set(kind.clauses) <= set(CLAUSES)  # type: ignore[attr-defined]
-    assert set(kind.rulings) <= set(RULINGS)  # type: ignore[attr-defined]
-    assert kind.remedy  # type: ignore[attr-defined]
-    assert re.fullmatch(r"[a-z0-9]+([-.][a-z0-9]+)*", kind.code)  # type: ignore[attr-defined]
 
 
 def test_there_are_enough_scenarios() -> None:

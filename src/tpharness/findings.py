@@ -1,20 +1,28 @@
 """Findings: what is wrong with a document, a stream or a peer, as data.
 
-In: nothing. Out: `Kind` (what can be wrong, one per stable code), `Place` (where), `Finding` (this wrong, here).
-A finding is collected and returned, never raised. This module detects nothing: each detector declares its `Kind`s as
-constants beside the code that finds them, and `tpharness.catalogue` lists them all for `tpharness explain`.
+In: `conformance/findings.yaml`, the catalogue of everything that can be wrong. Out: `Kind` (what can be wrong, one per
+stable code), `Place` (where), `Finding` (this is wrong, here). A finding is collected and returned, never raised.
+
+This module detects nothing: each detector names the kinds that it finds, as constants beside its code. What is known
+about a kind is written once, in the catalogue, which is read when the first finding is made or shown.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cache
 from itertools import islice
 from typing import Any
 
-__all__ = ["Finding", "Kind", "Level", "Place", "shorten", "worst"]
+import yaml
+
+from tpharness.resources import conformance_dir
+
+__all__ = ["Finding", "Kind", "KindEntry", "Level", "Place", "load_kinds", "shorten", "worst"]
 
 _DEEPEST, _LONGEST, _MOST_ITEMS = 5, 400, 30
 
@@ -36,19 +44,89 @@ _RANK = {Level.MUST: 0, Level.SHOULD: 1, Level.MAY: 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """One thing that can be wrong.
+class KindEntry:
+    """What the catalogue says about one kind of finding.
 
-    `code` is stable kebab-case; `title` one line in the present tense; `clauses` ids of `conformance/clauses.yaml`;
-    `rulings` like `R21`; `remedy` tells the reader what to do.
+    `code` is stable kebab-case; `title` says in one line what is wrong; `meaning` says more where that helps, "" where
+    it does not; `remedy` says what to do; `clauses` are ids of `conformance/clauses.yaml`; `rulings` are like `R21`;
+    `room` names the package beside the core that finds it, "" for the core.
     """
 
     code: str
     level: Level
     title: str
     remedy: str
+    meaning: str = ""
     clauses: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
+    room: str = ""
+
+
+@cache
+def load_kinds() -> Mapping[str, KindEntry]:
+    """Return every kind of finding by its code, in the order of `conformance/findings.yaml`."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    raw = yaml.load((conformance_dir() / "findings.yaml").read_text("utf-8"), Loader=loader)  # noqa: S506  # a safe loader
+    entries = (
+        KindEntry(
+            code=item["code"],
+            level=Level(item["level"].lower()),
+            title=item["title"],
+            remedy=item["remedy"],
+            meaning=item.get("meaning", ""),
+            clauses=tuple(item.get("clauses", ())),
+            rulings=tuple(item.get("rulings", ())),
+            room=item.get("room", ""),
+        )
+        for item in raw
+    )
+    return {entry.code: entry for entry in entries}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One thing that can be wrong, named by its code in the catalogue.
+
+    Naming a kind reads nothing, so that a command that shows no finding does not read the catalogue. A code that the
+    catalogue does not have raises ValueError on first use; `tests/test_findings.py` looks every code up.
+    """
+
+    code: str
+
+    @property
+    def entry(self) -> KindEntry:
+        """The kind's entry in the catalogue."""
+        kinds = load_kinds()
+        if self.code not in kinds:
+            near = difflib.get_close_matches(self.code, kinds, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"conformance/findings.yaml has no entry with the code {self.code!r}{meant}")
+        return kinds[self.code]
+
+    @property
+    def level(self) -> Level:
+        """How strong the broken statement is."""
+        return self.entry.level
+
+    @property
+    def title(self) -> str:
+        """What is wrong, in one line."""
+        return self.entry.title
+
+    @property
+    def remedy(self) -> str:
+        """What the reader can do."""
+        return self.entry.remedy
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The clauses that are broken."""
+        return self.entry.clauses
+
+    @property
+    def rulings(self) -> tuple[str, ...]:
+        """The rulings that decide the case."""
+        return self.entry.rulings
 
     def at(self, place: Place, message: str = "", *, got: Any = None, expected: Any = None) -> Finding:
         """Make a finding of this kind; `message` defaults to the title."""
@@ -88,7 +166,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One wrong of a `kind` at a `place`; `message` says it for this case, with `got` and `expected`."""
+    """Something of a `kind` that is wrong at a `place`; `message` says it for this case, with `got` and `expected`."""
 
     kind: Kind
     place: Place

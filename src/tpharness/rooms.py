@@ -1,36 +1,22 @@
-"""The rooms beside the core, by name: what the core offers to them, and how it reaches them.
+"""The rooms beside the core that the core reaches by name: what it asks of them, and how it finds them.
 
 In: the name of a room. Out: its one way in, a module that is imported when it is first asked for. The core imports no
-room; a room that was taken out of the tree leaves the core working, and what it would add is said to be missing.
+room; a room that was taken out of the tree leaves the core working, and what it would add is said to be missing. The
+kinds of findings of every room are in `conformance/findings.yaml` with the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
-from tpharness.findings import Kind
-
-__all__ = ["ROOMS", "HistoriesRoom", "Room", "histories_room", "rooms"]
-
-ROOMS: Mapping[str, str] = {
-    "explore": "tpharness.explore.room",
-    "histories": "tpharness.histories.room",
-}
-"""Each room and the module that is its way in."""
+__all__ = ["HistoriesRoom", "histories_room"]
 
 
-class Room(Protocol):
-    """What every room says of itself."""
-
-    KINDS: Sequence[Kind]
-    """The kinds of findings that only this room makes."""
-
-
-class HistoriesRoom(Room, Protocol):
+class HistoriesRoom(Protocol):
     """What `run --dialect` asks of the histories."""
 
     named: Callable[[str], list[str]]
@@ -41,19 +27,9 @@ class HistoriesRoom(Room, Protocol):
     """Play scenarios through one history, as `run_suite` plays them on targets."""
 
 
-def rooms() -> list[Room]:
-    """Return the rooms that are there."""
-    return [cast("Room", found) for name in ROOMS if (found := _room(name)) is not None]
-
-
+@cache
 def histories_room() -> HistoriesRoom | None:
     """Return the room of the histories, None where it was taken out."""
-    return cast("HistoriesRoom | None", _room("histories"))
-
-
-@cache
-def _room(name: str) -> Any:
-    home = ROOMS[name]
-    if find_spec(home.rpartition(".")[0]) is None:
+    if find_spec("tpharness.histories") is None:
         return None
-    return import_module(home)
+    return cast("HistoriesRoom", import_module("tpharness.histories.room"))

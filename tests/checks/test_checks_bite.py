@@ -67,7 +67,7 @@ GOOD = thread(*CYCLE, reply(4, words("done")))
 LESS = thread(*CYCLE, cut=True)
 OTHER = thread(*CYCLE, reply(4, words("other")))
 DANGLING = thread(reply(2, call("c1")), cut=True)
-VIOLATION = Kind(code="some-violation", level=Level.MUST, title="t", remedy="r")
+VIOLATION = Kind("part-without-start")
 
 
 def evidence(**changes: Any) -> Evidence:
@@ -181,7 +181,7 @@ def test_a_history_that_lacks_what_was_said_is_found(monkeypatch: pytest.MonkeyP
     messages = module.model_history(GOOD).messages
     assert [m["kind"] for m in messages] == ["request", "response", "request", "response"]
     shorter = messages[:lost] + messages[lost + 1 :]
-    monkeypatch.setattr(module, "model_history", lambda *_, **__: module.History(messages=list(shorter)))
+    monkeypatch.setattr(module, "model_history", lambda *_, **__: module.ModelHistory(messages=list(shorter)))
     assert "history-says-otherwise" in judged("resumable", evidence())
 
 
@@ -189,7 +189,7 @@ def test_a_history_that_an_api_rejects_is_found(monkeypatch: pytest.MonkeyPatch)
     """Invariant 7: a dangling call is found by the oracle, which shares no code with what rebuilds the history."""
     module = CHECKS[7].judge.__globals__["history"]
     messages = [{"kind": "request", "parts": [words("Hi")]}, {"kind": "response", "parts": [call("c1")]}]
-    monkeypatch.setattr(module, "model_history", lambda *_, **__: module.History(messages=messages))
+    monkeypatch.setattr(module, "model_history", lambda *_, **__: module.ModelHistory(messages=messages))
     assert "history-call-unanswered" in judged("resumable", evidence())
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import InputError, ScenarioError, TargetError, TpharnessError, UsageError
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.run.workers import HERE, Workers, in_order
 from tpharness.targets.remote import BrokenContractError, CannotPlayError, UnreachableError
 
-KIND = Kind(code="some-code", level=Level.MUST, title="something", remedy="do something")
+KIND = Kind("identity-differs")
 FOUND: Finding = KIND.at(Place(case="a/b"), "it is wrong")
 
 

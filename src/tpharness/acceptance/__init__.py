@@ -1,13 +1,12 @@
 """Whether a model API would take a history, told from its payload alone: nothing is sent anywhere."""
 
 from tpharness.acceptance.append_only import check_append_only
-from tpharness.acceptance.check import KINDS, RULES, check_payload
+from tpharness.acceptance.check import RULES, check_payload
 from tpharness.acceptance.payloads import payload_of
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.acceptance.rule import Confidence, Options, Rule
 
 __all__ = [
-    "KINDS",
     "PROVIDERS",
     "RULES",
     "Confidence",

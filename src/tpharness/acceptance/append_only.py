@@ -11,19 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape
 
-__all__ = ["KINDS", "Difference", "check_append_only", "first_difference"]
+__all__ = ["Difference", "check_append_only", "first_difference"]
 
-REWRITTEN = Kind(
-    code="model-view-rewritten",
-    level=Level.MUST,
-    title="what the model was sent before is not the beginning of what it is sent now",
-    remedy="append to what was sent, never change, move or drop it: caches and thinking are bound to it",
-    rulings=("R20", "R23"),
-)
-KINDS = (REWRITTEN,)
+REWRITTEN = Kind("model-view-rewritten")
 
 _LISTS = ("messages", "contents", "input")
 _NOTHING = object()

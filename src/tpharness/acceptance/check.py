@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpharness.acceptance import append_only, rules_anthropic, rules_chat, rules_gemini, rules_responses
+from tpharness.acceptance import rules_anthropic, rules_chat, rules_gemini, rules_responses
 from tpharness.acceptance.provider import PROVIDERS, Provider
-from tpharness.acceptance.rule import MALFORMED, Options, Rule
+from tpharness.acceptance.rule import Options, Rule
 from tpharness.acceptance.shape import PayloadEntry
 from tpharness.errors import UsageError
-from tpharness.findings import Finding, Kind, Level
+from tpharness.findings import Finding, Level
 
-__all__ = ["KINDS", "RULES", "check_payload"]
+__all__ = ["RULES", "check_payload"]
 
 _OPEN: Mapping[Provider, Callable[[Any], tuple[list[PayloadEntry], list[Finding]]]] = {
     "openai-chat": rules_chat.open_payload,
@@ -31,8 +31,6 @@ RULES: tuple[Rule, ...] = (
     *rules_gemini.RULES,
 )
 """Every rule, in the order of its API and number."""
-
-KINDS: tuple[Kind, ...] = (MALFORMED, *append_only.KINDS, *(rule.kind for rule in RULES))
 
 
 def check_payload(provider: Provider, payload: Any, *, options: Options | None = None) -> list[Finding]:

@@ -13,16 +13,11 @@ from typing import Any
 
 from tpharness.acceptance.provider import Provider
 from tpharness.acceptance.shape import PayloadEntry
-from tpharness.findings import Finding, Kind, Level, Place, shorten
+from tpharness.findings import Finding, Kind, Place, shorten
 
 __all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed"]
 
-MALFORMED = Kind(
-    code="payload-malformed",
-    level=Level.MUST,
-    title="the payload is not what the input of this model API is made of",
-    remedy="build messages, items, blocks and parts of the types that the API's SDK declares",
-)
+MALFORMED = Kind("payload-malformed")
 
 
 class Confidence(Enum):

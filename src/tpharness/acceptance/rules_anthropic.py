@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.acceptance.append_only import first_difference
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
 from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
-from tpharness.findings import Finding, Kind, Level
+from tpharness.findings import Finding, Kind
 
 __all__ = ["RULES", "open_payload"]
 
@@ -239,12 +239,7 @@ def _rule(number: int, kind: Kind, *errors: str, **facts: Any) -> Rule:
 RULES: tuple[Rule, ...] = (
     _rule(
         1,
-        Kind(
-            code="anthropic-call-unanswered",
-            level=Level.MUST,
-            title="every tool_use block is answered by a tool_result block in the next message",
-            remedy="add a result for each call to the next message, or drop the call",
-        ),
+        Kind("anthropic-call-unanswered"),
         "`tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must "
         "have a corresponding `tool_result` block in the next message.",
         source="anthropics/claude-code#8210, #2697",
@@ -253,12 +248,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         2,
-        Kind(
-            code="anthropic-orphan-result",
-            level=Level.MUST,
-            title="every tool_result block answers a tool_use block of the previous message",
-            remedy="keep a result together with its call, or drop both",
-        ),
+        Kind("anthropic-orphan-result"),
         "unexpected `tool_use_id` found in `tool_result` blocks: {ids}. Each `tool_result` block must have a "
         "corresponding `tool_use` block in the previous message.",
         source="anthropics/claude-code#13460, tghamm/Anthropic.SDK#184",
@@ -267,24 +257,14 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         3,
-        Kind(
-            code="anthropic-result-after-text",
-            level=Level.MUST,
-            title="tool_result blocks stand before everything else of their user message",
-            remedy="move the results to the front of the message",
-        ),
+        Kind("anthropic-result-after-text"),
         source="platform.claude.com, tool use: handle tool calls",
         confidence=Confidence.DOCUMENTED,
         find=_late_results,
     ),
     _rule(
         4,
-        Kind(
-            code="anthropic-text-blank",
-            level=Level.MUST,
-            title="a text block holds more than white space",
-            remedy="leave blank texts out",
-        ),
+        Kind("anthropic-text-blank"),
         "text content blocks must be non-empty",
         "text content blocks must contain non-whitespace text",
         source="anthropics/claude-code#59812, #23369, home-assistant/core#175637",
@@ -293,12 +273,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         5,
-        Kind(
-            code="anthropic-message-empty",
-            level=Level.MUST,
-            title="a message has content, but for an assistant message at the very end",
-            remedy="leave messages out that say nothing",
-        ),
+        Kind("anthropic-message-empty"),
         "all messages must have non-empty content except for the optional final assistant message",
         source="anthropics/claude-code#6774",
         confidence=Confidence.REPORTED,
@@ -306,12 +281,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         6,
-        Kind(
-            code="anthropic-prefill",
-            level=Level.MUST,
-            title="the last message is the user's",
-            remedy="add what the user says next, or choose a model that takes prefill",
-        ),
+        Kind("anthropic-prefill"),
         "This model does not support assistant message prefill. The conversation must end with a user message.",
         source="HKUDS/nanobot#3297, llm-exe#503; anthropic SDK, docstring",
         confidence=Confidence.REPORTED,
@@ -320,12 +290,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         7,
-        Kind(
-            code="anthropic-same-role-twice",
-            level=Level.MAY,
-            title="messages of one role in a row are taken, and made one turn",
-            remedy="nothing; count turns, not messages",
-        ),
+        Kind("anthropic-same-role-twice"),
         source="anthropic SDK, docstring of messages.create",
         confidence=Confidence.SDK,
         find=_same_role,
@@ -333,12 +298,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         8,
-        Kind(
-            code="anthropic-signature-empty",
-            level=Level.MUST,
-            title="a thinking block has a valid signature",
-            remedy="drop thinking whose signature never came, or send it as text",
-        ),
+        Kind("anthropic-signature-empty"),
         "Invalid `signature` in `thinking` block",
         source="pydantic/pydantic-ai#7601; NousResearch/hermes-agent#24107",
         confidence=Confidence.REPORTED,
@@ -346,12 +306,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         9,
-        Kind(
-            code="anthropic-call-without-thinking",
-            level=Level.SHOULD,
-            title="an assistant message that calls tools keeps its thinking",
-            remedy="send the thinking blocks of such messages back as they came",
-        ),
+        Kind("anthropic-call-without-thinking"),
         source="documentation on thinking and tools (a 400) against NousResearch/hermes-agent#24107 (a 200)",
         confidence=Confidence.CONFLICTING,
         find=_thoughtless_calls,
@@ -359,12 +314,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         10,
-        Kind(
-            code="anthropic-prefix-changed",
-            level=Level.MUST,
-            title="what stands before a thinking block is as it was when the thinking was made",
-            remedy="append to what was sent before, never change or drop it",
-        ),
+        Kind("anthropic-prefix-changed"),
         source="platform.claude.com, build with Claude: preserved thinking, prefix checks",
         confidence=Confidence.DOCUMENTED,
         find=_moved_prefix,
@@ -372,12 +322,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         11,
-        Kind(
-            code="anthropic-block-untyped",
-            level=Level.MUST,
-            title="the input of tool_use is an object, and thinking has a signature field",
-            remedy="send arguments as an object and thinking with its signature",
-        ),
+        Kind("anthropic-block-untyped"),
         source="anthropic SDK, types of blocks",
         confidence=Confidence.SDK,
         find=_untyped,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
 from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
-from tpharness.findings import Finding, Kind, Level
+from tpharness.findings import Finding, Kind
 
 __all__ = ["RULES", "open_payload"]
 
@@ -127,12 +127,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="C1",
         provider="openai-chat",
-        kind=Kind(
-            code="chat-call-unanswered",
-            level=Level.MUST,
-            title="every tool call of an assistant message is answered by the tool messages directly after it",
-            remedy="add a tool message for each call, directly after the message that makes it, or drop the call",
-        ),
+        kind=Kind("chat-call-unanswered"),
         errors=(
             (
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
@@ -146,12 +141,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="C2",
         provider="openai-chat",
-        kind=Kind(
-            code="chat-orphan-tool-message",
-            level=Level.MUST,
-            title="a tool message answers a tool call of the assistant message before it",
-            remedy="keep a tool message together with the message that calls, or drop both",
-        ),
+        kind=Kind("chat-orphan-tool-message"),
         errors=(
             (
                 "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
@@ -165,12 +155,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="C3",
         provider="openai-chat",
-        kind=Kind(
-            code="chat-assistant-empty",
-            level=Level.MUST,
-            title="an assistant message has content unless it calls a tool",
-            remedy="leave assistant messages out that say nothing",
-        ),
+        kind=Kind("chat-assistant-empty"),
         source="openai SDK, docstring of the assistant message parameter",
         confidence=Confidence.SDK,
         find=_nothing_said,
@@ -178,12 +163,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="C4",
         provider="openai-chat",
-        kind=Kind(
-            code="chat-call-untyped",
-            level=Level.MUST,
-            title="a tool message names its call, and the arguments of a call are text",
-            remedy="write tool_call_id, and write arguments as JSON text; the text may be invalid JSON",
-        ),
+        kind=Kind("chat-call-untyped"),
         source="openai SDK, types of tool messages and tool calls",
         confidence=Confidence.SDK,
         find=_untyped,
@@ -191,12 +171,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="C5",
         provider="openai-chat",
-        kind=Kind(
-            code="chat-same-role-twice",
-            level=Level.SHOULD,
-            title="user and assistant messages take turns: not every compatible server takes two of one role in a row",
-            remedy="join the messages, or be sure of the server",
-        ),
+        kind=Kind("chat-same-role-twice"),
         source="OpenAI takes them; unverified for other servers of the same API",
         confidence=Confidence.CONFLICTING,
         find=_same_role,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
 from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
-from tpharness.findings import Finding, Kind, Level
+from tpharness.findings import Finding, Kind
 
 __all__ = ["RULES", "open_payload"]
 
@@ -116,12 +116,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="G1",
         provider="gemini",
-        kind=Kind(
-            code="gemini-responses-uneven",
-            level=Level.MUST,
-            title="a function call turn is followed by as many function responses as it has calls",
-            remedy="answer every call in the next content, or drop the calls",
-        ),
+        kind=Kind("gemini-responses-uneven"),
         errors=(
             (
                 "Please ensure that the number of function response parts is equal to the number of function call "
@@ -135,12 +130,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="G2",
         provider="gemini",
-        kind=Kind(
-            code="gemini-call-misplaced",
-            level=Level.MUST,
-            title="a function call turn comes directly after a user turn or a function response turn",
-            remedy="join the call with what the model said before it, or put the user's turn between",
-        ),
+        kind=Kind("gemini-call-misplaced"),
         errors=(
             (
                 "Please ensure that function call turn comes immediately after a user turn or after a function "
@@ -154,12 +144,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="G3",
         provider="gemini",
-        kind=Kind(
-            code="gemini-response-misplaced",
-            level=Level.MUST,
-            title="a function response turn comes directly after a function call turn",
-            remedy="keep responses together with their calls, or drop both",
-        ),
+        kind=Kind("gemini-response-misplaced"),
         errors=("Please ensure that function response turn comes immediately after a function call turn.",),
         source="GoogleCloudPlatform/generative-ai#368",
         confidence=Confidence.REPORTED,
@@ -168,12 +153,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="G4",
         provider="gemini",
-        kind=Kind(
-            code="gemini-call-unsigned",
-            level=Level.MUST,
-            title="the first function call of each step of the current turn has its thought_signature",
-            remedy="send the signature back where it came, or the documented skip_thought_signature_validator",
-        ),
+        kind=Kind("gemini-call-unsigned"),
         errors=("Function call is missing a thought_signature in functionCall parts.",),
         source="ai.google.dev, Gemini API: thought signatures; code_puppy#165, 5ire#405",
         confidence=Confidence.DOCUMENTED,
@@ -183,12 +163,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="G5",
         provider="gemini",
-        kind=Kind(
-            code="gemini-content-hollow",
-            level=Level.MUST,
-            title="a content has the role user or model and parts that are not empty",
-            remedy="leave contents and parts out that hold nothing",
-        ),
+        kind=Kind("gemini-content-hollow"),
         source="google-genai SDK, the curated history of chats: it raises or drops",
         confidence=Confidence.SDK,
         find=_hollow,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
 from tpharness.acceptance.shape import PayloadEntry, entries, listed, string
-from tpharness.findings import Finding, Kind, Level
+from tpharness.findings import Finding, Kind
 
 __all__ = ["RULES", "open_payload"]
 
@@ -166,12 +166,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="R1",
         provider="openai-responses",
-        kind=Kind(
-            code="responses-call-unanswered",
-            level=Level.MUST,
-            title="every function_call has a function_call_output with its call_id at a later place",
-            remedy="add an output for each call, or drop the call; some servers want it directly behind the calls",
-        ),
+        kind=Kind("responses-call-unanswered"),
         errors=("No tool output found for function call {ids}.",),
         source="bytedance/trae-agent#358; adjacency: deepseek-ai/awesome-deepseek-integration#740",
         confidence=Confidence.REPORTED,
@@ -180,12 +175,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="R2",
         provider="openai-responses",
-        kind=Kind(
-            code="responses-orphan-output",
-            level=Level.MUST,
-            title="every function_call_output has its function_call before it",
-            remedy="keep an output together with its call, or drop both",
-        ),
+        kind=Kind("responses-orphan-output"),
         errors=("No tool call found for function call output with call_id {ids}.",),
         source="continuedev/continue#10092, microsoft/vscode#320060",
         confidence=Confidence.REPORTED,
@@ -194,12 +184,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="R3",
         provider="openai-responses",
-        kind=Kind(
-            code="responses-reasoning-torn",
-            level=Level.MUST,
-            title="reasoning is followed by its item, and a function_call with an item id stands behind its reasoning",
-            remedy="keep a reasoning item and what followed it together, or send items without their ids",
-        ),
+        kind=Kind("responses-reasoning-torn"),
         errors=(
             "Item '{ids}' of type 'reasoning' was provided without its required following item.",
             "Item '{ids}' of type 'function_call' was provided without its required 'reasoning' item.",
@@ -212,12 +197,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="R4",
         provider="openai-responses",
-        kind=Kind(
-            code="responses-not-stored",
-            level=Level.MUST,
-            title="items that are not stored are sent whole, reasoning as encrypted content of a finished item",
-            remedy="send encrypted_content as response.output_item.done told it, and no references",
-        ),
+        kind=Kind("responses-not-stored"),
         errors=(
             "Item with id '{ids}' not found. Items are not persisted when `store` is set to false.",
             "The encrypted content for item {ids} could not be verified.",
@@ -230,12 +210,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="R5",
         provider="openai-responses",
-        kind=Kind(
-            code="responses-item-unfinished",
-            level=Level.SHOULD,
-            title="items are those of a finished response: a stream that broke off never tells its list of output",
-            remedy="drop items that were added and never done, or finish them as the history keeps them",
-        ),
+        kind=Kind("responses-item-unfinished"),
         source="LibreChat-AI/agents#422",
         confidence=Confidence.REPORTED,
         find=_unfinished,

@@ -16,18 +16,12 @@ from typing import Any
 
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.errors import UsageError
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape
 
-__all__ = ["KINDS", "check_sdk_types"]
+__all__ = ["check_sdk_types"]
 
-NOT_OF_SDK = Kind(
-    code="payload-not-of-sdk",
-    level=Level.MUST,
-    title="the types of the provider's official SDK do not allow this",
-    remedy="write the message, block or part as the SDK declares it",
-)
-KINDS = (NOT_OF_SDK,)
+NOT_OF_SDK = Kind("payload-not-of-sdk")
 
 # Package, module, name of the type of one entry, field that holds the entries where the payload is an object.
 _TYPES: Mapping[Provider, tuple[str, str, str, str]] = {

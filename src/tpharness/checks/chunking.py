@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from tpharness.checks.contract import Check
 from tpharness.checks.variants import compare_variants
-from tpharness.findings import Kind, Level
+from tpharness.findings import Kind
 
 __all__ = ["CHUNKING"]
 
-SPLIT_MATTERS = Kind(
-    code="chunking-matters",
-    level=Level.MUST,
-    title="the same stream gives another thread when it is split differently",
-    remedy="buffer bytes until a line and an event are whole; join deltas as text, never one by one",
-    rulings=("R43",),
-)
+SPLIT_MATTERS = Kind("chunking-matters")
 
 CHUNKING = Check(
     name="chunking",

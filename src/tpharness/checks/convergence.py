@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from tpharness.checks.contract import Check, Evidence
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import thread_hash
 from tpharness.protocol.diff import diff
 
 __all__ = ["CONVERGENCE"]
 
-NOT_CONVERGED = Kind(
-    code="not-converged",
-    level=Level.MUST,
-    title="after fetching the server's thread the client still holds another one",
-    remedy="replace the client's thread with the fetched one; merge nothing into it",
-    rulings=("R32",),
-)
+NOT_CONVERGED = Kind("not-converged")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:

@@ -16,32 +16,10 @@ __all__ = ["EXPECTATIONS", "in_version"]
 
 _EVENT = re.compile(r"event\(([^)]*)\)")
 
-OUTLINE_DIFFERS = Kind(
-    code="outline-differs",
-    level=Level.MUST,
-    title="the thread has not the turns, messages and parts that the scenario expects",
-    remedy="compare with expect.outline of the scenario; its description and clauses say why it expects them",
-)
-THREAD_DIFFERS = Kind(
-    code="expected-thread-differs",
-    level=Level.MUST,
-    title="a place of the thread has not the value that the scenario expects",
-    remedy="compare with expect.thread of the scenario; its description and clauses say why it expects the value",
-)
-FINDINGS_DIFFER = Kind(
-    code="expected-findings-differ",
-    level=Level.MUST,
-    title="the streams were not reported as the scenario expects",
-    remedy="compare the findings with expect.findings of the scenario",
-    rulings=("R36",),
-)
-UNEXPECTED = Kind(
-    code="unexpected-finding",
-    level=Level.MUST,
-    title="folding a stream reported a violation that the scenario does not expect",
-    remedy="correct the stream, or name the code under expect.findings when the violation is the point",
-    rulings=("R36",),
-)
+OUTLINE_DIFFERS = Kind("outline-differs")
+THREAD_DIFFERS = Kind("expected-thread-differs")
+FINDINGS_DIFFER = Kind("expected-findings-differ")
+UNEXPECTED = Kind("unexpected-finding")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from tpharness.checks.contract import Check, Evidence
 from tpharness.checks.variants import compare_variants
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.parse import parse_json
 
 __all__ = ["IDEMPOTENCE"]
 
-REPEAT_MATTERS = Kind(
-    code="repeat-matters",
-    level=Level.MUST,
-    title="doing the same once more gives another thread",
-    remedy="ignore what was delivered before; derive nothing from the clock or from chance",
-    rulings=("R31",),
-)
-UNSTABLE = Kind(
-    code="canonical-unstable",
-    level=Level.MUST,
-    title="the canonical form of the canonical form is another one",
-    remedy="report this: canonicalising must be idempotent",
-    rulings=("R37",),
-)
+REPEAT_MATTERS = Kind("repeat-matters")
+UNSTABLE = Kind("canonical-unstable")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:

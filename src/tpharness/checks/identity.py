@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from tpharness.checks.contract import Check, Delivery, Evidence, Side
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.diff import diff
 from tpharness.scenario.records import Compare
 
 __all__ = ["IDENTITY"]
 
-DIFFERS = Kind(
-    code="identity-differs",
-    level=Level.MUST,
-    title="the server's thread and the client's thread differ",
-    remedy="read the first difference: it names what decides there; `tpharness replay ID` shows both sides",
-    rulings=("R39",),
-)
-LIBRARY_DIFFERS = Kind(
-    code="library-differs",
-    level=Level.MUST,
-    title="the implementation's own message history is not the thread that its events tell",
-    remedy="compare the history with the events at the first difference",
-    rulings=("R39",),
-)
+DIFFERS = Kind("identity-differs")
+LIBRARY_DIFFERS = Kind("library-differs")
 _MOST = 3  # differences shown; the rest follow from the first more often than not
 
 

@@ -6,20 +6,14 @@ from itertools import pairwise
 
 from tpharness.checks.contract import Check, Evidence
 from tpharness.checks.growth import first_missing
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare
 
 __all__ = ["MONOTONICITY"]
 
-SHRANK = Kind(
-    code="canonical-shrank",
-    level=Level.MUST,
-    title="a cycle or an event that had become canonical changed or went away when more of the stream arrived",
-    remedy="make a response canonical only when it has finished and every one of its calls has a return",
-    rulings=("R20", "R21"),
-)
+SHRANK = Kind("canonical-shrank")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:

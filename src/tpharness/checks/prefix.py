@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from tpharness.checks.contract import Check, Delivery, Evidence
 from tpharness.checks.growth import first_missing
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 
 __all__ = ["PREFIX"]
 
-NOT_PREFIX = Kind(
-    code="prefix-broken",
-    level=Level.MUST,
-    title="the client holds something that the server does not have",
-    remedy="keep only what was complete when the bytes ended; never finish a part, a response or a turn by yourself",
-    rulings=("R32",),
-)
+NOT_PREFIX = Kind("prefix-broken")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:

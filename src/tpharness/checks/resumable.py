@@ -9,26 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.checks.contract import Check, Evidence, Side
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol import history
 
 __all__ = ["RESUMABLE"]
 
-REWRITTEN = Kind(
-    code="history-rewritten",
-    level=Level.MUST,
-    title="the history before the interruption is not a prefix of the history after it",
-    remedy="append to the history, never change or drop what was sent to the model before",
-    rulings=("R20", "R23"),
-)
-OTHERWISE = Kind(
-    code="history-says-otherwise",
-    level=Level.MUST,
-    title="the history does not say what the thread says: all that was said, interrupted turns too, and no events",
-    remedy="send user turns as requests, keep the cycles of interrupted turns, leave system messages out",
-    clauses=("history.user-turn-request", "history.system-left-out", "history.interrupted-included"),
-    rulings=("R9",),
-)
+REWRITTEN = Kind("history-rewritten")
+OTHERWISE = Kind("history-says-otherwise")
 
 _ANSWERS = ("tool-return", "retry-prompt")
 

@@ -19,17 +19,9 @@ from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.majors import check_chunk
 from tpharness.vsp.sse import SseParser
 
-__all__ = ["KINDS", "check"]
+__all__ = ["check"]
 
-UNFINISHED = Kind(
-    code="stream-unfinished",
-    level=Level.SHOULD,
-    title="the stream ends without finish or abort: its turn is interrupted",
-    remedy="nothing to do for the recording of an interruption; else end the stream with finish and [DONE]",
-    clauses=("interrupt.network-failure",),
-    rulings=("R27",),
-)
-KINDS = (UNFINISHED,)
+UNFINISHED = Kind("stream-unfinished")
 
 _MAJORS: dict[int, Literal[5, 6, 7]] = {5: 5, 6: 6, 7: 7}
 _NO_TIME = "1970-01-01T00:00:00Z"

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from tpharness.clauses import load_clauses, load_rulings
-from tpharness.cli.kinds import known_kinds
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.faults.catalogue import Owed
+from tpharness.findings import load_kinds
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
 from tpharness.scenario import Scenario, load_scenario
@@ -33,7 +33,7 @@ def explain(
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """Explain a clause, a ruling, a scenario, a finding or a fault."""
-    clauses, rulings, kinds = load_clauses(), load_rulings(), known_kinds()
+    clauses, rulings, kinds = load_clauses(), load_rulings(), load_kinds()
     if name in clauses:
         clause = clauses[name]
         print(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})\n  {clause.text}")
@@ -49,7 +49,10 @@ def explain(
         print(f"{name}: {rulings[name].title}\n\n{rulings[name].text}")
     elif name in kinds:
         kind = kinds[name]
-        print(f"{kind.code} ({kind.level.name})\n  {kind.title}\n  to do: {kind.remedy}")
+        print(f"{kind.code} ({kind.level.name})\n  {kind.title}")
+        if kind.meaning:
+            print(f"  {kind.meaning}")
+        print(f"  to do: {kind.remedy}")
         for clause_id in kind.clauses:
             print(f"  {clause_id}: {clauses[clause_id].text}" if clause_id in clauses else f"  {clause_id}")
         for ruling in kind.rulings:
@@ -68,7 +71,7 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
     known = {s.id: s for s in _scenarios(roots)}
     scenario = known.get(name.partition("@")[0])
     if scenario is None:
-        every = [*load_clauses(), *load_rulings(), *known_kinds(), *FAULTS, *known]
+        every = [*load_clauses(), *load_rulings(), *load_kinds(), *FAULTS, *known]
         near = difflib.get_close_matches(name, every, n=3)
         hint = (
             f"did you mean {', '.join(near)}?"

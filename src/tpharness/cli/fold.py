@@ -13,7 +13,7 @@ import typer
 from tpharness.cli.files import print_json, read_bytes
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Interrupted, Journal
 from tpharness.protocol.versions import parse_version
 from tpharness.readings import Readings
@@ -24,15 +24,9 @@ from tpharness.server_events import Recorder
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
 
-__all__ = ["KINDS", "NO_EVENTS", "fold", "fold_events"]
+__all__ = ["NO_EVENTS", "fold", "fold_events"]
 
-NO_EVENTS = Kind(
-    code="stream-without-events",
-    level=Level.MUST,
-    title="the file holds no event of a stream",
-    remedy="is this a stream? A recorded one is the body of a text/event-stream response, as it came over the wire",
-)
-KINDS = (NO_EVENTS,)
+NO_EVENTS = Kind("stream-without-events")
 
 
 def fold(

@@ -11,9 +11,9 @@ import typer
 
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.cli.files import print_json
-from tpharness.cli.kinds import known_kinds
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
+from tpharness.findings import load_kinds
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
 from tpharness.scenario import load_scenario
@@ -82,17 +82,6 @@ def _faults() -> Rows:
 
 def _findings() -> Rows:
     return [
-        (
-            kind.code,
-            f"{kind.level.name:<6} {kind.title}",
-            {
-                "code": kind.code,
-                "level": kind.level.value,
-                "title": kind.title,
-                "remedy": kind.remedy,
-                "clauses": list(kind.clauses),
-                "rulings": list(kind.rulings),
-            },
-        )
-        for kind in known_kinds().values()
+        (kind.code, f"{kind.level.name:<6} {kind.title}", {**asdict(kind), "level": kind.level.value})
+        for kind in sorted(load_kinds().values(), key=lambda kind: kind.code)
     ]

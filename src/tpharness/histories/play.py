@@ -29,15 +29,9 @@ from tpharness.run.judge import CheckState, Outcome, Result
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import CutAt, Scenario
 
-__all__ = ["CHECK_NAMES", "KINDS", "check_moment", "next_view", "play_history"]
+__all__ = ["CHECK_NAMES", "check_moment", "next_view", "play_history"]
 
-NOT_READ_BACK = Kind(
-    code="history-not-read-back",
-    level=Level.MUST,
-    title="a stored history is not read back as it was written",
-    remedy="let the codec write every field of an event in a form that it reads, and drop nothing silently",
-)
-KINDS = (NOT_READ_BACK,)
+NOT_READ_BACK = Kind("history-not-read-back")
 CHECK_NAMES = ("read-back", "interruption-shown", "append-only", *(f"accepted-{name}" for name in PROVIDERS))
 
 NEXT_USER = "Go on."

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from tpharness.histories import message_parts, play
 from tpharness.histories.registry import OTHER_HISTORIES, histories_named
 from tpharness.histories.registry import names as _names
 from tpharness.histories.suite import run_history
 
-__all__ = ["KINDS", "named", "names", "run_history"]
-
-KINDS = (*message_parts.KINDS, *play.KINDS)
+__all__ = ["named", "names", "run_history"]
 
 
 def named(name: str) -> list[str]:

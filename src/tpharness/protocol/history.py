@@ -12,38 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 
 __all__ = ["KINDS", "LeftOut", "ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"]
 
-UNANSWERED = Kind(
-    code="history-call-unanswered",
-    level=Level.MUST,
-    title="the history calls a tool and does not answer the call directly after it: model APIs reject it",
-    remedy="supply a return for the call, or leave the calls of that response out",
-    rulings=("R46", "R21"),
-)
-ORPHAN = Kind(
-    code="history-orphan-return",
-    level=Level.MUST,
-    title="the history answers a call that the response before did not make: model APIs reject it",
-    remedy="keep a response and its returns together, or drop both",
-    rulings=("R23",),
-)
-EMPTY = Kind(
-    code="history-empty-message",
-    level=Level.MUST,
-    title="the history has a message without parts: model APIs reject it",
-    remedy="leave such messages out",
-    rulings=("R24",),
-)
-STARTS_WRONG = Kind(
-    code="history-starts-with-response",
-    level=Level.SHOULD,
-    title="the history begins with a response, and nobody asked: some model APIs reject it",
-    remedy="begin with a user's turn",
-    rulings=("R9",),
-)
+UNANSWERED = Kind("history-call-unanswered")
+ORPHAN = Kind("history-orphan-return")
+EMPTY = Kind("history-empty-message")
+STARTS_WRONG = Kind("history-starts-with-response")
 KINDS = (UNANSWERED, ORPHAN, EMPTY, STARTS_WRONG)
 
 _ANSWERS = ("tool-return", "retry-prompt")

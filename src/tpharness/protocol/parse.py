@@ -10,60 +10,21 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape, unsafe_places
 
-__all__ = ["KINDS", "MAX_DEPTH", "MAX_SIZE", "Parsed", "parse_json"]
+__all__ = ["MAX_DEPTH", "MAX_SIZE", "Parsed", "parse_json"]
 
 MAX_SIZE = 256 * 1024 * 1024
 MAX_DEPTH = 500
 
-TOO_LARGE = Kind(
-    code="json-too-large",
-    level=Level.MUST,
-    title="the document is larger than tpharness reads",
-    remedy="store large returns elsewhere and refer to them by content_ref, or raise the limit",
-)
-NOT_UTF8 = Kind(
-    code="json-not-utf8",
-    level=Level.MUST,
-    title="the document is not UTF-8",
-    remedy="write JSON as UTF-8 (RFC 8259, 8.1)",
-    rulings=("R38",),
-)
-BOM = Kind(
-    code="json-bom",
-    level=Level.SHOULD,
-    title="the document begins with a byte order mark",
-    remedy="write JSON without one (RFC 8259, 8.1)",
-)
-NOT_JSON = Kind(
-    code="json-invalid",
-    level=Level.MUST,
-    title="the document is not JSON",
-    remedy="correct the syntax at the place named",
-)
-TOO_DEEP = Kind(
-    code="json-too-deep",
-    level=Level.MUST,
-    title=f"the document is nested deeper than {MAX_DEPTH} levels",
-    remedy="store deeply nested returns as text or by content_ref",
-)
-DUPLICATE = Kind(
-    code="json-duplicate-key",
-    level=Level.SHOULD,
-    title="an object has the same key twice; the last one counts",
-    remedy="write each key once: readers disagree about duplicates",
-    rulings=("R12",),
-)
-UNSAFE = Kind(
-    code="json-not-interoperable",
-    level=Level.MUST,
-    title="a value that not every JSON reader reads the same",
-    remedy="send integers beyond ±(2^53−1) as strings; no NaN or infinities; whole characters only",
-    rulings=("R38",),
-)
-KINDS = (TOO_LARGE, NOT_UTF8, BOM, NOT_JSON, TOO_DEEP, DUPLICATE, UNSAFE)
+TOO_LARGE = Kind("json-too-large")
+NOT_UTF8 = Kind("json-not-utf8")
+BOM = Kind("json-bom")
+NOT_JSON = Kind("json-invalid")
+TOO_DEEP = Kind("json-too-deep")
+DUPLICATE = Kind("json-duplicate-key")
+UNSAFE = Kind("json-not-interoperable")
 
 _BOM = b"\xef\xbb\xbf"
 # Possessive, and a text without an end goes to the end: what it skips is never looked at twice.

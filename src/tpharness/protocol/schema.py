@@ -9,28 +9,15 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.versions import Version
 from tpharness.resources import schema_path
 
 __all__ = ["KINDS", "schema_findings"]
 
-SCHEMA = Kind(
-    code="thread-schema",
-    level=Level.MUST,
-    title="the document does not fit the schema of its version",
-    remedy="see conformance/schemas for the shape that is expected at this place",
-    clauses=("thread.root-fields",),
-)
-NO_VERSION = Kind(
-    code="thread-version-unknown",
-    level=Level.MUST,
-    title="the document names no version that is known",
-    remedy="set version to 2.0.0, 0.0.3 or 0.0.4",
-    clauses=("thread.one-version",),
-    rulings=("R1",),
-)
+SCHEMA = Kind("thread-schema")
+NO_VERSION = Kind("thread-version-unknown")
 KINDS = (SCHEMA, NO_VERSION)
 _MOST = 50
 

@@ -15,25 +15,14 @@ from typing import Any
 import yaml
 
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["KINDS", "Baseline", "BaselineEntry", "dialect_baseline", "load_baseline"]
+__all__ = ["Baseline", "BaselineEntry", "dialect_baseline", "load_baseline"]
 
-STALE = Kind(
-    code="baseline-stale",
-    level=Level.MUST,
-    title="a case does not fail as the baseline says",
-    remedy="if the implementation was corrected, take the entry out of the baseline; else look what else broke",
-)
-UNMATCHED = Kind(
-    code="baseline-unmatched",
-    level=Level.MUST,
-    title="an entry of the baseline names no case of this run",
-    remedy="correct the id, or take the entry out",
-)
-KINDS = (STALE, UNMATCHED)
+STALE = Kind("baseline-stale")
+UNMATCHED = Kind("baseline-unmatched")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from tpharness.checks import CHECKS, Check, Evidence
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.jcs import CanonicalError
 
-__all__ = ["KINDS", "CheckState", "Outcome", "Result", "judge"]
+__all__ = ["CheckState", "Outcome", "Result", "judge"]
 
 
 class Outcome(Enum):
@@ -57,15 +57,7 @@ class Result:
         return frozenset(f.code for f in self.findings if f.level is Level.MUST)
 
 
-NO_CANONICAL_FORM = Kind(
-    code="no-canonical-form",
-    level=Level.MUST,
-    title="a thread holds a value that has no canonical form, so it cannot be compared or hashed",
-    remedy="send integers beyond ±(2^53−1) as strings, and whole characters only",
-    clauses=("canon.numbers", "canon.lone-surrogate"),
-    rulings=("R38",),
-)
-KINDS = (NO_CANONICAL_FORM,)
+NO_CANONICAL_FORM = Kind("no-canonical-form")
 _STRENGTH = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICABLE: 0}
 
 

@@ -6,18 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tpharness.clauses import Clause
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["KINDS", "as_if_played", "exercised", "unexercised"]
+__all__ = ["as_if_played", "exercised", "unexercised"]
 
-UNEXERCISED = Kind(
-    code="clause-unexercised",
-    level=Level.MUST,
-    title="no scenario that was played exercises a MUST clause",
-    remedy="write a scenario that cites it, or say in clauses.yaml why only a tool can exercise it",
-)
-KINDS = (UNEXERCISED,)
+UNEXERCISED = Kind("clause-unexercised")
 
 
 def exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:

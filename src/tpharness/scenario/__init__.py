@@ -3,7 +3,6 @@
 from tpharness.scenario.files import find_scenarios, scenario_id
 from tpharness.scenario.load import load_scenario, load_text
 from tpharness.scenario.outline import outline
-from tpharness.scenario.problems import KINDS
 from tpharness.scenario.records import (
     AgentRun,
     ClientCut,
@@ -25,7 +24,6 @@ from tpharness.scenario.records import (
 from tpharness.scenario.save import dump, write
 
 __all__ = [
-    "KINDS",
     "AgentRun",
     "ClientCut",
     "Clock",

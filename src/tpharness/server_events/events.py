@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.server_events.shapes import EVENT
 
-__all__ = ["KINDS", "REQUIRED_FIELDS", "EventKind", "event_kind", "event_time", "shift"]
+__all__ = ["REQUIRED_FIELDS", "EventKind", "event_kind", "event_time", "shift"]
 
 
 class EventKind(Enum):
@@ -55,21 +55,8 @@ REQUIRED_FIELDS: Mapping[EventKind, tuple[str, ...]] = {
 _NOWHERE = Place()
 _KINDS = {kind.value: kind for kind in EventKind}
 
-MALFORMED = Kind(
-    code="server-event-malformed",
-    level=Level.MUST,
-    title="a server event is not an object with a known event_kind and its fields",
-    remedy="write the event as Pydantic AI serialises it; conformance/schemas/server-event.schema.json has its shape",
-    rulings=("R36",),
-)
-UNKNOWN = Kind(
-    code="server-event-unknown",
-    level=Level.MAY,
-    title="the server reported an event of a kind that tpharness does not know; it is left aside",
-    remedy="nothing to do if the event carries no part, return or fact of the conversation",
-    rulings=("R7",),
-)
-KINDS = (MALFORMED, UNKNOWN)
+MALFORMED = Kind("server-event-malformed")
+UNKNOWN = Kind("server-event-unknown")
 
 
 def event_kind(event: Any, place: Place = _NOWHERE) -> EventKind | Finding:

@@ -17,7 +17,7 @@ from enum import Enum, auto
 from typing import Any
 
 from tpharness.facts import end_reason, finish_reason, join_text, tool_args, usage
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events.events import EventKind, event_kind, event_time
@@ -25,7 +25,7 @@ from tpharness.server_events.parts import call_fields, file_content, kept, part_
 from tpharness.server_events.returns import data_events, event_name, return_part
 from tpharness.server_events.shapes import DELTA
 
-__all__ = ["KINDS", "TRANSITIONS", "Recorder", "RunState"]
+__all__ = ["TRANSITIONS", "Recorder", "RunState"]
 
 
 class RunState(Enum):
@@ -39,49 +39,12 @@ class RunState(Enum):
     ENDED = auto()
 
 
-OUT_OF_ORDER = Kind(
-    code="server-event-out-of-order",
-    level=Level.MUST,
-    title="a server event has no place at this point of the run",
-    remedy="emit events in the order of the run; the thread is what it would be without this one",
-    rulings=("R36",),
-)
-UNKNOWN_PART = Kind(
-    code="server-part-unknown",
-    level=Level.MUST,
-    title="a delta or an end names a part that has not started, has ended or is of another kind",
-    remedy="emit part_start first, then deltas and an end of that part's kind, and nothing after its end",
-    rulings=("R36",),
-)
-UNKNOWN_CALL = Kind(
-    code="server-return-without-call",
-    level=Level.MUST,
-    title="a tool result answers a call that was never made",
-    remedy="give the result the id of a call in this thread",
-    rulings=("R23", "R36"),
-)
-SECOND_RETURN = Kind(
-    code="server-second-return",
-    level=Level.MUST,
-    title="a tool call got a second result; the first one stands",
-    remedy="report one final result for each call",
-    rulings=("R14",),
-)
-DISCARDED = Kind(
-    code="server-open-part-discarded",
-    level=Level.SHOULD,
-    title="a part was still open when its response finished and is discarded",
-    remedy="end each part before its response",
-    rulings=("R28",),
-)
-PART_DIFFERS = Kind(
-    code="server-part-differs",
-    level=Level.SHOULD,
-    title="the part given at the end is not what its deltas add up to; the end counts",
-    remedy="emit deltas that add up to the part",
-    rulings=("R10",),
-)
-KINDS = (*vocabulary.KINDS, OUT_OF_ORDER, UNKNOWN_PART, UNKNOWN_CALL, SECOND_RETURN, DISCARDED, PART_DIFFERS)
+OUT_OF_ORDER = Kind("server-event-out-of-order")
+UNKNOWN_PART = Kind("server-part-unknown")
+UNKNOWN_CALL = Kind("server-return-without-call")
+SECOND_RETURN = Kind("server-second-return")
+DISCARDED = Kind("server-open-part-discarded")
+PART_DIFFERS = Kind("server-part-differs")
 
 _TEXT_FIELDS = {"text": "content", "thinking": "content", "tool-call": "args"}
 _DELTAS = {"text": "text", "thinking": "thinking", "tool-call": "tool_call"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tpharness.findings import Finding, Kind, Level, Place, shorten
+from tpharness.findings import Finding, Kind, Place, shorten
 
 __all__ = ["KINDS", "SentFrame", "frames_of", "joined"]
 
@@ -18,25 +18,9 @@ _ID = re.compile(rb"^id: ?(.*?)\r?$", re.MULTILINE)
 _DATA = re.compile(rb"^data", re.MULTILINE)
 
 
-def _kind(code: str, title: str, remedy: str) -> Kind:
-    return Kind(code=code, level=Level.MUST, title=title, remedy=remedy, rulings=("R31",))
-
-
-LOST = _kind(
-    "resume-lost",
-    "a frame of the stream never reaches a client that comes back",
-    "GET /threads/{thread_id}/stream sends every frame after the one that Last-Event-ID names",
-)
-REPEATED = _kind(
-    "resume-repeated",
-    "a stream that is gone on with tells again what the client has named as received",
-    "begin with the first frame after the one that Last-Event-ID names",
-)
-DIFFERS = _kind(
-    "resume-differs",
-    "a frame has other bytes when it is sent once more",
-    "keep what was sent, and send the same bytes under the same id",
-)
+LOST = Kind("resume-lost")
+REPEATED = Kind("resume-repeated")
+DIFFERS = Kind("resume-differs")
 KINDS = (LOST, REPEATED, DIFFERS)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from tpharness.findings import Kind, Level, Place
+from tpharness.findings import Kind, Place
 from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.encode import to_wire
 from tpharness.vsp.records import RECORDS, DataChunk, Done, Malformed
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CHUNK_TYPES",
     "FINISH_REASONS",
-    "KINDS",
     "MAJORS",
     "SDK_REFUSES_NULL",
     "SDK_REFUSES_TYPE",
@@ -43,34 +42,10 @@ Major: TypeAlias = Literal[5, 6, 7]
 MAJORS: frozenset[int] = frozenset({5, 6, 7})
 """The majors of the AI SDK whose streams are known here."""
 
-SDK_REFUSES_TYPE = Kind(
-    code="sdk-refuses-type",
-    level=Level.SHOULD,
-    title="the AI SDK does not know this chunk type and ends the stream at it",
-    remedy="Send application data as data-* chunks, and newer types only to clients that are known to read them.",
-    rulings=("R7", "R33"),
-)
-SDK_REFUSES_VALUE = Kind(
-    code="sdk-refuses-value",
-    level=Level.SHOULD,
-    title="the AI SDK refuses a value in this chunk and ends the stream at it",
-    remedy="Send one of the values that the client's major knows.",
-    rulings=("R16",),
-)
-SDK_REFUSES_NULL = Kind(
-    code="sdk-refuses-null",
-    level=Level.SHOULD,
-    title="an optional field is null: the AI SDK refuses that and ends the stream at it",
-    remedy="Leave the field out.",
-)
-SDK_UNNAMED_FIELD = Kind(
-    code="sdk-unnamed-field",
-    level=Level.MAY,
-    title="a field that the AI SDK does not name: its clients up to 5.0.216, 6.0.230 and 7.0.31 end the stream at it",
-    remedy="Put the value into the data of a data-* chunk or into providerMetadata.",
-    rulings=("R7",),
-)
-KINDS = (SDK_REFUSES_TYPE, SDK_REFUSES_VALUE, SDK_REFUSES_NULL, SDK_UNNAMED_FIELD)
+SDK_REFUSES_TYPE = Kind("sdk-refuses-type")
+SDK_REFUSES_VALUE = Kind("sdk-refuses-value")
+SDK_REFUSES_NULL = Kind("sdk-refuses-null")
+SDK_UNNAMED_FIELD = Kind("sdk-unnamed-field")
 
 _COMMON = frozenset({"stop", "length", "content-filter", "tool-calls", "error", "other"})
 FINISH_REASONS: dict[int, frozenset[str]] = {5: _COMMON | {"unknown"}, 6: _COMMON, 7: _COMMON | {"interrupted"}}

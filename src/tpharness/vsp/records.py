@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import msgspec
 
-from tpharness.findings import Kind, Level
+from tpharness.findings import Kind
 
 if TYPE_CHECKING:
     from tpharness.findings import Finding, Place
@@ -24,7 +24,6 @@ __all__ = [
     "CHUNK_BAD_FIELD",
     "CHUNK_NOT_JSON",
     "CHUNK_NOT_OBJECT",
-    "KINDS",
     "RECORDS",
     "AbortChunk",
     "Chunk",
@@ -64,28 +63,9 @@ __all__ = [
     "type_of",
 ]
 
-CHUNK_NOT_JSON = Kind(
-    code="chunk-not-json",
-    level=Level.MUST,
-    title="the data of an event is not JSON",
-    remedy="Send one JSON object per event, and the end marker exactly as [DONE].",
-    rulings=("R36",),
-)
-CHUNK_NOT_OBJECT = Kind(
-    code="chunk-not-object",
-    level=Level.MUST,
-    title="a chunk is not a JSON object with a text field `type`",
-    remedy="Send one JSON object per event, with its type.",
-    rulings=("R36",),
-)
-CHUNK_BAD_FIELD = Kind(
-    code="chunk-bad-field",
-    level=Level.MUST,
-    title="a field of a chunk is missing or of the wrong type",
-    remedy="Send every required field, also when its value is null; leave optional fields out when they have no value.",
-    rulings=("R36",),
-)
-KINDS = (CHUNK_NOT_JSON, CHUNK_NOT_OBJECT, CHUNK_BAD_FIELD)
+CHUNK_NOT_JSON = Kind("chunk-not-json")
+CHUNK_NOT_OBJECT = Kind("chunk-not-object")
+CHUNK_BAD_FIELD = Kind("chunk-bad-field")
 
 Metadata: TypeAlias = dict[str, Any]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
@@ -357,7 +337,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What came in place of a chunk; `kind` is one of `KINDS`, `reason` one line, `raw` the data of the frame."""
+    """What came in place of a chunk; `kind` says what was wrong, `reason` in one line, `raw` the data of the frame."""
 
     kind: Kind
     reason: str

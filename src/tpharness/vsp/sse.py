@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tpharness.errors import UsageError
-from tpharness.findings import Kind, Level, Place
+from tpharness.findings import Kind, Place
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tpharness.findings import Finding
 
 __all__ = [
-    "KINDS",
     "MAX_LINE",
     "SSE_INVALID_UTF8",
     "SSE_PARTIAL_EVENT",
@@ -41,32 +40,10 @@ __all__ = [
 MAX_LINE = 64 * 1024 * 1024
 """Default limit, in bytes, of one line and of the data of one event."""
 
-SSE_INVALID_UTF8 = Kind(
-    code="sse-invalid-utf8",
-    level=Level.MAY,
-    title="the data of an event is not valid UTF-8",
-    remedy="Send UTF-8. Each invalid sequence is read as U+FFFD, as browsers do: the text is not what was meant.",
-)
-SSE_TOO_LONG = Kind(
-    code="sse-too-long",
-    level=Level.MUST,
-    title="a line or an event is longer than the limit; the event is dropped",
-    remedy="Split the content over several chunks, or raise the limit of the parser.",
-)
-SSE_PARTIAL_EVENT = Kind(
-    code="sse-partial-event",
-    level=Level.MAY,
-    title="the stream ends inside an event, which is dropped",
-    remedy="End every event with an empty line. At a cut this is to be expected.",
-    rulings=("R27",),
-)
-SSE_UNKNOWN_FIELD = Kind(
-    code="sse-unknown-field",
-    level=Level.MAY,
-    title="a line is no field of the event-stream format and is ignored",
-    remedy="Check that the body is an event stream at all: an HTML or JSON body looks like this.",
-)
-KINDS = (SSE_INVALID_UTF8, SSE_TOO_LONG, SSE_PARTIAL_EVENT, SSE_UNKNOWN_FIELD)
+SSE_INVALID_UTF8 = Kind("sse-invalid-utf8")
+SSE_TOO_LONG = Kind("sse-too-long")
+SSE_PARTIAL_EVENT = Kind("sse-partial-event")
+SSE_UNKNOWN_FIELD = Kind("sse-unknown-field")
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"[\r\n]")

@@ -4,18 +4,14 @@ In: a journal. Out: the lines of a history file, and from them what a UI shows a
 `model`, the rules of what is kept in `store`.
 """
 
-from tpharness.histories.message_parts import codec, replay
 from tpharness.histories.message_parts.codec import Decoded, decode, dumps, encode, loads, without_times
 from tpharness.histories.message_parts.dialect import MESSAGE_PARTS, MessageParts
 from tpharness.histories.message_parts.load import TOOL_INTERRUPTED_MESSAGE
 from tpharness.histories.message_parts.replay import interrupt_findings
 from tpharness.histories.message_parts.store import CANCEL_OUTPUT, history
 
-KINDS = (*codec.KINDS, *replay.KINDS)
-
 __all__ = [
     "CANCEL_OUTPUT",
-    "KINDS",
     "MESSAGE_PARTS",
     "TOOL_INTERRUPTED_MESSAGE",
     "Decoded",

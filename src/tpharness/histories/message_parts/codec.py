@@ -15,24 +15,13 @@ from typing import Any
 
 import msgspec
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.histories.message_parts.records import CURRENT_EVENTS, PLAN_EVENTS, HistoryEvent, OtherEntry, Variant
 
-__all__ = ["KINDS", "Decoded", "decode", "dumps", "encode", "loads", "without_times"]
+__all__ = ["Decoded", "decode", "dumps", "encode", "loads", "without_times"]
 
-DROPPED = Kind(
-    code="history-line-dropped",
-    level=Level.SHOULD,
-    title="a line of a history decodes to nothing, so what it told is gone without a word",
-    remedy="write each event as its type and fields; the text of a tool result is its output_text, never a part",
-)
-UI_DROPPED = Kind(
-    code="history-ui-extra-dropped",
-    level=Level.MAY,
-    title="the ui_extra of an event is of no known form and is dropped; the event itself stays",
-    remedy="write ui_extra as an object",
-)
-KINDS = (DROPPED, UI_DROPPED)
+DROPPED = Kind("history-line-dropped")
+UI_DROPPED = Kind("history-ui-extra-dropped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Place
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
     DeveloperMessage,
@@ -34,23 +34,12 @@ from tpharness.histories.message_parts.records import (
     join_text_parts,
 )
 
-__all__ = ["KINDS", "UIEvent", "interrupt_findings", "replay"]
+__all__ = ["UIEvent", "interrupt_findings", "replay"]
 
 UIEvent = dict[str, Any]
 
-DUPLICATE = Kind(
-    code="duplicate-interrupt",
-    level=Level.SHOULD,
-    title="one interruption by the user is shown more than once",
-    remedy="derive one interrupt event from a turn, however many messages and results of it are aborted",
-)
-MISSING = Kind(
-    code="missing-interrupt",
-    level=Level.MUST,
-    title="a turn that the user interrupted is shown without an interruption",
-    remedy="derive an interrupt event from whatever tells the interruption in the history",
-)
-KINDS = (DUPLICATE, MISSING)
+DUPLICATE = Kind("duplicate-interrupt")
+MISSING = Kind("missing-interrupt")
 
 
 def replay(events: Sequence[HistoryEvent], variant: Variant) -> list[UIEvent]:

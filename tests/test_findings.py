@@ -1,0 +1,110 @@
+"""The catalogue of findings: `conformance/findings.yaml` and what the detectors name of it are the same."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.findings import Kind, Level, Place, load_kinds
+from tpharness.resources import conformance_dir, schema_path
+
+SRC = Path(__file__).parent.parent / "src" / "tpharness"
+ROOMS = ("acceptance", "explore", "histories")
+
+
+def named_kinds() -> Iterator[tuple[Path, ast.Call]]:
+    """Yield every `Kind(...)` that the source names, with its file relative to the package."""
+    for path in sorted(SRC.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Kind":
+                yield path.relative_to(SRC), node
+
+
+def named_codes() -> dict[str, Path]:
+    """Return every code that a detector names as a literal, with the file that does."""
+    return {ast.literal_eval(call.args[0]): path for path, call in named_kinds()}
+
+
+def test_a_detector_names_a_kind_by_a_literal_code_and_once() -> None:
+    """So that `grep CODE` finds the detector, and the tests below see every code."""
+    found = list(named_kinds())
+    for path, call in found:
+        literal = len(call.args) == 1 and not call.keywords and isinstance(call.args[0], ast.Constant)
+        assert literal, f"{path}:{call.lineno} names a kind by something other than one literal code"
+    codes = Counter(ast.literal_eval(call.args[0]) for _, call in found)
+    assert [code for code, times in codes.items() if times > 1] == []
+
+
+def test_every_code_that_a_detector_names_is_in_the_catalogue() -> None:
+    """A code that a report shows can always be explained."""
+    unknown = {code: str(path) for code, path in named_codes().items() if code not in load_kinds()}
+    assert unknown == {}
+
+
+def test_every_code_of_the_catalogue_is_named_by_a_detector() -> None:
+    """The file has no entry that nothing can find; the entries of a room that was taken out are left alone."""
+    named = named_codes()
+    missing_rooms = {room for room in ROOMS if not (SRC / room).is_dir()}
+    orphans = [k.code for k in load_kinds().values() if k.code not in named and k.room not in missing_rooms]
+    assert orphans == []
+
+
+def test_a_kind_says_which_room_finds_it() -> None:
+    """`room` is the package beside the core that names the code, and nothing for the core."""
+    rooms = {code: path.parts[0] if path.parts[0] in ROOMS else "" for code, path in named_codes().items()}
+    assert {code: load_kinds()[code].room for code in rooms} == rooms
+
+
+def test_the_catalogue_fits_its_schema_and_has_no_code_twice() -> None:
+    """findings.yaml is valid; loading it loses no entry."""
+    raw = yaml.safe_load((conformance_dir() / "findings.yaml").read_text("utf-8"))
+    jsonschema_rs.Draft202012Validator(json.loads(schema_path("findings").read_text("utf-8"))).validate(raw)
+    assert len(raw) == len(load_kinds()) >= 170
+
+
+@pytest.mark.parametrize("code", sorted(load_kinds()))
+def test_what_a_kind_cites_exists(code: str) -> None:
+    """Clauses and rulings resolve, a MUST clause is not broken by a MAY, and each kind says what to do."""
+    kind, clauses = load_kinds()[code], load_clauses()
+    assert set(kind.clauses) <= set(clauses)
+    assert set(kind.rulings) <= set(load_rulings())
+    assert kind.remedy
+    assert kind.title not in (kind.meaning, kind.remedy)
+
+
+def test_an_unknown_code_says_what_is_wrong_and_which_code_is_near() -> None:
+    """The error names the file, the code and the nearest code that there is."""
+    with pytest.raises(ValueError, match=r"findings\.yaml has no .* 'return-without-cal'; did you mean 'return-"):
+        Kind("return-without-cal").at(Place())
+    with pytest.raises(ValueError, match=r"no entry with the code 'zzz'$"):
+        _ = Kind("zzz").level
+
+
+def test_a_kind_knows_what_its_entry_says() -> None:
+    """The constant that a detector holds shows the entry's fields."""
+    kind = Kind("return-without-call")
+    assert (kind.level, kind.rulings) == (Level.MUST, ("R23",))
+    assert kind.clauses == ("tool.no-orphan-return", "tool.ids-match")
+    assert kind.at(Place()).message == kind.title == load_kinds()["return-without-call"].title
+
+
+def test_the_command_line_starts_without_reading_the_catalogue() -> None:
+    """Every module of the command line is imported for `--help`; none of them may read the file."""
+    program = (
+        "import tpharness.cli, tpharness.pytest_plugin, tpharness.findings as findings\n"
+        "print(findings.load_kinds.cache_info().currsize)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )  # our own program
+    assert done.stdout == "0\n"
