@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -74,12 +75,23 @@ def test_the_catalogue_fits_its_schema_and_has_no_code_twice() -> None:
 
 @pytest.mark.parametrize("code", sorted(load_kinds()))
 def test_what_a_kind_cites_exists(code: str) -> None:
-    """Clauses and rulings resolve, a MUST clause is not broken by a MAY, and each kind says what to do."""
+    """Clauses and rulings resolve, and meaning and remedy say more than the title."""
     kind, clauses = load_kinds()[code], load_clauses()
     assert set(kind.clauses) <= set(clauses)
     assert set(kind.rulings) <= set(load_rulings())
     assert kind.remedy
     assert kind.title not in (kind.meaning, kind.remedy)
+
+
+@pytest.mark.parametrize("code", sorted(load_kinds()))
+def test_the_words_of_a_kind_are_plain(code: str) -> None:
+    """Titles and remedies are lower-case sentences without a full stop, and negate the verb: "is not a UUID"."""
+    kind = load_kinds()[code]
+    for words in (kind.title, kind.remedy):
+        assert not words.endswith("."), words
+        assert not re.match(r"[A-Z][a-z]", words), words
+    for words in (kind.title, kind.meaning, kind.remedy):
+        assert not re.search(r"\b(is|are|was|were|names|answers) no (?!longer\b)", words), words
 
 
 def test_an_unknown_code_says_what_is_wrong_and_which_code_is_near() -> None:

@@ -127,22 +127,30 @@ CASES = (
         "/3/role",
         "must be a response",
     ),
-    Case("C3", [user(), {"role": "assistant"}, user()], [user(), assistant(""), user()], "/1", "has content unless"),
-    Case("C3", [user(), assistant([])], [user(), assistant(None, refusal="No.")], "/1", "has content unless"),
+    Case(
+        "C3",
+        [user(), {"role": "assistant"}, user()],
+        [user(), assistant(""), user()],
+        "/1",
+        "neither content nor tool calls",
+    ),
+    Case(
+        "C3", [user(), assistant([])], [user(), assistant(None, refusal="No.")], "/1", "neither content nor tool calls"
+    ),
     Case("C3", [user(), assistant(None, tool_calls=[])], [user(), chat_call("c1"), chat_answer("c1")], "/1", "content"),
     Case(
         "C4",
         [user(), chat_call("c1", arguments={"city": "Paris"}), chat_answer("c1")],
         [user(), chat_call("c1", arguments='{"ci'), chat_answer("c1")],
         "/1/tool_calls/0/function/arguments",
-        "arguments of a call are text",
+        "arguments of a call are not text",
     ),
     Case(
         "C4",
         [user(), chat_call("c1"), chat_answer("c1"), {"role": "tool", "content": "sunny"}],
         [user(), chat_call("c1"), chat_answer("c1")],
         "/3/tool_call_id",
-        "names its call",
+        "does not name its call",
     ),
     Case(
         "C4",
@@ -151,8 +159,8 @@ CASES = (
         "/1/function_call/arguments",
         "text",
     ),
-    Case("C5", [user(), user("Still there?")], [user(), assistant(), user("Still there?")], "/1", "take turns"),
-    Case("C5", [user(), assistant(), assistant("Bye")], [user(), assistant("HelloBye")], "/2", "take turns"),
+    Case("C5", [user(), user("Still there?")], [user(), assistant(), user("Still there?")], "/1", "follow one another"),
+    Case("C5", [user(), assistant(), assistant("Bye")], [user(), assistant("HelloBye")], "/2", "follow one another"),
     Case(
         "R1",
         [user(), call(), user("Wait")],
@@ -234,7 +242,7 @@ CASES = (
         [user(), call(status="in_progress"), output()],
         [user(), call(status="completed"), output()],
         "/1/status",
-        "finished response",
+        "response that did not finish",
     ),
     Case(
         "A1",
@@ -262,7 +270,7 @@ CASES = (
         [user(), assistant([use()]), user([text("Here"), result()])],
         [user(), assistant([use()]), user([result(), text("Here")])],
         "/2/content/1",
-        "before everything else",
+        "after other blocks",
     ),
     Case("A4", [user([text("")])], [user([text("x")])], "/0/content/0/text", "blocks must be non-empty"),
     Case("A4", [user(" \n")], [user(" x\n")], "/0/content", "must contain non-whitespace text"),
@@ -294,7 +302,7 @@ CASES = (
         Options(),
         Options(prefill=True),
     ),
-    Case("A7", [user(), user()], [user(), assistant(), user()], "/1", "in a row", Options(observations=True)),
+    Case("A7", [user(), user()], [user(), assistant(), user()], "/1", "follow one another", Options(observations=True)),
     Case(
         "A8",
         [user(), assistant([thought(signature=""), text("x")]), user()],
@@ -307,14 +315,14 @@ CASES = (
         [user(), assistant([thought(), use()]), user([result()]), assistant([use("c2")]), user([result("c2")])],
         [user(), assistant([thought(), use()]), user([result()]), assistant([text("x")]), user()],
         "/3",
-        "keeps its thinking",
+        "lacks its thinking",
     ),
     Case(
         "A9",
         [user(), assistant([use()]), user([result()])],
         [user(), assistant([{"type": "redacted_thinking", "data": "x"}, use()]), user([result()])],
         "/1",
-        "keeps its thinking",
+        "lacks its thinking",
         THINKS,
     ),
     Case(
@@ -322,7 +330,7 @@ CASES = (
         [user(), assistant("[interrupted]"), user(), assistant([thought(), text("x")]), user()],
         [user(), assistant("It is"), user(), assistant([thought(), text("x")]), user()],
         "/1/content",
-        "as it was when the thinking was made",
+        "differ from those that the thinking was made for",
         Options(earlier=[user(), assistant("It is"), user()]),
     ),
     Case(
@@ -330,7 +338,7 @@ CASES = (
         {"system": "Be brief.", "messages": [user(), assistant([thought(), text("x")]), user()]},
         {"system": "Be brief.", "messages": [user(), assistant("x"), user()]},
         "/system",
-        "as it was when the thinking was made",
+        "differ from those that the thinking was made for",
         Options(earlier={"system": "Be kind.", "messages": [user()]}),
     ),
     Case(
@@ -338,7 +346,7 @@ CASES = (
         [user(), assistant([use(arguments="{}")]), user([result()])],
         [user(), assistant([use(arguments={})]), user([result()])],
         "/1/content/0/input",
-        "is an object",
+        "is not an object",
     ),
     Case(
         "A11",
@@ -405,11 +413,9 @@ CASES = (
         Options(),
         Options(thought_signatures=False),
     ),
-    Case("G5", [content("assistant", SAID)], [content("user", SAID)], "/0/role", "the role user or model"),
-    Case(
-        "G5", [content("user", SAID), content("model")], [content("user", SAID)], "/1/parts", "parts that are not empty"
-    ),
-    Case("G5", [content("user", SAID, {})], [content("user", SAID, {"text": ""})], "/0/parts/1", "not empty"),
+    Case("G5", [content("assistant", SAID)], [content("user", SAID)], "/0/role", "a role other than user and model"),
+    Case("G5", [content("user", SAID), content("model")], [content("user", SAID)], "/1/parts", "no parts"),
+    Case("G5", [content("user", SAID, {})], [content("user", SAID, {"text": ""})], "/0/parts/1", "an empty part"),
 )
 
 RULE = {rule.id: rule for rule in RULES}

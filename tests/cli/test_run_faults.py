@@ -33,7 +33,7 @@ def test_a_failure_under_a_fault_says_where_it_struck(call: Any) -> None:
     assert "FAILED basics/tool-call-and-answer@fault-resume" in called.out
     assert "the connection is closed in the middle" in called.out
     assert "(byte " in called.out
-    assert "resume-lost: a frame of the stream never reaches a client that comes back" in called.out
+    assert "resume-lost: a frame of the stream does not reach a client that reconnects" in called.out
 
 
 def test_without_a_wire_nothing_is_played_and_nothing_passes(call: Any) -> None:

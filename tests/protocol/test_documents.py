@@ -79,7 +79,7 @@ CYCLE = (message("response", 2, text("hm"), call("c1")), message("request", 3, a
 
 def codes(document: Any) -> set[str]:
     """Return the codes of everything that is wrong with a document."""
-    return {finding.code for finding in check_thread(document, observations=True)} - {"agent-id-no-uuid"}
+    return {finding.code for finding in check_thread(document, observations=True)} - {"agent-id-not-uuid"}
 
 
 def at_turn(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -152,7 +152,7 @@ BAD = {
     ),
     "return-large": thread(message("response", 2, call("c1")), message("request", 3, answer("c1", "x" * 200_000))),
     "client-metadata-key": {**thread(), "turns": [{**thread()["turns"][0], "client_metadata": {"mode": 1}}]},
-    "link-no-uuid": {**thread(), "relationships": {"links": [{"thread_id": "x", "relation": "referenced"}]}},
+    "link-not-uuid": {**thread(), "relationships": {"links": [{"thread_id": "x", "relation": "referenced"}]}},
     "event-name-of-another-version": thread(event("agent.handoff", 2)),
     "namespace-unknown": thread(event("something.else", 2)),
     "interrupted-before-0.0.4": thread(*CYCLE, version="0.0.3", completion_status="interrupted"),

@@ -166,7 +166,7 @@ INTERRUPTED: dict[str, Any] = json.loads(
 def test_the_documents_examples_are_valid_in_every_version(example: dict[str, Any], version: Version) -> None:
     """Nothing is wrong with them, and all there is to observe is that their agent ids are no UUIDs (R2)."""
     found = check_thread(convert(example, version).thread, observations=True)
-    assert {(finding.code, finding.level) for finding in found} == {("agent-id-no-uuid", Level.MAY)}
+    assert {(finding.code, finding.level) for finding in found} == {("agent-id-not-uuid", Level.MAY)}
 
 
 def test_the_hand_off_example_goes_to_the_newest_version_and_back() -> None:

@@ -138,7 +138,7 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
         ),
     ],
     "agent-key-differs": [(registered("c/d", "c/d"), registered("c/d", "c"), "/agents/c~1d/agent_id")],
-    "agent-id-no-uuid": [(registered(LINK, LINK), registered("c", "c"), "/agents/c")],
+    "agent-id-not-uuid": [(registered(LINK, LINK), registered("c", "c"), "/agents/c")],
     "event-agent-unknown": [
         (
             run(event(2, "data-app-x", source_agent="a", target_agents=["b"])),
@@ -146,7 +146,7 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             FIRST,
         )
     ],
-    "link-no-uuid": [
+    "link-not-uuid": [
         (linked(LINK), linked("t"), "/relationships/links/0/thread_id"),
         (linked(LINK.upper()), linked(LINK.replace("-", "")), "/relationships/links/0/thread_id"),
         (linked(LINK), linked(f"urn:uuid:{LINK}"), "/relationships/links/0/thread_id"),
@@ -378,7 +378,7 @@ ROWS = [
     for code, cases in CASES.items()
     for number, case in enumerate(cases)
 ]
-SHORT_IDS = {("agent-id-no-uuid", "/agents/a"), ("agent-id-no-uuid", "/agents/b")}  # as the documents have them (R2)
+SHORT_IDS = {("agent-id-not-uuid", "/agents/a"), ("agent-id-not-uuid", "/agents/b")}  # as the documents have them (R2)
 
 
 def places(document: Any) -> list[tuple[str, str | None]]:
@@ -410,7 +410,7 @@ def test_observations_are_left_out_unless_asked_for() -> None:
 
 def test_rules_that_observe_report_at_may_only() -> None:
     """A rule marked as observing is skipped by default, so nothing stronger may hide in it."""
-    assert {kind.code for kind in KINDS if kind.level is Level.MAY} == {"agent-id-no-uuid", "namespace-unknown"}
+    assert {kind.code for kind in KINDS if kind.level is Level.MAY} == {"agent-id-not-uuid", "namespace-unknown"}
     assert len([rule for rule in RULES if rule.observes]) == 2
 
 

@@ -63,7 +63,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: `id` as `C1`, the `kind` of its findings (whose title is the rule's sentence) and where it is from.
+    """One rule: `id` as `C1`, the `kind` of its findings (whose meaning is the rule's sentence) and where it is from.
 
     `errors` are the API's own texts, `{ids}` standing for the ids, empty where none is known; `only` says in words for
     which requests it holds. `find` looks.

@@ -29,7 +29,7 @@ def _section(provider: str, rules: list[Rule]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for rule in rules:
         if rule.provider == provider:
-            says = rule.kind.title + (f" (*{rule.only}*)" if rule.only else "")
+            says = rule.kind.entry.meaning + (f" (*{rule.only}*)" if rule.only else "")
             words = "<br>".join(f"“{error.replace('{ids}', '…')}”" for error in rule.errors) or "–"
             known = f"{rule.confidence.value}: {rule.source}"
             cells = (f"{rule.id} `{rule.kind.code}`", rule.kind.level.name, says, words, known)

@@ -112,7 +112,7 @@ def _word_meanings() -> list[tuple[str, str]]:
 
 def _rule_meanings(comparison: Comparison) -> list[tuple[str, str]]:
     """Return the rules that are broken anywhere, each with its API and sentence."""
-    rules = {rule.id: f"{rule.provider}: {rule.kind.title}" for rule in RULES}
+    rules = {rule.id: f"{rule.provider}: {rule.kind.entry.meaning}" for rule in RULES}
     broken = {rule for row in comparison.cells.values() for cell in row.values() for rule in cell.refused}
     return [*((rule, rules.get(rule, rule)) for rule in _in_order(broken)), ("(✗ …)", "at some places, not at all")]
 

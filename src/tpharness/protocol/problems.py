@@ -8,9 +8,9 @@ __all__ = ["KINDS"]
 
 UNKNOWN_AGENT = Kind("agent-unknown")
 REGISTRY_KEY = Kind("agent-key-differs")
-AGENT_FORM = Kind("agent-id-no-uuid")
+AGENT_FORM = Kind("agent-id-not-uuid")
 EVENT_AGENT = Kind("event-agent-unknown")
-LINK_FORM = Kind("link-no-uuid")
+LINK_FORM = Kind("link-not-uuid")
 BAD_TIME = Kind("timestamp-invalid")
 OVERLAP = Kind("turns-overlap")
 OUT_OF_TIME = Kind("message-out-of-order")
