@@ -44,16 +44,16 @@ def old_names_in_0_0_4(was, name, version):
 
 
 def always_stripped(was, name, version):
-    return was(name, version).removeprefix("data-") if name not in versions._OLD_NAMES else was(name, version)
+    return was(name, version).removeprefix("data-") if not versions.is_normative_name(name) else was(name, version)
 
 
 def never_stripped(was, name, version):
-    return was(name, version) if name in versions._OLD_NAMES else name
+    return was(name, version) if versions.is_normative_name(name) else name
 
 
 def by_their_last_word(was, name, version):
     word = "data-tp-" + name.removeprefix("data-app-")
-    return was(word if word in versions._OLD_NAMES else name, version)
+    return was(word if versions.is_normative_name(word) else name, version)
 
 
 def by_name(keep):

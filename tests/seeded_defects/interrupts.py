@@ -64,7 +64,7 @@ def notice_added(document, _):
 
 def shown_in_old_versions(was):
     def turn(self, one):
-        if isinstance(getattr(one, "end", None), Interrupted) and not self._dialect.keeps_interrupted:
+        if isinstance(getattr(one, "end", None), Interrupted) and not self._features.interrupted_turns:
             one = replace(one, end=Completed(at=one.end.at))
         return was(self, one)
 

@@ -47,10 +47,9 @@ def _outline(evidence: Evidence) -> list[Finding]:
 
 
 def in_version(lines: Sequence[str], version: Version) -> list[str]:
-    """Return an outline as an older version shows it: no interrupted turns (R18), older event names (R34)."""
-    if version is Version.V0_0_4:
-        return list(lines)
-    kept = [line for line in lines if not line.startswith("agent interrupted")]
+    """Return an outline as a version shows it: with interrupted turns or without (R18), with its event names (R34)."""
+    shown = version.features.interrupted_turns
+    kept = [line for line in lines if shown or not line.startswith("agent interrupted")]
     return [_EVENT.sub(lambda match: f"event({event_name(match[1], version)})", line) for line in kept]
 
 

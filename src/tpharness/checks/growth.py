@@ -12,6 +12,7 @@ from typing import Any
 from tpharness.checks.contract import Thread
 from tpharness.protocol.canonical import canonical_message
 from tpharness.protocol.compare import content_form, identical
+from tpharness.protocol.versions import newest_version
 from tpharness.scenario.records import Compare
 
 __all__ = ["first_missing"]
@@ -88,5 +89,5 @@ def _content(value: Mapping[str, Any]) -> Any:
     if "message_type" not in value:
         return value.get("parts")
     turn = {"turn_type": "agent", "agent_id": "a", "started_at": "", "messages": [value]}
-    masked = content_form({"version": "0.0.4", "turns": [turn]})
+    masked = content_form({"version": newest_version().value, "turns": [turn]})
     return masked["turns"][0]["messages"] if masked["turns"] else None

@@ -7,7 +7,6 @@ from itertools import pairwise
 from tpharness.checks.contract import Check, Evidence
 from tpharness.checks.growth import first_missing
 from tpharness.findings import Finding, Kind, Place
-from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare
 
@@ -28,8 +27,9 @@ def _judge(evidence: Evidence) -> list[Finding]:
 
 
 def _applies(evidence: Evidence) -> bool:
-    """R18: only 0.0.4 shows a turn before its end. Other readings of R20 are known to shrink; they do not certify."""
-    return len(evidence.trail) > 1 and evidence.version is Version.V0_0_4 and evidence.readings == Readings()
+    """R18: only with interrupted turns is a turn shown before its end. Other readings of R20 are known to shrink."""
+    shown = evidence.version.features.interrupted_turns
+    return len(evidence.trail) > 1 and shown and evidence.readings == Readings()
 
 
 MONOTONICITY = Check(

@@ -15,7 +15,7 @@ from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Interrupted, Journal
-from tpharness.protocol.versions import parse_version
+from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.report import printable
 from tpharness.scenario.fields import iso_time
@@ -35,7 +35,7 @@ def fold(
     ],
     interrupt: Annotated[str | None, typer.Option(help="REASON@TIME: how and when the run was cut.")] = None,
     after: Annotated[int | None, typer.Option(min=0, help="Only the first N events.")] = None,
-    version: Annotated[str, typer.Option(help="The version to write.")] = "0.0.4",
+    version: Annotated[str, typer.Option(help="The version to write.")] = newest_version().value,
     agent: Annotated[str, typer.Option(help="The agent that ran.")] = "assistant",
     at: Annotated[
         str, typer.Option(help="When the run began, for a stream that carries no times.")

@@ -16,7 +16,7 @@ from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.diff import diff
-from tpharness.protocol.versions import Version, parse_version
+from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.report import printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import Case, delivery, script_of, streams_of
@@ -46,7 +46,7 @@ def replay(
         some = ", ".join(one.id for one in found[:3])
         raise UsageError(f"{name!r} names {len(found)} scenarios, and replay shows one", hint=f"for example {some}")
     scenario = load_scenario(found[0].path, root=found[0].root)
-    version = parse_version(dialect) if dialect else max(scenario.versions, key=lambda v: v.order)
+    version = parse_version(dialect) if dialect else newest_version(scenario.versions)
     if version not in scenario.versions:
         raise UsageError(f"{scenario.id} does not hold for {version.value}")
     case = case_of(scenario, name, [version])

@@ -1,7 +1,7 @@
 """Entries of a journal as messages of a ThreadProtocol document.
 
 In: entries in order of arrival. Out: messages in order of time (R25), returns gathered into one request per response,
-in the order of its calls (R11). The same for the three versions but for the names of events, which are passed in.
+in the order of its calls (R11). The same for every version but for the names of events, which are passed in.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The three versions of ThreadProtocol as dialects.
+"""The versions of ThreadProtocol as dialects.
 
-2.0.0 and 0.0.3 know complete turns only (R18); 0.0.4 keeps the complete cycles of an interrupted turn (R19). They also
-name events differently (R1, R34). Everything else is one renderer.
+A version either knows complete turns only (R18), or keeps the complete cycles of an interrupted turn (R19). They also
+name events differently (R1, R34). Everything else is one renderer, which asks the features of its version.
 """
 
 from __future__ import annotations
@@ -23,26 +23,21 @@ _NORMATIVE = "data-tp-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadDialect:
-    """One version of ThreadProtocol; `keeps_interrupted` is what 0.0.4 changed."""
+    """One version of ThreadProtocol, written as its features say."""
 
     version: Version
-    keeps_interrupted: bool
 
     @property
     def name(self) -> str:
         """The version, such as `0.0.4`."""
-        return str(self.version.value)
+        return self.version.value
 
     def renderer(self, header: ThreadHeader, readings: Readings) -> ThreadRenderer:
         """Return a renderer for one thread."""
         return ThreadRenderer(self, header, readings)
 
 
-DIALECTS: dict[Version, ThreadDialect] = {
-    Version.V2_0_0: ThreadDialect(version=Version.V2_0_0, keeps_interrupted=False),
-    Version.V0_0_3: ThreadDialect(version=Version.V0_0_3, keeps_interrupted=False),
-    Version.V0_0_4: ThreadDialect(version=Version.V0_0_4, keeps_interrupted=True),
-}
+DIALECTS: dict[Version, ThreadDialect] = {version: ThreadDialect(version=version) for version in Version}
 
 
 @dataclass(slots=True)
@@ -58,6 +53,7 @@ class ThreadRenderer:
 
     def __init__(self, dialect: ThreadDialect, header: ThreadHeader, readings: Readings) -> None:
         self._dialect = dialect
+        self._features = dialect.version.features
         self._header = header
         self._readings = readings
         self._namer: EventNamer = lambda name: event_name(name, dialect.version)
@@ -94,10 +90,10 @@ class ThreadRenderer:
             case Completed(at=at):
                 document = self._agent_turn(turn, self._messages(turn, cut=False))
                 document["completed_at"] = at
-                if self._dialect.keeps_interrupted:
+                if self._features.interrupted_turns:
                     document["completion_status"] = "complete"
                 return document
-            case Interrupted() as end if self._dialect.keeps_interrupted:
+            case Interrupted() as end if self._features.interrupted_turns:
                 kept = self._messages(turn, cut=True)
                 if self._readings.R24 is EmptyTurnRule.DROP and not any(map(_carries_turn, kept)):
                     return None
@@ -106,7 +102,7 @@ class ThreadRenderer:
                 document["interruption"] = {"reason": end.reason, "interrupted_at": end.at}
                 return document
             case _:
-                return None  # R18: 0.0.3 and 2.0.0 show complete turns only
+                return None  # R18: without interrupted turns only complete ones are shown
 
     def _user_turn(self, turn: UserTurn) -> dict[str, Any]:
         document: dict[str, Any] = {

@@ -29,7 +29,7 @@ from tpharness.errors import TargetError
 from tpharness.journal import Event, Interrupted, JournalWriter
 from tpharness.peers.playback import Outlet, Playback
 from tpharness.peers.story import Story
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings
 from tpharness.reference_app import refusal
 from tpharness.reference_app.refusal import Refusal, problem
@@ -216,7 +216,7 @@ class _Application:
             if gone is not None and gone.task is not None:
                 gone.task.cancel()
             return Response(status_code=204)
-        asked = request.query_params.get("version", Version.V0_0_4.value)
+        asked = request.query_params.get("version", newest_version().value)
         if asked not in [version.value for version in Version]:
             raise Refusal(400, f"there is no version {asked[:40]}")
         found = self._found(request)

@@ -19,7 +19,7 @@ from tpharness.protocol import problems as p
 from tpharness.protocol import schema
 from tpharness.protocol.canonical import canonical_time
 from tpharness.protocol.jcs import CanonicalError, escape, jcs, unsafe_places
-from tpharness.protocol.versions import NORMATIVE_EVENTS, Tier, Version, tier
+from tpharness.protocol.versions import Features, Tier, Version, is_normative_name, neutral_event_name, tier
 
 __all__ = ["KINDS", "RULES", "Rule", "check_thread"]
 
@@ -69,10 +69,10 @@ class Index:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: its function, and the versions that it holds for. Rules with `observes` report at MAY only."""
+    """One rule: its function, and what a version must have for it to hold. Rules with `observes` report at MAY only."""
 
     find: Callable[[Index], Iterator[Finding]]
-    versions: frozenset[Version] = frozenset(Version)
+    needs: Callable[[Features], bool] = lambda _: True
     observes: bool = False
 
 
@@ -86,7 +86,7 @@ def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
         return found + _unsafe(thread)
     index = _index(thread)
     for rule in RULES:
-        if index.version in rule.versions and (observations or not rule.observes):
+        if rule.needs(index.version.features) and (observations or not rule.observes):
             found.extend(rule.find(index))
     return [finding for finding in found if observations or finding.level is not Level.MAY] + _unsafe(thread)
 
@@ -223,7 +223,7 @@ def _pairing(index: Index) -> Iterator[Finding]:
                             yield p.CALL_ORDER.at(Place(pointer=pointer), got=part["tool_call_id"])
                         last = max(last, found.order)
                         found.answered = True
-        if not user and index.version.keeps_interrupted and turn["completion_status"] == "interrupted":
+        if not user and index.version.features.interrupted_turns and turn["completion_status"] == "interrupted":
             for call in mine:
                 if not call.answered:
                     yield p.INCOMPLETE.at(Place(pointer=call.pointer))
@@ -252,7 +252,7 @@ def _turns(index: Index) -> Iterator[Finding]:
                         yield p.REPEATED.at(Place(pointer=f"/turns/{t}/messages/{m}"))
                     break
             if turn.get("completion_status") == "interrupted":
-                if index.version is not Version.V0_0_4:
+                if not index.version.features.interrupted_turns:
                     yield p.OLD_INTERRUPTED.at(Place(pointer=f"/turns/{t}"))
                 elif not any(map(_carries, messages)):
                     yield p.EMPTY_TURN.at(Place(pointer=f"/turns/{t}"))
@@ -279,7 +279,7 @@ def _part_rules(index: Index) -> Iterator[Finding]:
         if kind == "system-prompt":
             yield p.SYSTEM_PROMPT.at(Place(pointer=pointer))
         elif kind == "tool-return":
-            if index.version is Version.V2_0_0:  # references came with 0.0.3
+            if not index.version.features.content_refs:
                 continue
             reference, content = part.get("content_ref"), part.get("content")
             if reference is not None:
@@ -309,25 +309,28 @@ def _metadata_keys(index: Index) -> Iterator[Finding]:
 
 
 def _event_names(index: Index) -> Iterator[Finding]:
-    newest = index.version is Version.V0_0_4
-    foreign = NORMATIVE_EVENTS if newest else {new: old for old, new in NORMATIVE_EVENTS.items()}
+    """R1: a normative event has the name of its own version, not that of another one."""
+    names = index.version.features.normative_events
     for _, pointer, message in index.messages:
-        name = message.get("event_type")
-        if message["message_type"] == "system" and name in foreign:
-            yield p.EVENT_VERSION.at(Place(pointer=f"{pointer}/event_type"), got=name, expected=foreign[name])
+        if message["message_type"] != "system":
+            continue
+        name = message["event_type"]
+        own = names.get(neutral_event_name(name), name)
+        if own != name:
+            yield p.EVENT_VERSION.at(Place(pointer=f"{pointer}/event_type"), got=name, expected=own)
 
 
 def _namespaces(index: Index) -> Iterator[Finding]:
     for pointer, part in index.parts:
         if part["part_kind"] not in _PART_KINDS and not part["part_kind"].startswith(("custom:", "meta:")):
             yield p.NAMESPACE.at(Place(pointer=f"{pointer}/part_kind"), got=part["part_kind"])
-    if index.version is Version.V2_0_0:
+    if not index.version.features.namespaces:
         return
     for _, pointer, message in index.messages:
         if message["message_type"] != "system":
             continue
         name = message["event_type"]
-        if name not in NORMATIVE_EVENTS and not name.startswith(("data-", "meta:", "source.")):
+        if not is_normative_name(name) and not name.startswith(("data-", "meta:", "source.")):
             yield p.NAMESPACE.at(Place(pointer=f"{pointer}/event_type"), got=name)
 
 
@@ -377,18 +380,16 @@ def _size(content: Any) -> int:
         return 0
 
 
-_NEW = frozenset((Version.V0_0_3, Version.V0_0_4))
-
 RULES: tuple[Rule, ...] = (
     Rule(find=_registry),
-    Rule(find=_links, versions=_NEW),
+    Rule(find=_links, needs=lambda features: features.links),
     Rule(find=_times),
     Rule(find=_pairing),
     Rule(find=_turns),
     Rule(find=_part_rules),
-    Rule(find=_metadata_keys, versions=_NEW),
+    Rule(find=_metadata_keys, needs=lambda features: features.client_metadata),
     Rule(find=_event_names),
     Rule(find=_agent_form, observes=True),
     Rule(find=_namespaces, observes=True),
 )
-"""Every rule, with the versions that it holds for."""
+"""Every rule, with the features that it is about."""

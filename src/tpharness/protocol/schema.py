@@ -11,7 +11,7 @@ import orjson
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, version_names
 from tpharness.resources import schema_path
 
 __all__ = ["KINDS", "schema_findings"]
@@ -29,8 +29,7 @@ def schema_findings(thread: Any) -> list[Finding]:
     try:
         version = Version(thread.get("version"))
     except ValueError:
-        known = ", ".join(str(v.value) for v in Version)
-        return [NO_VERSION.at(Place(pointer="/version"), got=thread.get("version"), expected=known)]
+        return [NO_VERSION.at(Place(pointer="/version"), got=thread.get("version"), expected=version_names())]
     validator = _validator(version)
     try:
         if validator.is_valid(thread):

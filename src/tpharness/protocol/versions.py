@@ -1,39 +1,110 @@
-"""The versions of the protocol: their order, and what each has and calls things.
+"""The versions of the protocol: their lineage, and for each a record of what it can say, which everybody asks.
 
-Lineage (R1): 2.0.0 came first, then the numbering restarted: 2.0.0 → 0.0.3 → 0.0.4.
+A version is added here, with a member and its `Features`, and as `conformance/schemas/thread-VERSION.schema.json`.
+What a migration step changes follows from the records on both sides of it (`migrate.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 
 from tpharness.errors import UsageError
 
-__all__ = ["NORMATIVE_EVENTS", "Tier", "Version", "event_name", "neutral_event_name", "parse_version", "tier"]
+__all__ = [
+    "Features",
+    "Tier",
+    "Version",
+    "event_name",
+    "is_normative_name",
+    "neutral_event_name",
+    "newest_version",
+    "parse_version",
+    "tier",
+    "version_names",
+]
 
 
 class Version(Enum):
-    """A version of ThreadProtocol, in order of lineage."""
+    """A version of ThreadProtocol, in order of lineage: 2.0.0 came first, then the numbering restarted (R1)."""
 
     V2_0_0 = "2.0.0"
     V0_0_3 = "0.0.3"
     V0_0_4 = "0.0.4"
 
     @property
+    def features(self) -> Features:
+        """The record of what the version can say."""
+        return _FEATURES[self._value_]
+
+    @property
     def order(self) -> int:
         """0 for the oldest."""
         return list(Version).index(self)
 
-    @property
-    def has_client_metadata(self) -> bool:
-        """Client metadata, content references and links came with 0.0.3."""
-        return self is not Version.V2_0_0
+    def path_to(self, other: Version) -> tuple[Version, ...]:
+        """Return the versions from this one to the other along the lineage, both included (R1)."""
+        lineage = list(Version)
+        if other.order >= self.order:
+            return tuple(lineage[self.order : other.order + 1])
+        return tuple(reversed(lineage[other.order : self.order + 1]))
 
-    @property
-    def keeps_interrupted(self) -> bool:
-        """Interrupted turns came with 0.0.4 (R18, R19)."""
-        return self is Version.V0_0_4
+
+_TIERED = (
+    "data-tp-agent_handoff",
+    "data-tp-thread_spawn",
+    "data-tp-thread_merge",
+    "data-tp-thread_end",
+    "data-tp-error",
+)
+_DOTTED = ("agent.handoff", "thread.spawn", "thread.merge", "thread.end", "error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What a version of the protocol can say. A feature that is not named is one that the version does not have."""
+
+    interrupted_turns: bool = False
+    """A turn that was cut is shown, with `completion_status` and `interruption` (R19); else it is left out (R18)."""
+    client_metadata: bool = False
+    """User turns may carry `client_metadata`."""
+    content_refs: bool = False
+    """A tool return may refer to its content instead of holding it (R6)."""
+    links: bool = False
+    """A thread may link to other threads under `relationships`."""
+    namespaces: bool = False
+    """Extensions keep their namespace: `data-` before event types, `custom:` and `meta:`; else `data-` is cut (R34)."""
+    event_tiers: bool = False
+    """`data-tp-`, `data-sys-` and `data-app-` say whose an event is."""
+    normative_events: Mapping[str, str] = field(default_factory=lambda: dict(zip(_TIERED, _DOTTED, strict=True)))
+    """What the version calls each of the normative events, by the name that journals have for it (R1)."""
+
+
+_FEATURES: Mapping[str, Features] = {
+    "2.0.0": Features(),
+    "0.0.3": Features(client_metadata=True, content_refs=True, links=True, namespaces=True),
+    "0.0.4": Features(
+        interrupted_turns=True,
+        client_metadata=True,
+        content_refs=True,
+        links=True,
+        namespaces=True,
+        event_tiers=True,
+        normative_events=dict(zip(_TIERED, _TIERED, strict=True)),
+    ),
+}
+
+
+def newest_version(versions: Iterable[Version] = tuple(Version)) -> Version:
+    """Return the newest of some versions, of all by default. ValueError if there are none."""
+    return max(versions, key=lambda version: version.order)
+
+
+def version_names(versions: Iterable[Version] = tuple(Version)) -> str:
+    """Return the names of versions for a sentence, such as `2.0.0, 0.0.3, 0.0.4`."""
+    return ", ".join(version.value for version in versions)
 
 
 def parse_version(text: str, others: Sequence[str] = ()) -> Version:
@@ -41,21 +112,8 @@ def parse_version(text: str, others: Sequence[str] = ()) -> Version:
     try:
         return Version(text)
     except ValueError:
-        known = ", ".join(str(v.value) for v in Version)
-        hint = f"known versions are {known}" + (f"; histories are {', '.join(others)}" if others else "")
+        hint = f"known versions are {version_names()}" + (f"; histories are {', '.join(others)}" if others else "")
         raise UsageError(f"unknown version {text!r}", hint=hint) from None
-
-
-NORMATIVE_EVENTS = {
-    "agent.handoff": "data-tp-agent_handoff",
-    "thread.spawn": "data-tp-thread_spawn",
-    "thread.merge": "data-tp-thread_merge",
-    "thread.end": "data-tp-thread_end",
-    "error": "data-tp-error",
-}
-"""The five normative events: their names in 2.0.0 and 0.0.3, and in 0.0.4 (R1)."""
-
-_OLD_NAMES = {new: old for old, new in NORMATIVE_EVENTS.items()}
 
 
 class Tier(Enum):
@@ -77,16 +135,24 @@ def tier(event_type: str) -> Tier:
 
 
 def event_name(name: str, version: Version) -> str:
-    """Return what a version calls an event that 0.0.4 calls `name`; 2.0.0 strips `data-` from custom events (R34)."""
-    if version is Version.V0_0_4:
-        return name
-    old = _OLD_NAMES.get(name)
-    if old is not None:
-        return old
-    bare = name.removeprefix("data-") if version is Version.V2_0_0 else name
-    return bare or name  # there is no event without a type
+    """Return what a version calls an event of a journal; without namespaces `data-` is cut off (R34)."""
+    features = version.features
+    own = features.normative_events.get(name)
+    if own is not None:
+        return own
+    return name if features.namespaces else name.removeprefix("data-") or name  # an event has a type
 
 
 def neutral_event_name(name: str) -> str:
-    """Return what 0.0.4 calls one of the five normative events; other names are the same."""
-    return NORMATIVE_EVENTS.get(name, name)
+    """Return what journals call an event that some version calls `name`; names that are not normative stay."""
+    return _neutral_names().get(name, name)
+
+
+def is_normative_name(name: str) -> bool:
+    """Whether some version calls a normative event so."""
+    return name in _neutral_names()
+
+
+@cache
+def _neutral_names() -> Mapping[str, str]:
+    return {own: neutral for version in Version for neutral, own in version.features.normative_events.items()}

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tpharness.findings import shorten
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, newest_version, version_names
 from tpharness.reference_app import refusal
 from tpharness.reference_app.content import ContentStore, DamagedContentError
 from tpharness.reference_app.openapi import openapi_document
@@ -179,12 +179,12 @@ class ReferenceApp:
         if request.method == "DELETE":
             await self.threads.delete(thread_id)
             return Response(status_code=204)
-        asked = request.query_params.get("version", Version.V0_0_4.value)
+        asked = request.query_params.get("version", newest_version().value)
         try:
             version = Version(asked)
         except ValueError:
-            known = ", ".join(str(v.value) for v in Version)
-            raise Refusal(400, f"there is no version {shorten(asked, 40)}", hint=f"versions are {known}") from None
+            hint = f"versions are {version_names()}"
+            raise Refusal(400, f"there is no version {shorten(asked, 40)}", hint=hint) from None
         return _json(await self.threads.document(thread_id, version))
 
     async def _content(self, request: Request) -> Response:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.migrate import convert
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import newest_version
 from tpharness.targets.contract import RunScript
 
 __all__ = ["lived"]
@@ -23,7 +23,7 @@ _OUTCOMES = {"error": "failed", "validation_error": "retried"}
 
 def lived(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
     """Yield the turns of a thread as a server lives them; a run that was not interrupted ends with its result."""
-    for turn in convert(thread, Version.V0_0_4).thread["turns"]:
+    for turn in convert(thread, newest_version()).thread["turns"]:
         if turn["turn_type"] == "user":
             yield UserTurn(
                 at=turn["submitted_at"], parts=tuple(turn["parts"]), client_metadata=turn.get("client_metadata")

@@ -95,7 +95,7 @@ class Threads:
                 await thread.run.stored()
             document = thread.fold.document(version)
             refers = thread.fold.refers
-        if version is Version.V2_0_0 and refers:
+        if refers and not version.features.content_refs:
             inlined: dict[str, Any] = await self._store.run(lambda: self._contents.inlined(document))
             return inlined
         return document

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, version_names
 from tpharness.readings import Readings
 from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players
@@ -79,7 +79,7 @@ def _as_read(scenario: Scenario, players: Players) -> tuple[Scenario, str]:
 
 
 def _words(versions: Sequence[Version]) -> str:
-    return ", ".join(str(version.value) for version in versions) or "none"
+    return version_names(versions) or "none"
 
 
 def _readings(readings: Readings) -> str:

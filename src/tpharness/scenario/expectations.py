@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, version_names
 from tpharness.scenario.fields import Fields, shown
 from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, Problems
@@ -78,5 +78,5 @@ def _by_version(
             problems.add(BAD_VALUE, position, f"{where}: no version {key!r}", got=key, expected=", ".join(known))
         elif known[key] not in versions:
             said = f"{where}: the scenario does not hold for {key}"
-            problems.add(CONTRADICTION, position, said, expected=", ".join(str(version.value) for version in versions))
+            problems.add(CONTRADICTION, position, said, expected=version_names(versions))
     return {known[key]: value for key, value in node.items.items() if key in known}

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tpharness.protocol.versions import neutral_event_name
+
 __all__ = ["DENIAL", "data_events", "event_name", "return_part"]
 
 DENIAL = "The tool call was denied."
 """What a denied call returns when nobody gave a reason; Pydantic AI's own words."""
 
-_NORMATIVE = {
-    "agent.handoff": "data-tp-agent_handoff",
-    "thread.spawn": "data-tp-thread_spawn",
-    "thread.merge": "data-tp-thread_merge",
-    "thread.end": "data-tp-thread_end",
-    "error": "data-tp-error",
-}
 _STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}
 
 
@@ -57,5 +52,5 @@ def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
 
 def event_name(name: str) -> str:
     """Name an event as the wire does: normative and custom events carry `data-`, sources and metadata do not (R34)."""
-    renamed = _NORMATIVE.get(name, name)
+    renamed = neutral_event_name(name)
     return renamed if renamed.startswith(("data-", "meta:", "source.")) else f"data-{renamed}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, newest_version
 from tpharness.targets.contract import Script, Stream
 from tpharness.targets.reference import ReferenceClient, receive_turns
 from tpharness.targets.remote import CAPABILITY_KINDS, LEFT, NOT_FETCHED
@@ -81,7 +81,7 @@ def _overlooked(
 ) -> list[Finding]:
     """Return a finding if the last stream ended for real in its middle, and the thread has its turn as complete."""
     last = offered[-1] if offered else None
-    version = max(threads, key=list(Version).index, default=None)
+    version = newest_version(threads) if threads else None
     if last is None or last.reason is None or version is None or not _complete(threads[version]):
         return []
     session = ReferenceClient(replace(script, versions=(version,)))

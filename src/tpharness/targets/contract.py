@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from tpharness.dialects import ThreadHeader
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, UserTurn
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings
 
 __all__ = [
@@ -55,6 +55,12 @@ class Capabilities:
     seed: bool = False
     durable: bool = False
     detects: tuple[str, ...] = ()
+
+    @property
+    def shows_interrupted(self) -> Version | None:
+        """The newest version that the target writes and that shows interrupted turns; None if there is none."""
+        showing = [version for version in self.versions if version.features.interrupted_turns]
+        return newest_version(showing) if showing else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -182,18 +182,19 @@ class HttpRun:
             return _Live.CANCEL
         if cut.reason == "timeout" and not run.abort and can.limits:
             return _Live.LIMIT
-        stops = "stop" in can.disconnect and Version.V0_0_4 in can.versions
-        if cut.reason == "network_failure" and not run.abort and stops:
-            self._turns = self._shown_turns()
+        shown_in = can.shows_interrupted
+        stops = cut.reason == "network_failure" and not run.abort and "stop" in can.disconnect
+        if stops and shown_in is not None:
+            self._turns = self._shown_turns(shown_in)
             return _Live.DISCONNECT if self._turns else _Live.TOLD
         return _Live.TOLD
 
-    def _shown_turns(self) -> int:
-        """Return how many turns the thread has when it shows the interruption.
+    def _shown_turns(self, version: Version) -> int:
+        """Return how many turns the thread of that version has when it shows the interruption.
 
         0 when it never does: a turn of which nothing is kept (R24) could not be waited for.
         """
-        oracle = ReferenceServer(replace(self._script, versions=(Version.V0_0_4,)))
+        oracle = ReferenceServer(replace(self._script, versions=(version,)))
         for turn in self._script.turns:
             if isinstance(turn, UserTurn):
                 oracle.user(turn)
@@ -205,7 +206,7 @@ class HttpRun:
                 oracle.interrupt(turn.interruption, abort=turn.abort)
             if turn is self._run:
                 break
-        thread = oracle.threads()[Version.V0_0_4]
+        thread = oracle.threads()[version]
         cut = self._run.interruption
         return len(thread["turns"]) if cut is not None and interrupted_for(thread) == cut.reason else 0
 

@@ -20,7 +20,6 @@ from tpharness.errors import TargetError
 from tpharness.faults.catalogue import Comeback
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
-from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script, TargetOutput
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import capabilities_from, user_json
@@ -123,8 +122,12 @@ class HttpServer:
         runs = [index for index, turn in enumerate(script.turns) if isinstance(turn, RunScript)]
         if len(runs) < 2:
             return None
-        before = replace(script, turns=script.turns[: runs[-2] + 1], versions=(Version.V0_0_4,))
-        seed = (await self.serve(before)).threads.get(Version.V0_0_4)
+        await self.open()
+        version = self.capabilities.shows_interrupted
+        if version is None:
+            return None
+        before = replace(script, turns=script.turns[: runs[-2] + 1], versions=(version,))
+        seed = (await self.serve(before)).threads.get(version)
         if seed is None:
             return None
         return await self._on_new_thread(replace(script, turns=script.turns[runs[-2] + 1 :]), seed)

@@ -80,9 +80,12 @@ class HttpThread:
 
     async def until_interrupted(self, reason: str, turns: int) -> bool:
         """Wait until the last of so many turns is shown to be interrupted for this reason; False if it never is."""
+        version = self._can.shows_interrupted
+        if version is None:
+            return False
 
         async def shown() -> bool:
-            thread = await self._get(Version.V0_0_4)
+            thread = await self._get(version)
             return thread is not None and len(thread["turns"]) == turns and interrupted_for(thread) == reason
 
         return await self._settled(shown)

@@ -23,7 +23,7 @@ from tpharness.protocol.compare import identical
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.rules import check_thread
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import newest_version
 from tpharness.run.plan import base_case, cut_time, script_of
 from tpharness.scenario import Compare
 from tpharness.targets.contract import Observed, RunScript, Script, SteppableClient, SteppableServer
@@ -123,8 +123,8 @@ class _Look:
             late = {**one, "turns": one["turns"][-2:]} if place >= 0 else one
             if not _sound(late, deep=deep):
                 return False
-        newest = max(ours, key=lambda version: version.order)
-        if newest is not Version.V0_0_4:
+        newest = newest_version(ours)
+        if not newest.features.interrupted_turns:
             return True
         if self._trail is not None and first_missing(self._trail, theirs[newest], Compare.EXACT) is not None:
             return False

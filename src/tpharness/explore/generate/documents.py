@@ -18,12 +18,10 @@ from tpharness.protocol.versions import Version
 __all__ = ["document", "thread"]
 
 _START = datetime(2025, 1, 20, 10, tzinfo=UTC)
-_VERSIONS = (Version.V0_0_4, Version.V0_0_3, Version.V2_0_0)
-_EVENTS = {
-    Version.V0_0_4: ("data-app-note", "data-tp-note", "data-note", "meta:note", "source.url"),
-    Version.V0_0_3: ("data-note", "data-app-note", "meta:note", "source.url"),
-    Version.V2_0_0: ("note", "app-note", "source.url"),
-}
+_VERSIONS = tuple(reversed(Version))
+_TIERED_EVENTS = ("data-app-note", "data-tp-note", "data-note", "meta:note", "source.url")
+_NAMESPACED_EVENTS = ("data-note", "data-app-note", "meta:note", "source.url")
+_PLAIN_EVENTS = ("note", "app-note", "source.url")
 _NEW_FIELDS = ("x", "x_note", "x-note", "é", "🚀", "zzz")
 
 
@@ -49,6 +47,7 @@ class _Thread:
     def __init__(self, source: Source, version: Version) -> None:
         self._source = source
         self._version = version
+        self._features = version.features
         self._second = 0
         self._calls = 0
 
@@ -58,8 +57,7 @@ class _Thread:
         turns: list[dict[str, Any]] = []
         for _ in many(source, 1, 3, 2):
             turns += [self._user(), self._agent()]
-        # Only 0.0.4 shows a turn before its end (R18).
-        if self._version is Version.V0_0_4 and flag(source, 3):
+        if self._features.interrupted_turns and flag(source, 3):
             self._interrupt(turns[-1])
         agents = {"a": {"agent_id": "a", "agent_name": text(source) or "Ann", "created_at": created}}
         return {
@@ -82,7 +80,7 @@ class _Thread:
             "submitted_at": self._at(),
             "parts": [{"part_kind": "user-prompt", "content": text(source)}],
         }
-        if self._version is not Version.V2_0_0 and flag(source, 6):
+        if self._features.client_metadata and flag(source, 6):
             turn["client_metadata"] = {"ui:mode": json_value(source, 1)}
         return turn
 
@@ -95,7 +93,7 @@ class _Thread:
         messages.append(self._message("response", [self._said()]))
         turn: dict[str, Any] = {"turn_type": "agent", "agent_id": "a", "started_at": started, "messages": messages}
         turn["completed_at"] = self._at()
-        if self._version is Version.V0_0_4:
+        if self._features.interrupted_turns:
             turn["completion_status"] = "complete"
         return turn
 
@@ -122,7 +120,7 @@ class _Thread:
             return {"part_kind": "retry-prompt", **call, "content": text(source) or "again"}
         part: dict[str, Any] = {"part_kind": "tool-return", **call}
         part["status"] = one_of(source, ("success", "success", "error", "validation_error"))
-        if self._version is not Version.V2_0_0 and flag(source, 6):
+        if self._features.content_refs and flag(source, 6):
             part["content_ref"] = {"uri": "https://example.org/1", "size_bytes": source.number(0, 1 << 53)}
         else:
             part["content"] = json_value(source)
@@ -130,7 +128,8 @@ class _Thread:
 
     def _event(self) -> dict[str, Any]:
         source = self._source
-        name = one_of(source, _EVENTS[self._version])
+        namespaced = _NAMESPACED_EVENTS if self._features.namespaces else _PLAIN_EVENTS
+        name = one_of(source, _TIERED_EVENTS if self._features.event_tiers else namespaced)
         return {"message_type": "system", "timestamp": self._at(), "event_type": name, "event_data": json_value(source)}
 
     def _said(self) -> dict[str, Any]:
@@ -138,7 +137,7 @@ class _Thread:
         match source.number(0, 3):
             case 2:
                 return {"part_kind": "thinking", "content": text(source), "provider_name": "test"}
-            case 3 if self._version is not Version.V2_0_0:
+            case 3 if self._features.namespaces:
                 return {"part_kind": "custom:note", "content": json_value(source)}
             case _:
                 return {"part_kind": "text", "content": text(source)}

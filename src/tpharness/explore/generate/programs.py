@@ -16,7 +16,7 @@ from typing import Any
 
 from tpharness.explore.generate.source import Source, flag, flag_on, many, one_of, shuffled
 from tpharness.explore.generate.values import REASONS, TOOLS, json_value, object_value, text
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.sweeps.places import CutPlace, cut_at
 from tpharness.scenario import AgentRun, ClientCut, Compare, CutUnit, Scenario, Turn, UserInput, WireEnd
 
@@ -37,7 +37,7 @@ _THREAD = "00000000-0000-4000-8000-000000000000"
 _USAGE = {"input_tokens": 3, "output_tokens": 2}
 _RESULTS: tuple[dict[str, Any], ...] = ({}, {"finish_reason": "stop"}, {"usage": _USAGE})
 _EVENTS = ("data-app-note", "data-tp-note", "data-note", "meta:note")
-_VERSIONS = (*((Version.V0_0_4,),) * 7, tuple(Version))
+_VERSIONS = (*((newest_version(),),) * 7, tuple(Version))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 from tpharness.explore.generate.programs import program
 from tpharness.explore.generate.source import Source, flag, many, one_of
 from tpharness.explore.generate.values import TEXTS, json_value, text
-from tpharness.protocol.versions import Version
+from tpharness.protocol.versions import Version, newest_version
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, script_of
 from tpharness.scenario import AgentRun, Compare, Scenario, UserInput, Wire, find_scenarios, load_scenario
@@ -259,7 +259,7 @@ def _fact(source: Source, name: str) -> Any:
 
 def _served(scenario: Scenario) -> Sequence[bytes]:
     """Return what the reference sends for each run."""
-    script = script_of(base_case(scenario, [Version.V0_0_4]))
+    script = script_of(base_case(scenario, [newest_version()]))
     session = ReferenceServer(script)
     sent = []
     for turn in script.turns:
