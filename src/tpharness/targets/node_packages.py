@@ -1,37 +1,44 @@
 """npm packages that a peer needs: installed on first use into a cache folder, by the peer's own lock file.
 
 In: the folder of a peer with its scripts, `package.json` and `package-lock.json`, and folders of other peers whose
-scripts it shares. Out: the Node binary and a folder with all these scripts, from where they find their packages.
-Nothing is downloaded that is there already; what is half installed never counts as there. TargetError says what is
-missing: Node, npm, or the network.
+scripts it shares. A file `install.mjs` there is run once, in the folder that is installed. Out: the Node binary and a
+folder with all these scripts, from where they find their packages. Nothing is downloaded that is there already; what is
+half installed never counts as there; of several processes one installs, and the others wait. What is fetched is logged
+as `tpharness.install`, with the size that `package.json` gives under `tpharness`. TargetError says what is missing:
+Node, npm, or the network.
 
 The folder is `$TPHARNESS_CACHE`, or `tpharness` in the user's cache folder.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import logging
 import os
-import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
+from tpharness.targets.node import Node, find_node
 
-__all__ = ["CACHE_VARIABLE", "NodeProgram", "cache_folder", "node_program"]
+__all__ = ["CACHE_VARIABLE", "NodeProgram", "cache_folder", "installed_packages", "node_program"]
 
 CACHE_VARIABLE = "TPHARNESS_CACHE"
 _LOG = logging.getLogger("tpharness.install")
-_OLDEST, _WANTED = 20, 22  # to install with; to run with: an older Node gets the one of the npm package `node`
-_LOCK = ("package.json", "package-lock.json", ".npmrc")
-_SECONDS = 600
+_INSTALLS = "install.mjs"
+_LOCK = ("package.json", "package-lock.json", ".npmrc", _INSTALLS)
+_SECONDS = 600.0
+_PROGRESS_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,58 +63,47 @@ def node_program(source: Path, shared: Sequence[Path] = ()) -> NodeProgram:
 
     The scripts in `shared` lie beside its own, which win where a name is the same.
     """
-    node, major = _node()
-    lock = _digest([source / name for name in _LOCK])
-    packages = cache_folder() / f"{source.name}-{lock}-node{'' if major >= _WANTED else 22}"
+    node = find_node()
+    packages = installed_packages(source, node)
+    return NodeProgram(node=node.executable, scripts=_scripts([*shared, source], packages))
+
+
+def installed_packages(source: Path, node: Node) -> Path:
+    """Return the folder with the npm packages that `source` locks, installed if they are not there yet."""
+    files = [source / name for name in _LOCK if (source / name).is_file()]
+    packages = cache_folder() / f"{source.name}-{_digest(files)}"
     if not (packages / "node_modules").is_dir():
-        _install(source, packages, own_node=major < _WANTED)
-    if major < _WANTED:
-        node = packages / "node_modules" / ".bin" / "node"
-    return NodeProgram(node=node, scripts=_scripts([*shared, source], packages))
+        packages.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(packages.parent):
+            if not (packages / "node_modules").is_dir():
+                _install(files, packages, node)
+    return packages
 
 
-def _node() -> tuple[Path, int]:
-    found = shutil.which("node")
-    if found is None:
-        raise TargetError(
-            "Node.js is not installed: `node` is not on the PATH",
-            hint=f"install Node {_OLDEST} or newer, or run without this peer (pytest --without-node)",
-        )
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
-    match = re.match(r"v(\d+)\.", said)
-    if match is None or int(match[1]) < _OLDEST:
-        raise TargetError(
-            f"{found} is Node {shorten(said.strip(), 40) or 'of no version'}", hint=f"install Node {_OLDEST} or newer"
-        )
-    return Path(found), int(match[1])
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process installs into a folder.
+
+    SQLite's lock is the one of the standard library that works on every system and ends with its process.
+    """
+    with contextlib.closing(sqlite3.connect(folder / "install.lock", timeout=_SECONDS, isolation_level=None)) as lock:
+        # Without a lock nothing breaks, for what is installed is moved into place as a whole: it may be fetched twice.
+        with contextlib.suppress(sqlite3.OperationalError):
+            lock.execute("BEGIN EXCLUSIVE")
+        yield
 
 
-def _install(source: Path, packages: Path, *, own_node: bool) -> None:
+def _install(files: Sequence[Path], packages: Path, node: Node) -> None:
     """Install into a folder of its own, and move it into place when it is whole."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise TargetError("npm is not installed: it installs the packages of this peer", hint="it comes with Node.js")
-    packages.parent.mkdir(parents=True, exist_ok=True)
-    _LOG.warning("tpharness: installing the npm packages of %s into %s …", source.name, packages)
+    started = time.monotonic()
+    _LOG.warning("tpharness: fetching the npm packages of %s%s", packages.name.rpartition("-")[0], _size(files))
     with tempfile.TemporaryDirectory(prefix="installing-", dir=packages.parent) as folder:
-        for name in _LOCK:
-            shutil.copy(source / name, Path(folder, name))
-        # Without its script the package `node` is empty. Optional packages stay: binaries for this platform are such.
-        scripts = [] if own_node else ["--ignore-scripts"]
-        command = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error", *scripts]
-        try:
-            done = subprocess.run(  # noqa: S603
-                command, cwd=folder, capture_output=True, text=True, check=False, timeout=_SECONDS
-            )
-        except subprocess.TimeoutExpired:
-            raise TargetError(f"npm ci takes longer than {_SECONDS} s", hint="is the network there?") from None
-        if done.returncode:
-            said = " | ".join(line for line in done.stderr.splitlines() if line.strip())
-            raise TargetError(
-                f"npm ci exits with {done.returncode}: {shorten(said, 400)}",
-                hint=f"it needs the network once; {CACHE_VARIABLE} names a folder where everything is there already",
-            )
-        Path(folder, "whole").touch()
+        for file in files:
+            shutil.copy(file, Path(folder, file.name))
+        # Optional packages stay: binaries for this platform are such. Scripts of packages are not run.
+        _run([*node.npm, "ci", "--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts"], folder, "npm ci")
+        if Path(folder, _INSTALLS).is_file():
+            _run([str(node.executable), _INSTALLS], folder, _INSTALLS)
         try:
             Path(folder).rename(packages)
         except OSError:  # somebody else was faster
@@ -115,7 +111,50 @@ def _install(source: Path, packages: Path, *, own_node: bool) -> None:
                 raise
             return
         Path(folder).mkdir()  # for the context to take away
-    _LOG.warning("tpharness: installed")
+    _LOG.warning("tpharness: installed into %s in %.0f s", packages, time.monotonic() - started)
+
+
+def _run(command: Sequence[str], folder: str, name: str) -> None:
+    """Run a step of an installation, and log how much there is of it every few seconds."""
+    deadline = time.monotonic() + _SECONDS
+    with subprocess.Popen(  # noqa: S603
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while True:
+            try:
+                _, told = process.communicate(timeout=max(0.0, min(_PROGRESS_SECONDS, deadline - time.monotonic())))
+                break
+            except subprocess.TimeoutExpired:
+                if time.monotonic() >= deadline:
+                    process.kill()
+                    raise TargetError(
+                        f"{name} takes longer than {_SECONDS:g} s", hint="is the network there?"
+                    ) from None
+                _LOG.warning("tpharness: … %d MB are there", _weight(Path(folder)))
+    if process.returncode:
+        said = " | ".join(line for line in told.splitlines() if line.strip())
+        raise TargetError(
+            f"{name} exits with {process.returncode}: {shorten(said, 400)}",
+            hint=f"it needs the network once; {CACHE_VARIABLE} names a folder where everything is there already",
+        )
+
+
+def _size(files: Sequence[Path]) -> str:
+    """Return how much there is to fetch, as `package.json` says it."""
+    for file in files:
+        if file.name == "package.json":
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                return f" ({json.loads(file.read_text('utf-8'))['tpharness']['megabytes']} MB, once)"
+    return ""
+
+
+def _weight(folder: Path) -> int:
+    """Return the megabytes of what lies below a folder, which may change while it is counted."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.lstat().st_size
+    return total // 1_000_000
 
 
 def _scripts(sources: Sequence[Path], packages: Path) -> Path:
@@ -137,7 +176,7 @@ def _scripts(sources: Sequence[Path], packages: Path) -> Path:
     return folder
 
 
-def _digest(files: list[Path]) -> str:
+def _digest(files: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
