@@ -1,14 +1,12 @@
 """What the example in plain Node stands beyond the suite: requests that are wrong, runtimes that differ, its own end.
 
-That it passes the suite, over both transports and with faults, is in test_plain_examples.py, for both examples. Node
-is a prerequisite: where it is missing or too old these tests fail, so that nobody takes a skip for a pass.
+That it passes the suite, over both transports and with faults, is in test_plain_examples.py, for both examples.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tpharness.targets.node import find_node
+
+pytestmark = pytest.mark.node
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "plain_node.mjs")
 START = "2025-01-20T10:00:00Z"
@@ -35,12 +37,8 @@ Ask = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    """Return where Node is, 20 or newer."""
-    found = shutil.which("node")
-    assert found, "node is not on the path: install Node 20 or newer, the plain Node example needs it"
-    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=20).stdout
-    assert int(told.lstrip("v").split(".")[0]) >= 20, f"the plain Node example needs Node 20 or newer, found {told}"
-    return found
+    """Return where Node is."""
+    return str(find_node().executable)
 
 
 # ---------------------------------------------------------------------------------------------------- stdio

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import socket
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.prerequisites import PEERS
 
-import tpharness.peers
 from tpharness.run import ResultReady, RunOptions, run_suite
+from tpharness.targets.browser import BROWSER_VARIABLE, browser_environment
 from tpharness.targets.node_packages import node_program
 
-PEERS = Path(tpharness.peers.__file__).parent
+pytestmark = pytest.mark.browser
 FIRST_HALF = [
     {"type": "start", "messageId": "answer-1"},
     {"type": "start-step"},
@@ -27,12 +30,6 @@ SECOND_HALF = [
     {"type": "finish-step"},
     {"type": "finish"},
 ]
-
-
-@pytest.fixture(autouse=True)
-def _without_browser(request: pytest.FixtureRequest) -> None:
-    if any(request.config.getoption(flag) for flag in ("--without-browser", "--without-node")):
-        pytest.skip("--without-browser")
 
 
 def seen(*steps: list[Any], tmp_path: Path) -> dict[str, Any]:
@@ -49,6 +46,7 @@ def seen(*steps: list[Any], tmp_path: Path) -> dict[str, Any]:
         check=False,
         timeout=120,
         cwd=tmp_path,
+        env=os.environ | browser_environment(),
     )
     assert done.returncode == 0, done.stderr
     looks: dict[str, Any] = json.loads(done.stdout)["scene"]
@@ -145,12 +143,19 @@ def test_plays_scenarios_with_the_departures_of_its_baseline(tmp_path: Path, mon
     assert screenshot.read_bytes().startswith(b"\x89PNG")
 
 
-def test_says_what_to_install_when_there_is_no_browser(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ({}, "Playwright has none at "),
+        ({BROWSER_VARIABLE: "/nowhere/chromium"}, "TPHARNESS_CHROMIUM: /nowhere/chromium is not a program"),
+    ],
+)
+def test_says_what_to_install_when_there_is_no_browser(named: dict[str, str], why: str, tmp_path: Path) -> None:
     """The peer ends with one line that helps."""
     program = node_program(PEERS / "ai_sdk_browser", [PEERS / "ai_sdk"])
     done = subprocess.run(
         [program.node, program.scripts / "browser.mjs", "--port", "1"],
-        env={"PATH": str(tmp_path)},
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path)} | named,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -158,7 +163,6 @@ def test_says_what_to_install_when_there_is_no_browser(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 1
-    assert done.stderr == (
-        "Chromium is not installed: no chromium, chromium-browser, google-chrome on the PATH; "
-        "install it (apt-get install chromium), or name it with TPHARNESS_CHROMIUM\n"
-    )
+    assert done.stderr.startswith(f"there is no browser: {why}")
+    assert "name it with TPHARNESS_CHROMIUM" in done.stderr
+    assert re.search(r"type: npx playwright-core@\d+\.\d+\.\d+ install chromium\n\Z", done.stderr)

@@ -15,15 +15,8 @@ from tpharness.resources import conformance_dir
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.run.judge import Result
 
-SERVERS = ("pydantic-ai", "ai-sdk-server", "langgraph")
+SERVERS = ("pydantic-ai", pytest.param("ai-sdk-server", marks=pytest.mark.node), "langgraph")
 CLIENT = "ai-sdk-client"
-NODE = (CLIENT, "ai-sdk-server")
-
-
-@pytest.fixture(autouse=True)
-def _without_node(request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--without-node") and any(name in request.node.name for name in NODE):
-        pytest.skip("--without-node")
 
 
 def played(server: str, client: str, *ids: str) -> tuple[RunFinished, list[Result]]:
@@ -67,6 +60,7 @@ def test_a_server_departs_only_as_its_baseline_says(name: str) -> None:
     assert counted(results) == told(f"peer:{name}", "reference")
 
 
+@pytest.mark.node
 @pytest.mark.parametrize("name", [CLIENT])
 def test_a_client_departs_only_as_its_baseline_says(name: str) -> None:
     """A client has to take every stream, so almost all applies; docs/INTEROP.md has the numbers."""
@@ -76,6 +70,7 @@ def test_a_client_departs_only_as_its_baseline_says(name: str) -> None:
     assert counted(results) == told("reference", f"peer:{name}")
 
 
+@pytest.mark.node
 @pytest.mark.parametrize("name", SERVERS, ids=lambda name: f"{name}-{CLIENT}")
 def test_two_peers_together_depart_only_where_one_does_alone(name: str) -> None:
     """What neither departs from alone holds for the pair."""

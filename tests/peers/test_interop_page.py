@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.prerequisites import PEERS
 
-import tpharness
 from tpharness.targets.node_packages import node_program
 
 ROOT = Path(__file__).parent.parent.parent
@@ -45,22 +45,26 @@ def test_every_departure_of_a_baseline_has_a_name_a_title_and_a_reason(interop: 
         assert one["rulings"]
 
 
+@pytest.mark.parametrize("kind", [".py", pytest.param(".mjs", marks=pytest.mark.node)])
 def test_the_reports_print_what_the_page_says(
-    interop: ModuleType, request: pytest.FixtureRequest, tmp_path: Path
+    kind: str, interop: ModuleType, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Each report is run as its reader would run it."""
-    for report in interop.reports():
-        file = report["file"]
-        path = interop.REPRODUCTIONS / file
-        if file.endswith(".py"):
-            command = [sys.executable, str(path)]
-        elif request.config.getoption("--without-node"):
-            continue
-        else:
-            program = node_program(Path(tpharness.__file__).parent / "peers" / "ai_sdk")
+    reports = [report for report in interop.reports() if report["file"].endswith(kind)]
+    assert reports
+    for report in reports:
+        path = interop.REPRODUCTIONS / report["file"]
+        command = [sys.executable, str(path)]
+        if kind == ".mjs":
+            program = node_program(PEERS / "ai_sdk")
             copy = program.scripts / f"report-{tmp_path.name}.mjs"
             shutil.copy(path, copy)
             request.addfinalizer(copy.unlink)
             command = [str(program.node), str(copy)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert done.stdout.strip() == report["got"].strip(), done.stderr
+
+
+def test_every_report_is_run(interop: ModuleType) -> None:
+    """No report is in a language that the test before does not know."""
+    assert {Path(report["file"]).suffix for report in interop.reports()} == {".py", ".mjs"}

@@ -26,6 +26,7 @@ from typing import Any
 
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import shorten
+from tpharness.targets.browser import browser_environment
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.node_packages import node_program
@@ -53,6 +54,8 @@ class Peer:
     """The folder of a peer of ours whose npm packages have to be there; `{node}` and `{scripts}` stand for them."""
     shared: tuple[str, ...] = ()
     """Folders of other peers of ours whose scripts lie beside its own."""
+    browser: bool = False
+    """Whether it drives a browser, which is found or installed before it starts."""
     at_once: int | None = None
     """How many cases it is to play at the same time; as many as any target over HTTP when None."""
 
@@ -83,6 +86,7 @@ _BUILT_IN = (
         command=("{node}", "{scripts}/browser.mjs", "--port", "{port}"),
         packages="ai_sdk_browser",
         shared=("ai_sdk",),
+        browser=True,
         start_seconds=60.0,  # a browser starts, on a machine that may be busy
         at_once=4,  # each case has a page of its own to load
     ),
@@ -109,7 +113,8 @@ async def _start(peer: Peer, process: ServerProcess) -> None:
     if peer.packages and process.pid is None:
         shared = [_OURS / name for name in peer.shared]
         program = await asyncio.to_thread(node_program, _OURS / peer.packages, shared)
-        process.fill({"node": str(program.node), "scripts": str(program.scripts)})
+        env = await asyncio.to_thread(browser_environment) if peer.browser else {}
+        process.fill({"node": str(program.node), "scripts": str(program.scripts)}, env)
     await process.start()
 
 

@@ -91,8 +91,9 @@ class ServerProcess:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    def fill(self, words: Mapping[str, str]) -> None:
-        """Put in what is known only now: `{name}` in the command stands for `words["name"]`."""
+    def fill(self, words: Mapping[str, str], env: Mapping[str, str]) -> None:
+        """Put in what is known only now: `{name}` in the command stands for `words["name"]`; `env` is added."""
+        self._env |= env
         for name, word in words.items():
             self._command = [each.replace(f"{{{name}}}", word) for each in self._command]
 

@@ -1,11 +1,13 @@
-// The browser of this machine, driven by `playwright-core`, which brings none of its own.
+// A browser, driven by `playwright-core`, which brings none of its own: the one that the harness has found
+// (src/tpharness/targets/browser.py) and names in the environment, or else the one that Playwright has installed.
 
 import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
+const VERSION = createRequire(import.meta.url)("playwright-core/package.json").version;
+
 const VARIABLE = "TPHARNESS_CHROMIUM";
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 // One that stays by itself: nothing is fetched but what the page asks for, and no graphics card is looked for.
 const FLAGS = [
   "--disable-gpu",
@@ -25,13 +27,6 @@ function runs(file) {
   }
 }
 
-function found() {
-  const told = process.env[VARIABLE];
-  if (told) return runs(told) ? told : null;
-  const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
-  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(runs) ?? null;
-}
-
 function giveUp(why) {
   console.error(why);
   process.exit(1);
@@ -39,11 +34,14 @@ function giveUp(why) {
 
 /** Start the browser, headless and with an empty profile. It ends with this process, which ends here without one. */
 export async function browser() {
-  const file = found();
-  if (file === null) {
-    const told = process.env[VARIABLE];
-    const what = told ? `${VARIABLE}: ${told} is no program` : `no ${NAMES.join(", ")} on the PATH`;
-    giveUp(`Chromium is not installed: ${what}; install it (apt-get install chromium), or name it with ${VARIABLE}`);
+  const told = process.env[VARIABLE];
+  const file = told || chromium.executablePath();
+  if (!runs(file)) {
+    const what = told ? `${VARIABLE}: ${told} is not a program` : `Playwright has none at ${file || "any place"}`;
+    giveUp(
+      `there is no browser: ${what}; install Chromium or Chrome and name it with ${VARIABLE}, ` +
+        `or type: npx playwright-core@${VERSION} install chromium`,
+    );
   }
   try {
     return await chromium.launch({

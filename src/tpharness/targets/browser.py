@@ -1,0 +1,54 @@
+"""A browser for what is played on a page: one that is installed, or one that comes as an npm package.
+
+Out: the program to start. The order is: `$TPHARNESS_CHROMIUM`; Chromium or Chrome on the PATH; on Linux x86-64 the
+npm package `@sparticuz/chromium`, which has the browser, its libraries and a font inside and needs no rights, installed
+on first use (`peers/chromium`). On other systems only Playwright's own is left, which the peer looks for.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+from tpharness.errors import TargetError
+from tpharness.findings import shorten
+from tpharness.targets.node import find_node
+from tpharness.targets.node_packages import installed_packages
+
+__all__ = ["BROWSER_VARIABLE", "browser_environment", "find_browser"]
+
+BROWSER_VARIABLE = "TPHARNESS_CHROMIUM"
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_PACKAGE = Path(__file__).parent.parent / "peers" / "chromium"
+
+
+def find_browser() -> Path | None:
+    """Return the browser to start, None where only Playwright can know of one.
+
+    TargetError when the variable names something that cannot be started, and when the package cannot be installed.
+    """
+    told = os.environ.get(BROWSER_VARIABLE)
+    if told:
+        found = shutil.which(told)
+        if found is None:
+            raise TargetError(
+                f"{BROWSER_VARIABLE}: {shorten(told, 200)} is not a program",
+                hint="name the file of Chromium or Chrome, or unset it",
+            )
+        return Path(found)
+    for name in _NAMES:
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+    if sys.platform == "linux" and platform.machine() in {"x86_64", "AMD64"} and platform.libc_ver()[0] == "glibc":
+        return installed_packages(_PACKAGE, find_node()) / "browser" / "chromium"
+    return None
+
+
+def browser_environment() -> dict[str, str]:
+    """Return what the environment of a peer needs, so that it starts the browser that was found."""
+    found = find_browser()
+    return {} if found is None else {BROWSER_VARIABLE: str(found)}
