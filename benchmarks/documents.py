@@ -1,16 +1,14 @@
-"""Threads as documents: canonical form against the rfc8785 package, schema and rules against parsing, in one run."""
+"""Threads as documents: canonical form against the rfc8785 package, schema and rules against parsing."""
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import rfc8785
+from benchmarks.table import Row, at_least, at_most, median_seconds, report
 
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.rules import check_thread
@@ -65,40 +63,25 @@ def thread(size: int) -> dict[str, Any]:
     }
 
 
-def timed(work: Callable[[], object], runs: int) -> float:
-    """Return the median time of a few runs after one that is not counted, in seconds."""
-    work()
-    times = []
-    for _ in range(runs):
-        begun = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begun)
-    return statistics.median(times)
-
-
 def main() -> int:
-    """Measure, print, judge."""
-    missed = 0
-
-    def row(name: str, ratio: float, sign: str, target: float) -> None:
-        nonlocal missed
-        good = ratio <= target if sign == "<=" else ratio >= target
-        missed += not good
-        print(f"{'PASS' if good else 'FAIL'}  {name:<48} {ratio:8.2f}  target {sign} {target:g}")
-
-    for size, runs in ((1_000_000, 5), (50_000_000, 1)):
+    """Measure, print; return the exit code."""
+    rows = []
+    for size, repeat in ((1_000_000, 5), (50_000_000, 1)):
         document = thread(size)
-        exact = jcs(document) == rfc8785.dumps(document)
-        peer, ours = timed(partial(rfc8785.dumps, document), runs), timed(partial(jcs, document), runs)
-        row(f"rfc8785 / ours, {size // 1_000_000} MB, bytes equal: {exact}", peer / ours, ">=", 5.0)
-        missed += not exact
+        same = jcs(document) == rfc8785.dumps(document)
+        peer = median_seconds(partial(rfc8785.dumps, document), repeat=repeat)
+        ours = median_seconds(partial(jcs, document), repeat=repeat)
+        rows += [
+            at_least(f"rfc8785 / ours, {size // 1_000_000} MB", peer / ours, 5),
+            Row(name="  both write the same bytes", value="yes" if same else "no", target="yes", passed=same),
+        ]
     document = thread(1_000_000)
     text = json.dumps(document, ensure_ascii=False)
     if check_thread(document):
         raise SystemExit("the thread of this benchmark is not valid")
-    ratio = timed(lambda: check_thread(document), 5) / timed(lambda: json.loads(text), 5)
-    row("schema and rules / parsing, 1 MB", ratio, "<=", 3.0)
-    return 1 if missed else 0
+    ratio = median_seconds(lambda: check_thread(document)) / median_seconds(lambda: json.loads(text))
+    rows.append(at_most("schema and rules / parsing, 1 MB", ratio, 3))
+    return report(rows)
 
 
 if __name__ == "__main__":

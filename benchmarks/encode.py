@@ -1,17 +1,16 @@
-"""Server events → bytes: the reference server against Pydantic AI's own adapter on the same events, in one run.
+"""Server events to bytes: the reference server against Pydantic AI's own adapter on the same events.
 
-Needs the extra `bench`. Each side gets the events in the form that it reads: objects there, JSON values here.
+Each side gets the events in the form that it reads: objects there, JSON values here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import statistics
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
+from benchmarks.table import at_least, median_seconds, report, shown
 from pydantic_ai.messages import PartDeltaEvent, PartEndEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.ui.vercel_ai import VercelAIEventStream
 
@@ -77,28 +76,20 @@ async def adapt(events: list[Any]) -> int:
     return sum([len(stream.encode_event(chunk)) async for chunk in stream.transform_stream(source())])
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Return the median time of five runs after one that is not counted, in seconds."""
-    work()
-    times = []
-    for _ in range(5):
-        begun = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begun)
-    return statistics.median(times)
-
-
 def main() -> int:
-    """Measure, print."""
+    """Measure, print; return the exit code."""
     mine, peer = ours(), theirs()
-    encoding, folding = timed(lambda: encode(mine)), timed(lambda: record(mine))
-    adapting = timed(lambda: asyncio.run(adapt(peer)))
-    ratio = adapting / (encoding + folding)
-    print(f"{DELTAS} deltas: encode {encoding / DELTAS * 1e6:.2f} us, record {folding / DELTAS * 1e6:.2f} us an event")
-    print(f"Pydantic AI's adapter {adapting / DELTAS * 1e6:.2f} us an event")
-    good = ratio >= 1.0
-    print(f"{'PASS' if good else 'FAIL'}  Pydantic AI's adapter / ours, encoded and recorded  {ratio:.2f}  target >= 1")
-    return 0 if good else 1
+    encoding, recording = median_seconds(lambda: encode(mine)), median_seconds(lambda: record(mine))
+    adapting = median_seconds(lambda: asyncio.run(adapt(peer)))
+    unit = "µs/event"
+    return report(
+        [
+            shown("encode", encoding / DELTAS * 1e6, unit),
+            shown("record", recording / DELTAS * 1e6, unit),
+            shown("Pydantic AI's adapter", adapting / DELTAS * 1e6, unit),
+            at_least("Pydantic AI's adapter / ours, encoded and recorded", adapting / (encoding + recording), 1),
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import argparse
 import sys
 import time
 
+from benchmarks.table import Row, at_least, report, shown
+
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fast import look
 from tpharness.explore.campaigns.judging import FuzzKind, Judge
@@ -23,11 +25,11 @@ TARGET = 2000.0
 LENGTH = 30
 
 
-def programs(count: int) -> float:
-    """Generate and judge programs as a campaign does; return cases of thirty events a second."""
+def programs(count: int) -> tuple[float, list[Row]]:
+    """Generate and judge programs as a campaign does; return cases of thirty events a second, and the rows."""
     reference = Reference()
     cases = events = 0
-    bad = 0
+    wrong = 0
     begun = time.process_time()
     for number in range(count):
         made = program(case_source(0, number))
@@ -35,18 +37,20 @@ def programs(count: int) -> float:
         size = sum(len(run.events or ()) for _, run in made.scenario.runs)
         cases += judged
         events += size * judged
-        bad += not good
+        wrong += not good
     took = time.process_time() - begun
     rate = events / LENGTH / took
-    print(
-        f"{count} programs in {took:.1f} s: {count / took:.0f} programs/s, {cases / took:.0f} cases/s of "
-        f"{events / cases:.0f} events, {rate:.0f} cases/s of {LENGTH} events; {bad} looked wrong"
-    )
-    return rate
+    return rate, [
+        shown("programs", count / took, "/s"),
+        shown(f"cases of {events / cases:.0f} events, as they come", cases / took, "/s"),
+        Row(name="programs that looked wrong", value=str(wrong), target="0", passed=wrong == 0),
+        at_least(f"cases of {LENGTH} events", rate, TARGET, "/s"),
+    ]
 
 
-def others(count: int) -> None:
-    """Print how fast the other kinds are, which all checks judge one by one."""
+def others(count: int) -> list[Row]:
+    """Measure the other kinds, which all checks judge one by one."""
+    rows = []
     with Session() as session:
         judge = Judge(session)
         for kind in FuzzKind:
@@ -55,20 +59,18 @@ def others(count: int) -> None:
             begun = time.process_time()
             for number in range(count):
                 judge.findings(kind, GENERATORS[kind](case_source(0, number)))
-            print(f"{kind.value}: {count / (time.process_time() - begun):.0f} cases/s")
+            rows.append(shown(f"cases of {kind.value}", count / (time.process_time() - begun), "/s"))
+    return rows
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print; return the exit code."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--programs", type=int, default=3000)
-    options.add_argument("--others", type=int, default=200)
+    options.add_argument("--programs", type=int, default=3000, help="programs to judge, three times (3000)")
+    options.add_argument("--others", type=int, default=200, help="cases of each other kind (200)")
     args = options.parse_args()
-    rate = max(programs(args.programs) for _ in range(3))
-    others(args.others)
-    good = rate >= TARGET
-    print(f"{'PASS' if good else 'FAIL'}  {rate:.0f} cases of {LENGTH} events a second a core, target >= {TARGET:g}")
-    return 0 if good else 1
+    _, rows = max((programs(args.programs) for _ in range(3)), key=lambda measured: measured[0])
+    return report([*rows, *others(args.others)])
 
 
 if __name__ == "__main__":

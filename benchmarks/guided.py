@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.table import at_least, report, shown
+
 CASES = 6000
 SECONDS = 60
 MOST = 8000
@@ -57,7 +59,7 @@ def drawn(folder: Path, first: int, last: int) -> Path:
 
 def edges(*arguments: object) -> int:
     """Run the fuzzer; return how many edges all that it has seen reaches."""
-    command = [sys.executable, __file__, "--fuzzer", f"-max_len={MOST}", *map(str, arguments)]
+    command = [sys.executable, "-m", "benchmarks.guided", "--fuzzer", f"-max_len={MOST}", *map(str, arguments)]
     told = subprocess.run(command, capture_output=True, text=True, check=False).stderr
     found = re.findall(r"DONE +cov: (\d+)", told)
     if not found:
@@ -66,7 +68,7 @@ def edges(*arguments: object) -> int:
 
 
 def main() -> int:
-    """Draw, measure, print, judge."""
+    """Draw, measure, print; return the exit code, 2 when atheris is not installed."""
     if importlib.util.find_spec("atheris") is None:
         print("could not run: pip install atheris")
         return 2
@@ -77,11 +79,14 @@ def main() -> int:
         some = edges("-runs=0", begin)
         chance = edges("-runs=0", begin, drawn(more, CASES, 4 * CASES))
         guided = edges(f"-max_total_time={SECONDS}", own, begin)
-    good = chance >= TARGET * guided
-    print(f"{2 * CASES} cases by chance: {some} edges; {8 * CASES} cases: {chance}")
-    print(f"the first of them and {SECONDS} s of guidance: {guided}")
-    print(f"{'PASS' if good else 'FAIL'}  chance reaches {chance / guided:.3f} of that, target >= {TARGET}")
-    return 0 if good else 1
+    return report(
+        [
+            shown(f"{2 * CASES} cases by chance", str(some), "edges"),
+            shown(f"{8 * CASES} cases by chance", str(chance), "edges"),
+            shown(f"{2 * CASES} cases and {SECONDS} s of guidance", str(guided), "edges"),
+            at_least("chance / guidance", chance / guided, TARGET),
+        ]
+    )
 
 
 if __name__ == "__main__":

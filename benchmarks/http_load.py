@@ -2,7 +2,7 @@
 
 The server is a raw asyncio protocol in a second process on loopback that answers from bytes made before, so that what
 is measured is the client: `tpharness.targets.net` as every target over HTTP uses it, each stream folded to a thread's
-journal. httpx does the same work, fold included, in the same run of this script. Needs the extra `bench`.
+journal. httpx does the same work, fold included, in the same run.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from statistics import median
 
 import httpx
+from benchmarks.table import Row, at_least, at_most, report, shown
 
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net import Http
@@ -34,16 +34,6 @@ AT = "2025-01-20T10:00:00Z"
 PATH = "/threads/t/runs"
 
 Read = Callable[[], Awaitable[bytes]]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    name: str
-    value: str
-    target: str = ""
-    passed: bool | None = None
 
 
 def chunks() -> list[bytes]:
@@ -127,7 +117,7 @@ async def serve() -> None:
 @contextmanager
 def server() -> Iterator[str]:
     """Run the server in a process of its own; give its address."""
-    command = [sys.executable, __file__, "--serve"]
+    command = [sys.executable, "-m", "benchmarks.http_load", "--serve"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout is None or process.stdin is None:
             raise RuntimeError("no pipes")
@@ -248,25 +238,24 @@ async def rates(url: str, concurrent: int, seconds: float, repeat: int) -> tuple
 def measure(seconds: float, repeat: int, count: int) -> list[Row]:
     """Measure everything."""
     rows = []
-    command = [sys.executable, __file__, "--streams", str(count)]
+    command = [sys.executable, "-m", "benchmarks.http_load", "--streams", str(count)]
     got = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     lost, each, took = got["lost"], got["kib"], got["seconds"]
-    rows.append(Row(f"{count} open streams, client memory of each", f"{each:.1f} KiB", "<= 16", each <= 16))
-    rows.append(Row(f"{count} streams opened in", f"{took:.2f} s", "<= 5", took <= 5))
-    rows.append(Row(f"{count} streams, lost", str(lost), "0", lost == 0))
+    rows.append(at_most(f"{count} open streams, client memory of each", each, 16, "KiB"))
+    rows.append(at_most(f"{count} streams opened in", took, 5, "s"))
+    rows.append(Row(name=f"{count} streams, lost", value=str(lost), target="0", passed=lost == 0))
     with server() as url:
         for concurrent, target in ((16, 4), (64, 12)):
             mine, other = asyncio.run(rates(url, concurrent, seconds, repeat))
-            ratio = mine / other
-            rows.append(Row(f"{concurrent} at once, tpharness", f"{mine:.0f} runs/s"))
-            rows.append(Row(f"{concurrent} at once, one httpx client", f"{other:.0f} runs/s"))
-            rows.append(Row(f"{concurrent} at once, ratio", f"{ratio:.1f}", f">= {target}", ratio >= target))
+            rows.append(shown(f"{concurrent} at once, tpharness", mine, "runs/s"))
+            rows.append(shown(f"{concurrent} at once, one httpx client", other, "runs/s"))
+            rows.append(at_least(f"{concurrent} at once, tpharness / httpx", mine / other, target))
     return rows
 
 
 def main() -> int:
-    """Print the table; 1 if a target is missed."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure, print; return the exit code."""
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--serve", action="store_true", help="be the server")
     options.add_argument("--streams", type=int, help="open so many streams and print what it took as JSON")
     options.add_argument("--count", type=int, default=STREAMS, help=f"streams to open ({STREAMS})")
@@ -286,13 +275,8 @@ def main() -> int:
         with server() as url:
             print(json.dumps(asyncio.run(streams(url, args.streams))))
         return 0
-    rows = measure(args.seconds, args.repeat, args.count)
-    width = max(len(row.name) for row in rows)
-    print(f"{os.cpu_count()} processors, {CHUNKS} chunks a run, fold included")
-    for row in rows:
-        verdict = "" if row.passed is None else "PASS" if row.passed else "FAIL"
-        print(f"{row.name:<{width}}  {row.value:>14}  {row.target:<8} {verdict}".rstrip())
-    return 1 if any(row.passed is False for row in rows) else 0
+    rows = [shown("processors", str(os.cpu_count())), shown("chunks of a run, fold included", str(CHUNKS))]
+    return report([*rows, *measure(args.seconds, args.repeat, args.count)])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The whole suite over HTTP beside the same cases in process: the ratio, in one run.
+"""The whole suite over HTTP beside the same cases in process.
 
 The server and the client are `tpharness serve` in a process of its own on loopback. In process a sweep is one fold for
 all places; over HTTP each place is a run. So the same cases are counted: in process they are played one by one as well,
@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Sequence
 from statistics import median
+
+from benchmarks.table import at_most, report, shown
 
 from tpharness.run import RunFinished, RunOptions, run_suite
 from tpharness.targets import Reference
@@ -44,28 +46,28 @@ def seconds(server: str, client: str, ids: Sequence[str], repeat: int) -> tuple[
 
 
 def main() -> int:
-    """Print the table; 1 when a ratio is over its target."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure, print; return the exit code."""
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("ids", nargs="*", help="scenarios, all when none")
     options.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each, median counts (3)")
     args = options.parse_args()
-    here = "python:http_suite:Unstepped"
+    here = "python:benchmarks.http_suite:Unstepped"
     stepped, all_cases = seconds("reference", "reference", args.ids, args.repeat)
     floor, cases = seconds(here, here, args.ids, args.repeat)
-    print(f"in process, sweeps as one fold    {stepped:6.2f} s  {all_cases} cases")
-    print(f"in process, case by case          {floor:6.2f} s  {cases} cases")
-    good = True
+    rows = [
+        shown(f"in process, sweeps as one fold: {all_cases} cases", stepped, "s"),
+        shown(f"in process, case by case: {cases} cases", floor, "s"),
+    ]
     for name, server, client, most in (
         ("server over HTTP", "peer:serve", "reference", MOST),
         ("client over HTTP", "reference", "peer:serve", MOST),
         ("both over HTTP, two processes", "peer:serve", "peer:serve", None),
     ):
         took, cases = seconds(server, client, args.ids, args.repeat)
-        ratio = took / stepped
-        held = "" if most is None else f"<= {most:g}  {'PASS' if ratio <= most else 'FAIL'}"
-        good = good and (most is None or ratio <= most)
-        print(f"{name:<32}  {took:6.2f} s  {cases} cases  {ratio:4.1f}× in process  {held}".rstrip())
-    return 0 if good else 1
+        ratio = f"{name} / in process"
+        rows.append(shown(f"{name}: {cases} cases", took, "s"))
+        rows.append(shown(ratio, took / stepped, "×") if most is None else at_most(ratio, took / stepped, most))
+    return report(rows)
 
 
 if __name__ == "__main__":

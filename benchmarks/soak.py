@@ -32,6 +32,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.table import Row, report, shown
+
 from tpharness.checks import CHECKS, Delivery, Evidence, Side
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import TargetError
@@ -400,7 +402,7 @@ async def settled(pid: int | str, most: Held) -> Held:
 
 
 async def soak(args: argparse.Namespace, folder: Path) -> int:
-    """Do it; return the exit code."""
+    """Do it, print; return the exit code."""
     command = [sys.executable, "-m", "tpharness", "serve", "--port", "{port}", "--store", str(folder / "threads.db")]
     patience = Patience(connect=5.0, answer=20.0, silence=20.0, total=60.0)
     async with Http(patience=patience) as http, ServerProcess(command) as process:
@@ -429,20 +431,21 @@ async def soak(args: argparse.Namespace, folder: Path) -> int:
         }
         left = len(asyncio.all_tasks()) - tasks
     wrong = shared.wrong + again.wrong
+    rows = [shown("seed", str(args.seed)), shown("runs", str(shared.ended)), shown("all of them took", took, "s")]
     for name, (before, after) in held.items():
-        print(f"{name:<24}{before} before, {after} after")
+        rows += [shown(f"{name}, before", str(before)), shown(f"{name}, after", str(after))]
         if after.descriptors > before.descriptors or after.threads > before.threads + _POOL:
             wrong.append(f"the {name} holds more than before")
     if left:
         wrong.append(f"{left} tasks are left")
-    print(f"{'seed':<24}{args.seed}")
-    print(f"{'runs':<24}{shared.ended} in {took:.0f} s")
-    for name, count in sorted(shared.counts.items()):
-        print(f"{name:<24}{count}")
-    print(f"{'violations':<24}{len(wrong)}")
+    if threading.active_count() > 1 + _POOL:
+        wrong.append(f"{threading.active_count()} threads are left")
+    rows += [shown(name, str(count)) for name, count in sorted(shared.counts.items())]
+    rows.append(Row(name="violations", value=str(len(wrong)), target="0", passed=not wrong))
+    code = report(rows)
     for line in wrong[:20]:
         print(f"  {line}")
-    return 1 if wrong else 0
+    return code
 
 
 _POOL = 8  # threads that the interpreter keeps for work that blocks, once there was some
@@ -467,11 +470,7 @@ def main() -> int:
     options.add_argument("--store", metavar="FOLDER", help="keep the store here")
     args = options.parse_args()
     with store(args.store) as folder:
-        code = asyncio.run(soak(args, folder))
-    if threading.active_count() > 1 + _POOL:
-        print(f"{threading.active_count()} threads are left")
-        return 1
-    return code
+        return asyncio.run(soak(args, folder))
 
 
 if __name__ == "__main__":

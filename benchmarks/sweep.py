@@ -13,6 +13,8 @@ import sys
 import time
 from typing import Any
 
+from benchmarks.table import Row, at_most, report, shown
+
 from tpharness.run.plan import base_case
 from tpharness.run.sweeps.case import sweep
 from tpharness.scenario import load_text
@@ -53,28 +55,32 @@ def one(events: int) -> None:
 
 
 def main() -> int:
-    """Measure two lengths, print, judge."""
+    """Measure two lengths, print; return the exit code."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--one", type=int, help="sweep one length and print what it took")
-    options.add_argument("--lengths", type=int, nargs=2, default=(10_000, 100_000))
+    options.add_argument("--one", type=int, help="sweep one length, and print what it took as JSON")
+    options.add_argument("--lengths", type=int, nargs=2, default=(10_000, 100_000), help="events (10000 100000)")
     args = options.parse_args()
     if args.one:
         one(args.one)
         return 0
-    rows = []
+    taken, rows = [], []
     for length in args.lengths:
-        command = [sys.executable, __file__, "--one", str(length)]
-        rows.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-        row = rows[-1]
-        each = row["seconds"] / row["tried"] * 1e6
-        took = f"{row['seconds']:7.2f} s ({each:.0f} us each), {row['mib']:.0f} MiB more"
-        print(f"{row['tried']:>7} places, {row['failed']} failed, {took}")
-    growth = rows[1]["seconds"] / rows[0]["seconds"]
-    memory = rows[1]["mib"] / max(rows[0]["mib"], 1.0)
+        command = [sys.executable, "-m", "benchmarks.sweep", "--one", str(length)]
+        one_length = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        taken.append(one_length)
+        places, failed = one_length["tried"], one_length["failed"]
+        rows += [
+            shown(f"{places} places", one_length["seconds"], "s"),
+            shown("  each place", one_length["seconds"] / places * 1e6, "µs"),
+            shown("  memory", one_length["mib"], "MiB"),
+            Row(name="  places that failed", value=str(failed), target="0", passed=failed == 0),
+        ]
+    short, long = taken
     limit = TARGET * args.lengths[1] / args.lengths[0] / 10
-    good = growth <= limit and memory <= limit and not any(row["failed"] for row in rows)
-    print(f"{'PASS' if good else 'FAIL'}  time {growth:.1f} x, memory {memory:.1f} x, target <= {limit:g} x")
-    return 0 if good else 1
+    growth = f"{long['tried']} places / {short['tried']} places"
+    rows.append(at_most(f"{growth}, time", long["seconds"] / short["seconds"], limit))
+    rows.append(at_most(f"{growth}, memory", long["mib"] / max(short["mib"], 1.0), limit))
+    return report(rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a sweep costs: every event and every byte of a run, both sides, all checks, against folding the run once.
 
-Run it as `python -m benchmarks.sweep_speed`. Times are processor time of one core, the best of several for the fold, so
+Times are processor time of one core, the best of several for the fold, so
 that a busy machine does not decide.
 """
 
@@ -10,10 +10,10 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 from benchmarks.sweep import scenario
+from benchmarks.table import Row, at_most, processor_seconds, report, shown
 
 from tpharness.run.plan import Case, base_case, script_of, streams_of
 from tpharness.run.sweeps.case import sweep
@@ -35,26 +35,15 @@ def fold(case: Case) -> None:
     asyncio.run(once())
 
 
-def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """Return the least processor time that the work took."""
-    best = float("inf")
-    for _ in range(times):
-        begun = time.process_time()
-        work()
-        best = min(best, time.process_time() - begun)
-    return best
-
-
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print; return the exit code."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--events", type=int, default=10_000)
+    options.add_argument("--events", type=int, default=10_000, help="of the run (10000)")
     length = options.parse_args().events
     case = base_case(load_text(scenario(length), id="bench/sweep"))
-    once = seconds(lambda: fold(case), 5)
+    once = processor_seconds(lambda: fold(case), repeat=5)
     events = len(case.scenario.runs[0][1].events or ())
-    print(f"{events} events, folded once on both sides in {once * 1000:.0f} ms")
-    good = True
+    rows = [shown(f"{events} events, folded once on both sides", once * 1000, "ms")]
     for name, at, side, target in (
         ("every event", CutAt.EVERY_EVENT, CutSide.BOTH, EVENTS_TARGET),
         ("every event, sides apart", CutAt.EVERY_EVENT, CutSide.CLIENT, EVENTS_TARGET),
@@ -64,14 +53,13 @@ def main() -> int:
         begun = time.process_time()
         found = sweep(one, Reference(), Reference(), apart=side is CutSide.CLIENT)
         took = time.process_time() - begun
-        ratio = took / once
-        passed = ratio <= target and not found.failed and not found.apart
-        good = good and passed
-        verdict = "PASS" if passed else "FAIL"
-        print(
-            f"{verdict}  {name}: {found.tried} places, {took:.2f} s, {ratio:.1f} x folding once, target <= {target:g} x"
-        )
-    return 0 if good else 1
+        wrong = len(found.failed) + len(found.apart)
+        rows += [
+            shown(f"{name}: {found.tried} places", took, "s"),
+            Row(name="  places that failed", value=str(wrong), target="0", passed=wrong == 0),
+            at_most(f"{name} / folding once", took / once, target),
+        ]
+    return report(rows)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 import time
 
+from benchmarks.table import at_least, report, shown
+
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fast import look
 from tpharness.explore.generate.programs import program
@@ -38,7 +40,7 @@ def measured(spread: Workers) -> float:
 
 
 def main() -> int:
-    """Measure each three times, the best one counts; print, judge."""
+    """Measure each three times, of which the best counts; print; return the exit code."""
     kinds = {
         "one process": Workers(),
         "two processes": Workers(jobs=2),
@@ -46,12 +48,15 @@ def main() -> int:
         "two Dask workers": Workers(cluster="local:2"),
     }
     seconds = {name: min(measured(spread) for _ in range(3)) for name, spread in kinds.items()}
-    for name, took in seconds.items():
-        print(f"{name}: {took:.2f} s, {seconds['one process'] / took:.2f} x as fast as one process")
-    ratio = seconds["one process"] / seconds["two processes"]
-    good = ratio >= TARGET
-    print(f"{'PASS' if good else 'FAIL'}  two processes are {ratio:.2f} x as fast as one, target >= {TARGET} x")
-    return 0 if good else 1
+    one = seconds["one process"]
+    return report(
+        [
+            *(shown(name, took, "s") for name, took in seconds.items()),
+            at_least("one process / two processes", one / seconds["two processes"], TARGET),
+            shown("one process / one Dask worker", one / seconds["one Dask worker"], "×"),
+            shown("one process / two Dask workers", one / seconds["two Dask workers"], "×"),
+        ]
+    )
 
 
 if __name__ == "__main__":
