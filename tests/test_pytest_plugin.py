@@ -27,10 +27,15 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
+    """Run pytest with the plugin."""
+    return project.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio", *args)
+
+
 def test_scenarios_of_the_named_folder_are_tests(project: pytest.Pytester) -> None:
     """Each file is one test under its id; failures read like those of the command line."""
     project.makeini("[pytest]\ntpharness_scenarios = scenarios\n")
-    result = project.runpytest_subprocess("-v", "-p", "no:cacheprovider")
+    result = run(project, "-v")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines_random(
         ["*chat/good PASSED*", "FAILED chat/bad", "*outline-differs*", "*broken.yaml:*:1:*"]
@@ -39,19 +44,17 @@ def test_scenarios_of_the_named_folder_are_tests(project: pytest.Pytester) -> No
 
 def test_the_folder_can_be_named_on_the_command_line(project: pytest.Pytester) -> None:
     """No configuration is needed."""
-    result = project.runpytest_subprocess("--tpharness-scenarios", "scenarios", "-k", "good", "-p", "no:cacheprovider")
+    result = run(project, "--tpharness-scenarios", "scenarios", "-k", "good")
     result.assert_outcomes(passed=1, deselected=2)
 
 
 def test_other_yaml_files_are_left_alone(project: pytest.Pytester) -> None:
     """Without a folder nothing is collected."""
-    assert project.runpytest_subprocess("-p", "no:cacheprovider").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert run(project).ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_a_target_that_does_not_exist_is_said_plainly(project: pytest.Pytester) -> None:
     """A wrong target fails each test with one line."""
-    result = project.runpytest_subprocess(
-        "--tpharness-scenarios", "scenarios", "--tpharness-server", "nobody", "-k", "good", "-p", "no:cacheprovider"
-    )
+    result = run(project, "--tpharness-scenarios", "scenarios", "--tpharness-server", "nobody", "-k", "good")
     result.assert_outcomes(failed=1, deselected=2)
     result.stdout.fnmatch_lines(["*no target is called 'nobody'*"])

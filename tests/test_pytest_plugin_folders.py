@@ -33,8 +33,8 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
-    """Run pytest in a process of its own."""
-    return project.runpytest_subprocess("-v", "-p", "no:cacheprovider", *args)
+    """Run pytest with the plugin."""
+    return project.runpytest_inprocess("-v", "-p", "no:cacheprovider", "-p", "no:asyncio", *args)
 
 
 def test_named_folders_are_visited_whatever_testpaths_says(project: pytest.Pytester) -> None:
@@ -68,11 +68,18 @@ def test_a_folder_that_is_not_there_is_an_error(project: pytest.Pytester) -> Non
     assert "scenarois" in result.stderr.str()
 
 
-def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester) -> None:
+def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """With pytest-xdist each is played once, by whichever worker."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # three processes start: with what they need
     project.makeini(INI)
-    result = project.runpytest_subprocess("-n", "2", "-p", "no:cacheprovider")
+    result = project.runpytest_subprocess("-n", "2", "-p", "xdist", "-p", "tpharness.pytest_plugin")
     result.assert_outcomes(passed=2)
+
+
+def test_the_plugin_is_loaded_where_tpharness_is_installed(project: pytest.Pytester) -> None:
+    """In a process of its own, as users have it: nobody names the plugin."""
+    project.makeini(INI)
+    project.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
 
 
 def test_a_failure_names_the_command_that_replays_it(project: pytest.Pytester) -> None:

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import jsonschema_rs
 import pytest
 
+from tpharness.cli import main
 from tpharness.resources import scenarios_dir, schema_path
 
 RECORDED = scenarios_dir() / "recorded" / "pydantic-ai"
 
 
 def tpharness(*args: str, stdin: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run the entry point in this process, with standard streams of its own: a process takes a second to start."""
+    streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", write_through=True) for data in (stdin, b"", b"")]
+    given, out, err = streams
+    with (
+        mock.patch.multiple(sys, argv=["tpharness", *args], stdin=given, stdout=out, stderr=err),
+        contextlib.chdir(cwd or Path.cwd()),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    code = ended.value.code
+    assert code is None or isinstance(code, int)
+    return subprocess.CompletedProcess(args, code or 0, out.buffer.getvalue(), err.buffer.getvalue())
+
+
+def program(*args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run the command line in a process of its own."""
     command = [sys.executable, "-m", "tpharness", *args]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False, cwd=cwd)  # ourselves
+    return subprocess.run(command, input=stdin, capture_output=True, check=False)  # ourselves
 
 
 def words(result: subprocess.CompletedProcess[bytes]) -> str:
@@ -301,6 +320,18 @@ def test_what_is_not_shaped_like_a_thread_is_refused(command: list[str], text: s
     result = tpharness(*command, "-", stdin=text.encode())
     assert result.returncode == 2
     assert "holds no thread" in words(result)
+
+
+def test_as_a_program_it_does_the_same() -> None:
+    """Standard input, standard output, standard error and exit code are those of the process."""
+    for args, stdin in (
+        (("check", "-"), b"{"),
+        (("hash", "-"), b"{"),
+        (("hash", "-"), b'{"version":"0.0.4","turns":[]}'),
+    ):
+        outside, inside = program(*args, stdin=stdin), tpharness(*args, stdin=stdin)
+        for name in ("returncode", "stdout", "stderr"):
+            assert getattr(outside, name) == getattr(inside, name)
 
 
 def test_version_and_help() -> None:
