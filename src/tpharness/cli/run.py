@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from tpharness.errors import TargetError, UsageError
-from tpharness.report import ConsoleReport, Report, parse_reports, print_matrix
+from tpharness.report import ConsoleReport, Report, parse_reports, print_matrix, report_words
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
 from tpharness.run.pairs import Pair, parse_faults, run_events, runs_of
@@ -45,7 +45,7 @@ def run(
         typer.Option(metavar="ADDRESS", help="Play on Dask workers: local, local:N, or a scheduler's tcp://HOST:PORT."),
     ] = None,
     report: Annotated[
-        list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")
+        list[str] | None, typer.Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
     fault: Annotated[

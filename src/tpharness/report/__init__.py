@@ -5,7 +5,7 @@ from tpharness.report.files import write_whole
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
 from tpharness.report.matrix import print_matrix
-from tpharness.report.spec import Destination, parse_reports
+from tpharness.report.spec import Destination, parse_reports, report_words
 from tpharness.report.summary import Report
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "printable",
     "render_json",
     "render_junit",
+    "report_words",
     "write_whole",
 ]

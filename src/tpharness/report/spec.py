@@ -13,13 +13,22 @@ from tpharness.report.json import render_json, render_matrix
 from tpharness.report.junit import render_junit, render_suites
 from tpharness.report.summary import Report
 
-__all__ = ["FORMATS", "Destination", "parse_reports"]
+__all__ = ["FORMATS", "Destination", "Format", "parse_reports", "report_words"]
 
-FORMATS: dict[str, Callable[[Report], str]] = {"json": render_json, "junit": render_junit}
-_MATRIX: dict[str, Callable[[Mapping[str, Report]], str]] = {
-    "json": lambda reports: render_matrix(list(reports.values())),
-    "junit": render_suites,
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a format writes the report on one pair, and the reports on several, by the names of the pairs."""
+
+    render: Callable[[Report], str]
+    render_several: Callable[[Mapping[str, Report]], str]
+
+
+FORMATS: Mapping[str, Format] = {
+    "json": Format(render_json, lambda reports: render_matrix(list(reports.values()))),
+    "junit": Format(render_junit, render_suites),
 }
+"""Every format that goes to a file, by the word that names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +40,16 @@ class Destination:
 
     def write(self, report: Report) -> None:
         """Write the finished report in one step."""
-        write_whole(self.path, FORMATS[self.format](report))
+        write_whole(self.path, FORMATS[self.format].render(report))
 
     def write_matrix(self, reports: Mapping[str, Report]) -> None:
         """Write the finished reports on several pairs, by the name of the pair, in one step."""
-        write_whole(self.path, _MATRIX[self.format](reports))
+        write_whole(self.path, FORMATS[self.format].render_several(reports))
+
+
+def report_words() -> str:
+    """Return how each report is named on the command line."""
+    return ", ".join(["console", *(f"{name}:PATH" for name in FORMATS)])
 
 
 def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
@@ -58,7 +72,7 @@ def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
         else:
             raise UsageError(
                 f"no report is called {spec!r}",
-                hint="reports are console, json:PATH and junit:PATH, with - for standard output",
+                hint=f"reports are {report_words()}; PATH may be - for standard output",
             )
     twice = [path for path, count in Counter(d.path for d in destinations).items() if count > 1]
     if twice:
