@@ -355,7 +355,7 @@ class Conversation:
         )
         for check in JUDGED:
             found = [f for f in (check.judge(evidence) if check.applies(evidence) else []) if f.level is Level.MUST]
-            soak.wrong += [f"{finding.located(case=self.id).line()}" for finding in found[:2]]
+            soak.wrong += [f"{finding.with_place(case=self.id).line()}" for finding in found[:2]]
         messages = [turn.get("messages", ()) for turn in thread["turns"] if turn["turn_type"] == "agent"]
         soak.counts["interrupted turns"] += sum(
             t.get("completion_status") == "interrupted" for t in thread["turns"][-1:]

@@ -1,7 +1,7 @@
 """Why something failed, as far as two failures can have the same cause: finding codes, clauses and rulings. Pure.
 
-In: the findings of a case. Out: a `Cause`; equal causes are one failure, told once. A crash is told apart by the place
-in the code that raised.
+In: the findings of a case. Out: a `Cause`; equal causes are one failure, reported once. Crashes are distinguished by
+the place in the code that raised.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Cause:
 
     @property
     def slug(self) -> str:
-        """A name for a file: the first code and a few digits that tell causes apart."""
+        """A name for a file: the first code and a few digits that make it unique."""
         digits = hashlib.sha256(str(self).encode()).hexdigest()[:6]
         return f"{self.codes[0] if self.codes else 'failure'}-{digits}"
 
 
 def cause_of(findings: Iterable[Finding]) -> Cause | None:
-    """Return the cause of the findings at MUST, None when there are none."""
+    """Return the cause of the findings at MUST, or None if there are none."""
     broken = [finding for finding in findings if finding.level is Level.MUST]
     if not broken:
         return None

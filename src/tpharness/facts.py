@@ -1,4 +1,4 @@
-"""Small facts that both sides state in words of their own, brought to one form before they enter a journal.
+"""Small facts that the two sides state in different words, normalised before they enter a journal.
 
 Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), providers (R15), usage (R17), generated
 identifiers.
@@ -16,13 +16,13 @@ from typing import Any
 __all__ = [
     "FINISH_REASONS",
     "binary_identifier",
-    "end_reason",
-    "finish_reason",
+    "interruption_reason",
+    "join_surrogates",
     "join_text",
-    "joined_surrogates",
-    "providers",
-    "tool_args",
-    "usage",
+    "normalize_finish_reason",
+    "normalize_usage",
+    "parse_tool_args",
+    "provider_names",
 ]
 
 FINISH_REASONS = ("stop", "length", "content_filter", "tool_call", "error")
@@ -41,17 +41,17 @@ _USAGE_DROPPED = ("requests", "tool_calls")
 
 def join_text(pieces: Iterable[str]) -> str:
     """Join deltas as UTF-16, so that a character split between two of them becomes whole again (R43)."""
-    return joined_surrogates("".join(pieces))
+    return join_surrogates("".join(pieces))
 
 
-def joined_surrogates(text: str) -> str:
-    """Pair adjacent surrogates of a string; one that stays alone is left for the rules to find (R38)."""
+def join_surrogates(text: str) -> str:
+    """Pair adjacent surrogates of a string; a lone one is kept for the rules to find (R38)."""
     if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-def tool_args(held: Any) -> Any:
+def parse_tool_args(held: Any) -> Any:
     """Return tool arguments as the parsed JSON value; text that is not JSON stays a string (R12)."""
     if not isinstance(held, str):
         return held
@@ -61,16 +61,16 @@ def tool_args(held: Any) -> Any:
         return held
 
 
-def finish_reason(word: str | None) -> str | None:
-    """Bring a finish reason to the protocol's words; one that it has no word for is an `error` (R16)."""
+def normalize_finish_reason(word: str | None) -> str | None:
+    """Return the protocol's word for a finish reason; an unknown reason is an `error` (R16)."""
     if word is None:
         return None
     word = _REASON_WORDS.get(word, word)
     return word if word in FINISH_REASONS else "error"
 
 
-def end_reason(word: str | None, *, error_seen: bool) -> str | None:
-    """Return why a run with this finish reason counts as interrupted, None when it is complete (R27, R44)."""
+def interruption_reason(word: str | None, *, error_seen: bool) -> str | None:
+    """Return why a run with this finish reason is interrupted, or None if it is complete (R27, R44)."""
     if word in ("content-filter", "content_filter"):
         return "safety_halt"
     if word == "interrupted":
@@ -78,15 +78,15 @@ def end_reason(word: str | None, *, error_seen: bool) -> str | None:
     return "error" if error_seen and word == "error" else None
 
 
-def providers(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def provider_names(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Return the provider of each entry of an agents registry that has one (R15)."""
     return {agent_id: str(agent["provider_name"]) for agent_id, agent in agents.items() if agent.get("provider_name")}
 
 
-def usage(counts: Any) -> dict[str, int]:
-    """Bring token counts to the protocol's names; zeros, and what is no count of tokens, are left out (R17).
+def normalize_usage(counts: Any) -> dict[str, int]:
+    """Return token counts under the protocol's names, without zeros and values that are not token counts (R17).
 
-    None, and anything else that is no object, has no counts.
+    A value that is not an object gives no counts.
     """
     result: dict[str, int] = {}
     given: Mapping[str, Any] = counts if isinstance(counts, Mapping) else {}

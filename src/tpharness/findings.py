@@ -22,7 +22,7 @@ import yaml
 
 from tpharness.resources import conformance_dir
 
-__all__ = ["Finding", "Kind", "KindEntry", "Level", "Place", "load_kinds", "shorten", "worst"]
+__all__ = ["Finding", "Kind", "KindEntry", "Level", "Place", "load_kinds", "shorten"]
 
 _DEEPEST, _LONGEST, _MOST_ITEMS = 5, 400, 30
 
@@ -184,7 +184,7 @@ class Finding:
         """The level of the kind."""
         return self.kind.level
 
-    def located(self, **changes: Any) -> Finding:
+    def with_place(self, **changes: Any) -> Finding:
         """Return the same finding with fields of its place filled in, such as `file`, `side` or `case`."""
         return replace(self, place=replace(self.place, **changes))
 
@@ -218,12 +218,12 @@ class Finding:
 def shorten(value: Any, limit: int = 160) -> str:
     """Render a value for a person, on one line, cut in the middle when longer than `limit` characters.
 
-    Text and bytes are shown as they are, other values as JSON. Only as much of a large value is looked at as can be
-    shown.
+    Text and bytes are shown as they are, other values as JSON. Only the part of a large value that can be
+    shown is read.
     """
     if isinstance(value, bytes | bytearray):
         value = bytes(value[: 4 * limit]).decode("utf-8", "backslashreplace")
-    text = value if isinstance(value, str) else _brief(value, _DEEPEST)
+    text = value if isinstance(value, str) else _shorten_json(value, _DEEPEST)
     if len(text) > 4 * limit:
         text = text[: 2 * limit] + text[-2 * limit :]
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -233,20 +233,20 @@ def shorten(value: Any, limit: int = 160) -> str:
     return f"{text[:half]} ... {text[-half:]}"
 
 
-def _brief(value: Any, levels: int) -> str:
-    """Return the beginning of a value as JSON; what JSON has no form for as Python shows it."""
+def _shorten_json(value: Any, levels: int) -> str:
+    """Return the beginning of a value as JSON, or as Python's `repr` if JSON cannot represent it."""
     if isinstance(value, str):
         cut = value if len(value) <= _LONGEST else f"{value[: _LONGEST // 2]}...{value[-_LONGEST // 2 :]}"
         return json.dumps(cut, ensure_ascii=False)
     if isinstance(value, dict):
         if not levels:
             return "{...}"
-        items = [f"{_brief(k, 0)}: {_brief(v, levels - 1)}" for k, v in _first(value.items())]
+        items = [f"{_shorten_json(k, 0)}: {_shorten_json(v, levels - 1)}" for k, v in _first_items(value.items())]
         return "{" + ", ".join(items + ["..."] * (len(value) > _MOST_ITEMS)) + "}"
     if isinstance(value, list | tuple):
         if not levels:
             return "[...]"
-        items = [_brief(item, levels - 1) for item in _first(value)]
+        items = [_shorten_json(item, levels - 1) for item in _first_items(value)]
         return "[" + ", ".join(items + ["..."] * (len(value) > _MOST_ITEMS)) + "]"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
@@ -256,10 +256,5 @@ def _brief(value: Any, levels: int) -> str:
         return "an integer of more than 4300 digits"
 
 
-def _first(items: Iterable[Any]) -> Iterator[Any]:
+def _first_items(items: Iterable[Any]) -> Iterator[Any]:
     return islice(items, _MOST_ITEMS)
-
-
-def worst(findings: tuple[Finding, ...] | list[Finding]) -> Level | None:
-    """Return the strongest level among the findings, or None when there are none."""
-    return min((f.level for f in findings), key=lambda level: level.rank, default=None)

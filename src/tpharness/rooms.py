@@ -1,8 +1,8 @@
-"""The rooms beside the core that the core reaches by name: what it asks of them, and how it finds them.
+"""The rooms beside the core: which there are, and how the core reaches the one that it asks something of.
 
-In: the name of a room. Out: its one way in, a module that is imported when it is first asked for. The core imports no
-room; a room that was taken out of the tree leaves the core working, and what it would add is said to be missing. The
-kinds of findings of every room are in `conformance/findings.yaml` with the others.
+Out: the module that is the way into a room, imported when it is first needed. The core does not import a room, so that
+it works when a room is removed from the tree; it then reports what is missing. The kinds of findings of every room are
+in `conformance/findings.yaml` with the others.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
-__all__ = ["HistoriesRoom", "histories_room"]
+__all__ = ["ROOMS", "HistoriesRoom", "histories_room"]
+
+ROOMS = ("explore", "histories")
+"""The packages beside the core that can be removed."""
 
 
 class HistoriesRoom(Protocol):
     """What `run --dialect` asks of the histories."""
 
     named: Callable[[str], list[str]]
-    """The full names of the histories that a name means; none for a name that no history has."""
+    """The full names of the histories that a name means; an empty list for an unknown name."""
     names: Callable[[], list[str]]
     """Every name that can be given."""
     run_history: Callable[[Any], Iterator[Any]]
@@ -29,7 +32,7 @@ class HistoriesRoom(Protocol):
 
 @cache
 def histories_room() -> HistoriesRoom | None:
-    """Return the room of the histories, None where it was taken out."""
+    """Return the room of the histories, or None if it was removed."""
     if find_spec("tpharness.histories") is None:
         return None
     return cast("HistoriesRoom", import_module("tpharness.histories.room"))

@@ -135,7 +135,7 @@ def test_sound_in_chat() -> None:
 )
 def test_what_has_no_form_is_refused(provider: Provider, media_type: str) -> None:
     """Also where another API would take it."""
-    with pytest.raises(UsageError, match=f"{provider} takes no binary {media_type}"):
+    with pytest.raises(UsageError, match=f"{provider} does not accept binary {media_type}"):
         of(provider, document("binary", media_type=media_type, data="aGk="))
 
 

@@ -286,7 +286,7 @@ def test_files_that_a_tool_returned() -> None:
 )
 def test_what_an_api_takes_in_no_form_is_said(provider: Provider, item: Any) -> None:
     """Pydantic AI refuses these, or would download them."""
-    with pytest.raises(UsageError, match=f"{provider} takes no {item['kind']}"):
+    with pytest.raises(UsageError, match=f"{provider} does not accept {item['kind']}"):
         payload_of(provider, [request(prompt(["Look:", item]))])
 
 

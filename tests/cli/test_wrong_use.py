@@ -60,7 +60,7 @@ def test_a_report_into_a_folder_that_is_not_there_is_refused_before_the_run(call
     """Nobody waits for a run whose report cannot be written."""
     called = call("run", "basics", "--report", f"json:{tmp_path}/nowhere/x.json")
     assert called.code == 2
-    assert "there is no folder" in called.err
+    assert "does not exist" in called.err
     assert called.out == ""
     assert list(tmp_path.iterdir()) == []
 

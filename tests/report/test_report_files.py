@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import InputError
-from tpharness.report import write_whole
+from tpharness.report import write_atomically
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
     """No temporary file stays."""
     file = tmp_path / "report.json"
-    write_whole(str(file), "one")
-    write_whole(str(file), "two")
+    write_atomically(str(file), "one")
+    write_atomically(str(file), "two")
     assert file.read_text("utf-8") == "two"
     assert list(file.parent.iterdir()) == [file]
 
@@ -24,16 +24,16 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     """A slip in a path is an error that names it, not a new folder somewhere."""
     with pytest.raises(InputError, match="nowhere"):
-        write_whole(str(tmp_path / "nowhere" / "report.json"), "text")
+        write_atomically(str(tmp_path / "nowhere" / "report.json"), "text")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reader_of_the_old_file_keeps_all_of_it(tmp_path: Path) -> None:
     """Whoever has the file open while it is replaced reads the old one to its end."""
     file = tmp_path / "report.json"
-    write_whole(str(file), "old and whole")
+    write_atomically(str(file), "old and whole")
     with file.open(encoding="utf-8") as reader:
-        write_whole(str(file), "new")
+        write_atomically(str(file), "new")
         assert reader.read() == "old and whole"
 
 
@@ -49,7 +49,7 @@ def test_the_old_file_stays_when_the_new_one_cannot_be_finished(
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(InputError, match="No space left"):
-        write_whole(str(file), "new")
+        write_atomically(str(file), "new")
     assert file.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [file]
 
@@ -58,7 +58,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     """What it points to is replaced."""
     file, link = tmp_path / "real.xml", tmp_path / "latest.xml"
     link.symlink_to(file)
-    write_whole(str(link), "report")
+    write_atomically(str(link), "report")
     assert link.is_symlink()
     assert file.read_text("utf-8") == "report"
 
@@ -69,7 +69,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        write_whole(str(pipe), "report")
+        write_atomically(str(pipe), "report")
         assert os.read(reader, 100) == b"report"
     finally:
         os.close(reader)
@@ -78,7 +78,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
 
 def test_a_device_is_never_replaced() -> None:
     """Not even by the superuser, who could."""
-    write_whole(os.devnull, "report")
+    write_atomically(os.devnull, "report")
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
@@ -88,8 +88,8 @@ def test_a_file_keeps_its_mode_and_a_new_one_has_the_usual(tmp_path: Path) -> No
     kept.write_text("old", encoding="utf-8")
     kept.chmod(0o664)
     usual.write_text("", encoding="utf-8")
-    write_whole(str(kept), "new")
-    write_whole(str(new), "new")
+    write_atomically(str(kept), "new")
+    write_atomically(str(new), "new")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o664
     assert new.stat().st_mode == usual.stat().st_mode
 
@@ -100,4 +100,4 @@ def test_a_path_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> No
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="cannot write"):
-        write_whole(str(tmp_path / name), "report")
+        write_atomically(str(tmp_path / name), "report")

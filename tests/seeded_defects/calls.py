@@ -103,7 +103,7 @@ def broken_is_empty(was):
 
 def read_args(make):
     """Both readings of arguments on the server: what it stores and what it tells."""
-    return together(*(wrap(module, "tool_args", make) for module in (recorder, parts, encoder)))
+    return together(*(wrap(module, "parse_tool_args", make) for module in (recorder, parts, encoder)))
 
 
 def quoted(was):

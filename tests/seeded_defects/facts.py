@@ -164,7 +164,7 @@ DEFECTS = (
         "client",
         "The client counts no tokens.",
         "usage.sums canon.exact R17",
-        put(stream, "usage", lambda _: {}),
+        put(stream, "normalize_usage", lambda _: {}),
     ),
     defect(
         "thread-without-updated-at",

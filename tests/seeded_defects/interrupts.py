@@ -153,7 +153,7 @@ def ends(words):
 
         return end
 
-    return together(*(wrap(module, "end_reason", make) for module in (recorder, stream)))
+    return together(*(wrap(module, "interruption_reason", make) for module in (recorder, stream)))
 
 
 def error_ends(was):
@@ -291,7 +291,7 @@ DEFECTS = (
         "both",
         "A turn in which an error was reported is interrupted, also when it then finished.",
         "interrupt.error-then-finish R27",
-        together(*(wrap(module, "end_reason", error_ends) for module in (recorder, stream))),
+        together(*(wrap(module, "interruption_reason", error_ends) for module in (recorder, stream))),
     ),
     defect(
         "error-forgotten-by-the-end",

@@ -10,7 +10,7 @@ from tests.seeded_defects.parts import nothing
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, put, together, wrap
 
 from tpharness.dialects import messages, thread
-from tpharness.facts import tool_args
+from tpharness.facts import parse_tool_args
 from tpharness.journal import JournalWriter, OpenPart, Response
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
@@ -37,7 +37,7 @@ def ended_at_part_end(was):
         handle = self._parts.get(event["index"])
         if handle is not None and handle.kind == "tool-call" and not handle.complete:
             text = "".join(handle.pieces)
-            self._writer.close_part(handle, args=handle.fields.get("args", tool_args(text) if text else {}))
+            self._writer.close_part(handle, args=handle.fields.get("args", parse_tool_args(text) if text else {}))
             self._calls[handle.fields["tool_call_id"]] = handle
             return
         was(self, event)
@@ -53,7 +53,7 @@ def args_from_deltas(was):
             held = "".join(handle.pieces)
             chunk.tool_call_id, chunk.tool_name = call_id(handle), handle.fields["tool_name"]
             chunk.provider_executed, chunk.provider_metadata = None, None
-            chunk.input = tool_args(held)
+            chunk.input = parse_tool_args(held)
         return was(self, chunk)
 
     return available
@@ -209,7 +209,10 @@ DEFECTS = (
         "both",
         "The finish reason is stored as the provider spells it.",
         "message.finish-reason R16",
-        together(put(recorder, "finish_reason", lambda word: word), put(stream, "finish_reason", lambda word: word)),
+        together(
+            put(recorder, "normalize_finish_reason", lambda word: word),
+            put(stream, "normalize_finish_reason", lambda word: word),
+        ),
     ),
     defect(
         "unknown-finish-reason-is-stop",
@@ -218,7 +221,11 @@ DEFECTS = (
         "message.finish-reason R16",
         together(
             *(
-                wrap(m, "finish_reason", lambda was: lambda w: "stop" if was(w) == "error" and w != "error" else was(w))
+                wrap(
+                    m,
+                    "normalize_finish_reason",
+                    lambda was: lambda w: "stop" if was(w) == "error" and w != "error" else was(w),
+                )
                 for m in (recorder, stream)
             )
         ),

@@ -207,7 +207,7 @@ DEFECTS = (
             client_writer(Composed),
             wrap(
                 recorder,
-                "tool_args",
+                "parse_tool_args",
                 lambda was: lambda held: was(unicodedata.normalize("NFC", held) if isinstance(held, str) else held),
             ),
         ),

@@ -1,4 +1,4 @@
-"""Whether a model API would take a history, told from its payload alone: nothing is sent anywhere."""
+"""Whether a model API would accept a history, judged by its payload alone: nothing is sent to an API."""
 
 from tpharness.acceptance.append_only import check_append_only
 from tpharness.acceptance.check import RULES, check_payload

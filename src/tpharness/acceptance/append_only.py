@@ -1,8 +1,8 @@
-"""Append-only: what a model was sent before is the beginning of what it is sent later (rule A10).
+"""Append-only: the input of an earlier model call is a prefix of the input of a later call (rule A10).
 
-In: two payloads, or two lists of messages. Out: a finding at the first place where they part. Appending a result for an
-aborted call keeps to it; rewriting a message to say that it was interrupted does not. The last message of the user may
-get more blocks at its end: to the API that is the same as one more message of the user (A7).
+In: two payloads, or two lists of messages. Out: a finding at the first place where they differ. Appending a result
+for an aborted call is allowed; rewriting a message to say that it was interrupted is not. The last user message may get
+more blocks at its end: to the API that is the same as another user message (A7).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _NOTHING = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Where two lists part: the index of the item, the JSON pointer inside it, what stands there in each.
+    """The first place where two lists differ: the index of the item, the JSON pointer inside it, both values.
 
-    `expected` is what stood there before; a place that one of them does not have reads as "nothing".
+    `expected` is the earlier value; where one of the lists does not have the place, its value is "nothing".
     """
 
     index: int
@@ -40,7 +40,7 @@ def check_append_only(before: Any, after: Any) -> list[Finding]:
 
     Each is a list, or an object with the list under `messages`, `contents` or `input` whose other fields are the same.
     """
-    found = _around(before, after)
+    found = _difference_around(before, after)
     if found is None:
         name, earlier = _list_of(before)
         _, later = _list_of(after)
@@ -52,29 +52,29 @@ def check_append_only(before: Any, after: Any) -> list[Finding]:
         message = f"{difference.index + 1}. of {len(earlier)} entries {what}"
         return [REWRITTEN.at(Place(pointer=pointer), message, got=difference.got, expected=difference.expected)]
     pointer, got, expected = found
-    return [REWRITTEN.at(Place(pointer=pointer), got=_told(got), expected=_told(expected))]
+    return [REWRITTEN.at(Place(pointer=pointer), got=_or_nothing(got), expected=_or_nothing(expected))]
 
 
 def first_difference(before: list[Any], after: list[Any]) -> Difference | None:
-    """Return where `after` first does not continue `before`, None when it does."""
+    """Return the first place where `after` does not continue `before`, or None if it continues it."""
     for index, item in enumerate(before):
         if index >= len(after):
             return Difference(index=index, inside="", got="nothing", expected=item)
-        found = _differing(item, after[index])
-        if found is not None and not (index == len(before) - 1 and _continued(item, after[index])):
+        found = _first_differing_value(item, after[index])
+        if found is not None and not (index == len(before) - 1 and _only_adds_blocks(item, after[index])):
             inside, expected, got = found
-            return Difference(index=index, inside=inside, got=_told(got), expected=_told(expected))
+            return Difference(index=index, inside=inside, got=_or_nothing(got), expected=_or_nothing(expected))
     return None
 
 
-def _continued(before: Any, after: Any) -> bool:
-    """Whether a message of the user, the last one that was sent, has only more blocks behind those it had."""
+def _only_adds_blocks(before: Any, after: Any) -> bool:
+    """Whether the last user message that was sent only has more blocks after those that it had."""
     if not (isinstance(before, Mapping) and isinstance(after, Mapping) and before.get("role") == "user"):
         return False
     for name in ("content", "parts"):
         one, other = before.get(name), after.get(name)
         if isinstance(one, list) and isinstance(other, list):
-            return _differing(before, {**after, name: other[: len(one)]}) is None
+            return _first_differing_value(before, {**after, name: other[: len(one)]}) is None
     return False
 
 
@@ -86,8 +86,8 @@ def _list_of(payload: Any) -> tuple[str, list[Any]]:
     return "", payload if isinstance(payload, list) else []
 
 
-def _around(before: Any, after: Any) -> tuple[str, Any, Any] | None:
-    """Compare what stands around the lists: pointer, what stands there, what stood there; None where it is the same."""
+def _difference_around(before: Any, after: Any) -> tuple[str, Any, Any] | None:
+    """Compare what surrounds the lists. Return pointer, later value and earlier value, or None if they are equal."""
     names = _list_of(before)[0], _list_of(after)[0]
     if names[0] != names[1] or type(before) is not type(after):
         return "", after, before
@@ -96,16 +96,16 @@ def _around(before: Any, after: Any) -> tuple[str, Any, Any] | None:
     rest = [
         {k: v for k, v in p.items() if f"/{k}" != names[0]} if isinstance(p, Mapping) else p for p in (before, after)
     ]
-    found = _differing(*rest)
+    found = _first_differing_value(*rest)
     return None if found is None else (found[0], found[2], found[1])
 
 
-def _told(value: Any) -> Any:
+def _or_nothing(value: Any) -> Any:
     return "nothing" if value is _NOTHING or value is None else value
 
 
-def _differing(one: Any, other: Any) -> tuple[str, Any, Any] | None:
-    """Return the first place, in the order of the first value, where two JSON values differ; None when they do not.
+def _first_differing_value(one: Any, other: Any) -> tuple[str, Any, Any] | None:
+    """Return the first place, in the order of the first value, where two JSON values differ, or None if they are equal.
 
     True is not 1, and 1 is 1.0. Walks without recursion, however deep the values are.
     """

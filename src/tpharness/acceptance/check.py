@@ -1,6 +1,6 @@
-"""Would a model API take this payload: every rule over a payload in the API's own shape.
+"""Would a model API accept this payload: every rule applied to a payload in the API's own format.
 
-In: which API, its input as JSON values of any shape, options. Out: findings; nothing raises for what the payload holds.
+In: the API, its input as JSON values of any form, options. Out: findings. No payload makes this raise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def check_payload(provider: Provider, payload: Any, *, options: Options | None = None) -> list[Finding]:
-    """Return what the API would refuse (MUST) or might (SHOULD), with JSON pointers into the payload.
+    """Return what the API would reject (MUST) or might reject (SHOULD), with JSON pointers into the payload.
 
     The payload is the list of messages (`openai-chat`), input items (`openai-responses`), messages or an object with
     `messages` and `system` (`anthropic`), contents or an object with `contents` (`gemini`). UsageError for another API.

@@ -1,7 +1,7 @@
-"""What the parts of Pydantic-AI-shaped messages mean to a model, before any API's own form.
+"""What the parts of messages in Pydantic AI's format mean to a model, before an API's own format is chosen.
 
-In: parts as `tpharness.protocol.history.model_history` gives them. Out: arguments, what a tool returned, pieces of
-content. As in Pydantic AI, arguments that are no JSON object are sent as `{"INVALID_JSON": …}`.
+In: parts as `tpharness.protocol.history.model_history` gives them. Out: arguments, tool results, items of content.
+As in Pydantic AI, arguments that are not a JSON object are sent as `{"INVALID_JSON": …}`.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from tpharness.acceptance.provider import Provider
-from tpharness.acceptance.shape import listed, string, value_of
+from tpharness.acceptance.shape import as_list, string, value_of
 from tpharness.errors import UsageError
 
 __all__ = [
     "ISSUERS",
-    "Returned",
-    "arguments",
-    "compact",
+    "ToolResult",
+    "call_arguments",
+    "compact_json",
+    "content_items",
     "data_uri",
-    "decoded",
-    "extension",
+    "decode_text",
+    "file_extension",
     "kind_of",
-    "merged",
+    "merge_messages",
+    "own_signature",
     "parts_of",
-    "pieces",
+    "read_tool_result",
     "retry_text",
-    "returned",
-    "signed_by",
-    "unsendable",
+    "unsupported_content",
 ]
 
 ISSUERS: Mapping[Provider, tuple[str, ...]] = {
@@ -49,10 +49,10 @@ _EXTENSIONS = {"text/plain": "txt", "text/markdown": "md", "audio/mpeg": "mp3", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
-    """What came back for a call: its id and name, the data without files, the files, whether the call failed.
+class ToolResult:
+    """The result of a call: its id and name, the data without files, the files, whether the call failed.
 
-    `items` is what was returned piece by piece, texts and files in order; `several` whether it was a list.
+    `items` are the texts and files of the result in order; `several` says whether the result was a list.
     """
 
     call_id: str
@@ -65,34 +65,34 @@ class Returned:
     several: bool
 
     def text(self) -> str:
-        """Return the data as one text: texts as they are, None as nothing, all else as JSON."""
+        """Return the data as one text: a text unchanged, None as the empty text, any other value as JSON."""
         return "" if self.data is None else _text(self.data)
 
     def error(self) -> Any:
-        """Return what an error object holds: the text, or for a retry the data as it is."""
+        """Return the value of an error object: the text, or for a retry the unchanged data."""
         return self.data if self.retried and self.data is not None else self.text()
 
 
 def kind_of(part: Any) -> str | None:
-    """Return the kind of a part, None where there is none."""
+    """Return the kind of a part, or None if it has none."""
     return string(part, "part_kind")
 
 
 def parts_of(message: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the parts of a message; what is no part is passed over."""
-    for part in listed(value_of(message, "parts")):
+    """Yield the parts of a message; values that are not parts are skipped."""
+    for part in as_list(value_of(message, "parts")):
         if isinstance(part, Mapping):
             yield part
 
 
-def arguments(part: Mapping[str, Any]) -> dict[str, Any]:
+def call_arguments(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call as an object."""
     args = part.get("args")
     if not args:
         return {}
     if isinstance(args, Mapping):
         return dict(args)
-    text = args if isinstance(args, str) else compact(args)
+    text = args if isinstance(args, str) else compact_json(args)
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
@@ -100,13 +100,13 @@ def arguments(part: Mapping[str, Any]) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {"INVALID_JSON": text}
 
 
-def compact(value: Any) -> str:
+def compact_json(value: Any) -> str:
     """Return a value as JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def returned(part: Mapping[str, Any]) -> Returned | None:
-    """Return what a tool return, or a retry prompt that answers a call, tells; None for any other part."""
+def read_tool_result(part: Mapping[str, Any]) -> ToolResult | None:
+    """Return the result that a tool return, or a retry prompt for a call, reports; None for any other part."""
     kind, call_id = kind_of(part), string(part, "tool_call_id")
     if call_id is None or kind not in ("tool-return", "retry-prompt"):
         return None
@@ -118,7 +118,7 @@ def returned(part: Mapping[str, Any]) -> Returned | None:
     status = string(part, "outcome", "status")
     retried = kind == "retry-prompt" or status in _RETRIED
     whole = several and retried and not files
-    return Returned(
+    return ToolResult(
         call_id=call_id,
         name=string(part, "tool_name") or "",
         data=None if not data else data[0] if len(data) == 1 and (files or not several) else data,
@@ -131,24 +131,23 @@ def returned(part: Mapping[str, Any]) -> Returned | None:
 
 
 def retry_text(part: Mapping[str, Any]) -> str:
-    """Return what a retry prompt that answers no call tells the model."""
+    """Return the text that the model receives for a retry prompt without a call."""
     content = part.get("content")
     if isinstance(content, str):
         return f"Validation feedback:\n{content}\n\nFix the errors and try again."
-    return (
-        f"{len(listed(content))} validation errors:\n```json\n{compact(content)}\n```\n\nFix the errors and try again."
-    )
+    count, errors = len(as_list(content)), compact_json(content)
+    return f"{count} validation errors:\n```json\n{errors}\n```\n\nFix the errors and try again."
 
 
-def pieces(content: Any) -> Iterator[str | Mapping[str, Any]]:
-    """Yield the texts and files of a user's content; kinds that nobody knows are passed over."""
-    for item in [content] if isinstance(content, str) else listed(content):
+def content_items(content: Any) -> Iterator[str | Mapping[str, Any]]:
+    """Yield the texts and files of a user's content; unknown kinds are skipped."""
+    for item in [content] if isinstance(content, str) else as_list(content):
         if isinstance(item, str) or _is_file(item):
             yield item
 
 
-def signed_by(part: Mapping[str, Any], provider: Provider) -> str:
-    """Return the signature of a part if this API made it, else nothing: it would refuse another's."""
+def own_signature(part: Mapping[str, Any], provider: Provider) -> str:
+    """Return the signature of a part if this API made it, else "": the API rejects signatures of other APIs."""
     if string(part, "provider_name") not in ISSUERS[provider]:
         return ""
     return string(part, "signature") or ""
@@ -159,24 +158,24 @@ def data_uri(item: Mapping[str, Any]) -> str:
     return f"data:{string(item, 'media_type') or ''};base64,{string(item, 'data') or ''}"
 
 
-def decoded(item: Mapping[str, Any]) -> str | None:
-    """Return the data of a binary item as the text that it is, None when it is none."""
+def decode_text(item: Mapping[str, Any]) -> str | None:
+    """Return the data of a binary item as text, or None if it is not text."""
     try:
         return base64.b64decode(string(item, "data") or "", validate=True).decode()
-    except ValueError:  # also what binascii and the codec raise
+    except ValueError:  # binascii and the codec raise subclasses of it
         return None
 
 
-def extension(media_type: str) -> str:
+def file_extension(media_type: str) -> str:
     """Return the ending of a file of this type."""
     return _EXTENSIONS.get(media_type, media_type.rpartition("/")[2])
 
 
-def unsendable(item: Mapping[str, Any], provider: Provider) -> UsageError:
-    """Make the error for content that an API takes in no form, or only after it was downloaded."""
+def unsupported_content(item: Mapping[str, Any], provider: Provider) -> UsageError:
+    """Make the error for content that an API does not accept in any form, or only after a download."""
     what = " ".join(word for word in (string(item, "kind"), string(item, "media_type")) if word)
     return UsageError(
-        f"{provider} takes no {what} here", hint="leave the item out, or send its content in another form"
+        f"{provider} does not accept {what} here", hint="leave the item out, or send its content in another form"
     )
 
 
@@ -187,11 +186,11 @@ def _is_file(item: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else compact(value)
+    return value if isinstance(value, str) else compact_json(value)
 
 
-def merged(messages: Sequence[Any]) -> list[dict[str, Any]]:
-    """Join requests that stand in a row, results first, and responses in a row that no API made."""
+def merge_messages(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """Join consecutive requests, results first, and consecutive responses that were not made by an API."""
     out: list[dict[str, Any]] = []
     for message in messages:
         if not isinstance(message, Mapping):
@@ -201,7 +200,7 @@ def merged(messages: Sequence[Any]) -> list[dict[str, Any]]:
         if last is not None and last.get("kind") == message.get("kind") and _joins(last, message):
             joined = [*last["parts"], *parts]
             if message.get("kind") == "request":
-                joined.sort(key=lambda part: returned(part) is None)
+                joined.sort(key=lambda part: read_tool_result(part) is None)
             out[-1] = {**last, "parts": joined}
         else:
             out.append({**message, "parts": parts})

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.acceptance.parts import (
-    Returned,
-    arguments,
-    decoded,
+    ToolResult,
+    call_arguments,
+    content_items,
+    decode_text,
     kind_of,
+    own_signature,
     parts_of,
-    pieces,
+    read_tool_result,
     retry_text,
-    returned,
-    signed_by,
-    unsendable,
+    unsupported_content,
 )
 from tpharness.acceptance.shape import string
 
@@ -41,9 +41,9 @@ def anthropic_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the assistant's message; before it, as one of the user, thinking that no signature goes with.
+    """Yield the assistant message; before it, thinking that has no signature as a user message.
 
-    In the assistant's own message, thinking as text would teach the model to write such tags.
+    Thinking as text in the assistant message would teach the model to write such tags.
     """
     blocks: list[dict[str, Any]] = []
     carried: list[dict[str, Any]] = []
@@ -53,7 +53,7 @@ def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             case "text" if content:
                 blocks.append(_text(content))
             case "thinking":
-                signature = signed_by(part, "anthropic")
+                signature = own_signature(part, "anthropic")
                 if signature and string(part, "thinking_id", "id") in _REDACTED:
                     blocks.append({"type": "redacted_thinking", "data": signature})
                 elif signature:
@@ -62,7 +62,7 @@ def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     carried.append(_text(f"<assistant_thinking>\n{content}\n</assistant_thinking>"))
             case "tool-call":
                 called = {"id": string(part, "tool_call_id"), "name": string(part, "tool_name")}
-                blocks.append({"type": "tool_use", **called, "input": arguments(part)})
+                blocks.append({"type": "tool_use", **called, "input": call_arguments(part)})
     if carried:
         yield {"role": "user", "content": carried}
     if blocks:
@@ -71,16 +71,16 @@ def _response(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _user_blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for part in parts_of(message):
-        result = returned(part)
+        result = read_tool_result(part)
         if result is not None:
             yield _result(result)
         elif kind_of(part) == "user-prompt":
-            yield from (_block(item) for item in pieces(part.get("content")) if item)
+            yield from (_block(item) for item in content_items(part.get("content")) if item)
         elif kind_of(part) == "retry-prompt":
             yield _text(retry_text(part))
 
 
-def _result(result: Returned) -> dict[str, Any]:
+def _result(result: ToolResult) -> dict[str, Any]:
     content = [_block(item) for item in result.items]
     called = {"type": "tool_result", "tool_use_id": result.call_id}
     return {**called, "content": content or "", "is_error": result.failed}
@@ -103,8 +103,8 @@ def _block(item: str | Mapping[str, Any]) -> dict[str, Any]:
     if kind == "binary" and media_type == "application/pdf":
         return {"type": "document", "source": {"type": "base64", "media_type": media_type, "data": data}}
     if kind == "binary" and media_type == "text/plain":
-        text = decoded(item)
+        text = decode_text(item)
         if text is None:
-            raise unsendable(item, "anthropic")
+            raise unsupported_content(item, "anthropic")
         return {"type": "document", "source": {"type": "text", "media_type": media_type, "data": text}}
-    raise unsendable(item, "anthropic")
+    raise unsupported_content(item, "anthropic")

@@ -7,18 +7,18 @@ from typing import Any
 
 from tpharness.acceptance.parts import (
     ISSUERS,
-    Returned,
-    arguments,
-    compact,
+    ToolResult,
+    call_arguments,
+    compact_json,
+    content_items,
     data_uri,
-    decoded,
-    extension,
+    decode_text,
+    file_extension,
     kind_of,
     parts_of,
-    pieces,
+    read_tool_result,
     retry_text,
-    returned,
-    unsendable,
+    unsupported_content,
 )
 from tpharness.acceptance.shape import string, value_of
 
@@ -41,9 +41,10 @@ def chat_payload(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _assistant(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield one message, or none where there is nothing to say (C3).
+    """Yield one message, or nothing if the message would be empty (C3).
 
-    Thinking goes back in the field it came in, whose name its id is where a server of this API sent one, else as text.
+    Thinking is sent in the field in which it arrived, whose name is its id if a server of this API sent it; otherwise
+    it is sent as text.
     """
     texts: list[str] = []
     thinking: dict[str, str] = {}
@@ -53,19 +54,19 @@ def _assistant(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         match kind_of(part):
             case "text":
                 texts.append(content)
-            case "thinking" if (name := _field(part)) is not None:
+            case "thinking" if (name := _thinking_field(part)) is not None:
                 thinking[name] = "\n\n".join([thinking[name], content] if name in thinking else [content])
             case "thinking":
                 texts.append(f"<think>\n{content}\n</think>")
             case "tool-call":
-                function = {"name": string(part, "tool_name"), "arguments": compact(arguments(part))}
+                function = {"name": string(part, "tool_name"), "arguments": compact_json(call_arguments(part))}
                 calls.append({"id": string(part, "tool_call_id"), "type": "function", "function": function})
     if texts or calls:
         made = {"tool_calls": calls} if calls else {}
         yield {"role": "assistant", **thinking, "content": "\n\n".join(texts) if texts else None, **made}
 
 
-def _field(part: Mapping[str, Any]) -> str | None:
+def _thinking_field(part: Mapping[str, Any]) -> str | None:
     name = string(part, "thinking_id", "id")
     return name if name in _FIELDS and string(part, "provider_name") in ISSUERS["openai-chat"] else None
 
@@ -73,7 +74,7 @@ def _field(part: Mapping[str, Any]) -> str | None:
 def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     files: list[dict[str, Any]] = []
     for part in parts_of(message):
-        result = returned(part)
+        result = read_tool_result(part)
         if result is not None:
             yield {"role": "tool", "tool_call_id": result.call_id, "content": _result(result)}
             files += [_file(item) for item in result.files]
@@ -83,24 +84,28 @@ def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"role": "system", "content": string(part, "content") or ""}
             case "user-prompt":
                 content = part.get("content")
-                whole = isinstance(content, str)
-                yield {"role": "user", "content": content if whole else [_piece(item) for item in pieces(content)]}
+                items = [_piece(item) for item in content_items(content)]
+                yield {"role": "user", "content": content if isinstance(content, str) else items}
             case "retry-prompt":
                 yield {"role": "user", "content": retry_text(part)}
-    if files:  # tool messages take only text
+    if files:  # tool messages accept text only
         yield {"role": "user", "content": files}
 
 
-def _result(result: Returned) -> str:
+def _result(result: ToolResult) -> str:
     """Return the text of a tool message; it names the files that follow in a message of the user."""
-    named = [f"See file {string(item, 'identifier') or ''}." for item in result.files]
+    named = [_file_note(item) for item in result.files]
     if result.failed:
         error = {"error": result.error()}
-        return compact([error, *named] if named else error)
+        return compact_json([error, *named] if named else error)
     if not named:
         return result.text()
-    told = [item if isinstance(item, str) else f"See file {string(item, 'identifier') or ''}." for item in result.items]
-    return compact(told) if result.several else told[0]
+    texts = [item if isinstance(item, str) else _file_note(item) for item in result.items]
+    return compact_json(texts) if result.several else texts[0]
+
+
+def _file_note(item: Mapping[str, Any]) -> str:
+    return f"See file {string(item, 'identifier') or ''}."
 
 
 def _piece(item: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +114,7 @@ def _piece(item: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def _file(item: Mapping[str, Any]) -> dict[str, Any]:
     kind, media_type = string(item, "kind"), string(item, "media_type") or ""
-    ending = extension(media_type)
+    ending = file_extension(media_type)
     detail = value_of(value_of(item, "vendor_metadata"), "detail")
     shown = {"detail": detail} if detail is not None else {}
     if kind == "image-url":
@@ -117,21 +122,21 @@ def _file(item: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "document-url":
         return {"type": "file", "file": {"file_data": item["url"], "filename": f"filename.{ending or 'pdf'}"}}
     if kind != "binary" or media_type.startswith("video/"):
-        raise unsendable(item, "openai-chat")
+        raise unsupported_content(item, "openai-chat")
     if media_type.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": data_uri(item), **shown}}
     if media_type.startswith("audio/"):
         if ending not in _AUDIO:
-            raise unsendable(item, "openai-chat")
+            raise unsupported_content(item, "openai-chat")
         return {"type": "input_audio", "input_audio": {"data": item["data"], "format": ending}}
     if media_type.startswith("text/") or media_type in _TEXTS:
-        return {"type": "text", "text": _inlined(item, media_type)}
+        return {"type": "text", "text": _inline_file(item, media_type)}
     return {"type": "file", "file": {"file_data": data_uri(item), "filename": f"filename.{ending}"}}
 
 
-def _inlined(item: Mapping[str, Any], media_type: str) -> str:
-    """Return a file of text between lines that say what it is: the API takes no such file."""
-    text, name = decoded(item), string(item, "identifier") or ""
+def _inline_file(item: Mapping[str, Any], media_type: str) -> str:
+    """Return a text file between lines that describe it: the API does not accept such files."""
+    text, name = decode_text(item), string(item, "identifier") or ""
     if text is None:
-        raise unsendable(item, "openai-chat")
+        raise unsupported_content(item, "openai-chat")
     return f'-----BEGIN FILE id="{name}" type="{media_type}"-----\n{text}\n-----END FILE id="{name}"-----'

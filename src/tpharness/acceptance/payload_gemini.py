@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.acceptance.parts import (
-    Returned,
-    arguments,
+    ToolResult,
+    call_arguments,
+    content_items,
     kind_of,
+    own_signature,
     parts_of,
-    pieces,
+    read_tool_result,
     retry_text,
-    returned,
-    signed_by,
 )
 from tpharness.acceptance.shape import string, value_of
 
 __all__ = ["gemini_payload"]
 
-_SKIP = base64.b64encode(b"skip_thought_signature_validator").decode()  # documented, for calls that have none (G4)
+_SKIP = base64.b64encode(b"skip_thought_signature_validator").decode()  # documented, for calls without a signature (G4)
 
 
 def gemini_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def gemini_payload(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _contents(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Divide parts into contents behind responses: with others in one content they would read as the model's."""
+    """Start a new content after responses: the API would read other parts in the same content as the model's."""
     out: list[dict[str, Any]] = []
     before: dict[str, Any] = {}
     for part in parts:
@@ -53,7 +53,7 @@ def _contents(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _model_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts of a response; a signature of thinking belongs to the part behind it."""
+    """Return the parts of a response; a signature of thinking belongs to the next part."""
     out: list[dict[str, Any]] = []
     waiting, first_call = "", True
     for part in parts_of(message):
@@ -64,11 +64,11 @@ def _model_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
             case "text":
                 made = {"text": content}
             case "thinking":
-                waiting = signed_by(part, "gemini")
+                waiting = own_signature(part, "gemini")
                 made = {"text": content, "thought": True} if content else None
             case "tool-call":
                 called = {"name": string(part, "tool_name"), "id": string(part, "tool_call_id")}
-                made = {"function_call": {**called, "args": arguments(part)}}
+                made = {"function_call": {**called, "args": call_arguments(part)}}
                 signature = signature or (_SKIP if first_call else "")
                 first_call = False
             case "file" if value_of(part.get("content"), "data") is not None:
@@ -79,25 +79,25 @@ def _model_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _user_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts of a request in their order; files that tools returned stand behind the last response."""
+    """Return the parts of a request in their order; files that tools returned come after the last response."""
     out: list[dict[str, Any]] = []
     files: list[dict[str, Any]] = []
     last = 0
     for part in parts_of(message):
-        result = returned(part)
+        result = read_tool_result(part)
         if result is not None:
             out.append({"function_response": _response(result)})
             files += [_file(item) for item in result.files]
             last = len(out)
         elif kind_of(part) == "user-prompt":
-            out += [{"text": p} if isinstance(p, str) else _file(p) for p in pieces(part.get("content"))]
+            out += [{"text": p} if isinstance(p, str) else _file(p) for p in content_items(part.get("content"))]
         elif kind_of(part) == "retry-prompt":
             out.append({"text": retry_text(part)})
     return [*out[:last], *files, *out[last:]]
 
 
-def _response(result: Returned) -> dict[str, Any]:
-    """Return an object, as the API takes no other JSON value; an error has its own key."""
+def _response(result: ToolResult) -> dict[str, Any]:
+    """Return an object, the only JSON value that the API accepts; an error has its own key."""
     called = {"name": result.name, "id": result.call_id}
     if result.failed:
         return {**called, "response": {"error": result.text()}}

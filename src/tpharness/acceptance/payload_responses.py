@@ -1,6 +1,7 @@
 """Messages in the shape of OpenAI's Responses API.
 
-Items go without their ids, but for reasoning, which has no other form: what has no id needs no companion (R3).
+Items are sent without their ids, because an item without an id does not need its reasoning beside it (R3). Reasoning is
+the exception: it has no form without an id.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from typing import Any
 
 from tpharness.acceptance.parts import (
     ISSUERS,
-    Returned,
-    arguments,
-    compact,
+    ToolResult,
+    call_arguments,
+    compact_json,
+    content_items,
     data_uri,
-    extension,
+    file_extension,
     kind_of,
+    own_signature,
     parts_of,
-    pieces,
+    read_tool_result,
     retry_text,
-    returned,
-    signed_by,
-    unsendable,
+    unsupported_content,
 )
 from tpharness.acceptance.shape import string, value_of
 
@@ -49,7 +50,7 @@ def _response(message: Mapping[str, Any], out: list[dict[str, Any]]) -> None:
             case "text":
                 out.append({"role": "assistant", "content": content})
             case "thinking":
-                signature, item_id = signed_by(part, "openai-responses"), string(part, "thinking_id", "id")
+                signature, item_id = own_signature(part, "openai-responses"), string(part, "thinking_id", "id")
                 if not _is_item(part, item_id):
                     out.append({"role": "assistant", "content": f"<think>\n{content}\n</think>"})
                 elif content or signature:
@@ -60,7 +61,7 @@ def _response(message: Mapping[str, Any], out: list[dict[str, Any]]) -> None:
                     reasoning["summary"] += [{"type": "summary_text", "text": content}] if content else []
             case "tool-call":
                 called = {"call_id": _call_id(string(part, "tool_call_id")), "name": string(part, "tool_name")}
-                out.append({"type": "function_call", **called, "arguments": compact(arguments(part))})
+                out.append({"type": "function_call", **called, "arguments": compact_json(call_arguments(part))})
 
 
 def _is_item(part: Mapping[str, Any], item_id: str | None) -> bool:
@@ -69,14 +70,14 @@ def _is_item(part: Mapping[str, Any], item_id: str | None) -> bool:
     return own and bool(item_id) and (item_id not in _CHAT_FIELDS or bool(string(part, "signature")))
 
 
-def _call_id(written: str | None) -> str | None:
-    """Return the id of a call without that of its item, which old histories join to it behind a bar."""
-    return written and written.partition("|")[0]
+def _call_id(stored: str | None) -> str | None:
+    """Return the id of a call without the id of its item, which old histories append after a bar."""
+    return stored and stored.partition("|")[0]
 
 
 def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for part in parts_of(message):
-        result = returned(part)
+        result = read_tool_result(part)
         if result is not None:
             yield {"type": "function_call_output", "call_id": _call_id(result.call_id), "output": _output(result)}
             continue
@@ -85,14 +86,14 @@ def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"role": "system", "content": string(part, "content") or ""}
             case "user-prompt":
                 content = part.get("content")
-                whole = isinstance(content, str)
-                yield {"role": "user", "content": content if whole else [_piece(item) for item in pieces(content)]}
+                items = [_piece(item) for item in content_items(content)]
+                yield {"role": "user", "content": content if isinstance(content, str) else items}
             case "retry-prompt":
                 yield {"role": "user", "content": retry_text(part)}
 
 
-def _output(result: Returned) -> str | list[dict[str, Any]]:
-    error = compact({"error": result.error()}) if result.failed else None
+def _output(result: ToolResult) -> str | list[dict[str, Any]]:
+    error = compact_json({"error": result.error()}) if result.failed else None
     if not result.files:
         return result.text() if error is None else error
     items: tuple[str | Mapping[str, Any], ...] = result.items if error is None else (error, *result.files)
@@ -109,7 +110,7 @@ def _piece(item: str | Mapping[str, Any]) -> dict[str, Any]:
     if kind in ("document-url", "audio-url"):
         return {"type": "input_file", "file_url": item["url"]}
     if kind != "binary" or media_type.startswith(("audio/", "video/")):
-        raise unsendable(item, "openai-responses")
+        raise unsupported_content(item, "openai-responses")
     if media_type.startswith("image/"):
         return {"type": "input_image", "image_url": data_uri(item), "detail": detail}
-    return {"type": "input_file", "file_data": data_uri(item), "filename": f"filename.{extension(media_type)}"}
+    return {"type": "input_file", "file_data": data_uri(item), "filename": f"filename.{file_extension(media_type)}"}

@@ -1,9 +1,9 @@
 """Messages → the input of a model API, as Pydantic AI's model classes would send them.
 
-In: messages shaped as Pydantic AI's, such as `model_history(…).messages`, and what the user says next. Out: JSON values
-in the API's own shape. Requests in a row are joined, results first; nothing is repaired, so that what an API would
-refuse can be found. Tools that a provider runs itself and their results are left out, as they need the provider's own
-state. Nothing is downloaded.
+In: messages shaped as Pydantic AI's, such as `model_history(…).messages`, and the next user message. Out: JSON values
+in the API's own format. Consecutive requests are joined, results first. Nothing is repaired, so that what an API would
+reject can be found. Tools that a provider runs itself and their results are left out, because they need the provider's
+own state. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tpharness.acceptance.parts import merged
+from tpharness.acceptance.parts import merge_messages
 from tpharness.acceptance.payload_anthropic import anthropic_payload
 from tpharness.acceptance.payload_chat import chat_payload
 from tpharness.acceptance.payload_gemini import gemini_payload
@@ -30,16 +30,16 @@ _WRITERS: Mapping[Provider, Callable[[list[dict[str, Any]]], Any]] = {
 
 
 def payload_of(provider: Provider, messages: Sequence[Mapping[str, Any]], *, next_user: str | None = None) -> Any:
-    """Return what the API would be sent: a list of messages (`openai-chat`) or of items (`openai-responses`).
+    """Return the input for the API: a list of messages (`openai-chat`) or of items (`openai-responses`).
 
     For `anthropic` an object with `messages` and, if there is a system prompt, `system`; for `gemini` one with
     `contents` and, if there is one, `system_instruction`. `next_user` is added at the end. UsageError for another API,
-    and for a file that this API takes in no form.
+    and for a file that this API does not accept in any form.
     """
     if provider not in _WRITERS:
         raise UsageError(f"no model API is called {provider!r}", hint=f"one of {', '.join(PROVIDERS)}")
     more = [] if next_user is None else [{"kind": "request", "parts": [_prompt(next_user)]}]
-    return _WRITERS[provider](merged([*messages, *more]))
+    return _WRITERS[provider](merge_messages([*messages, *more]))
 
 
 def _prompt(text: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """What a rule of a model API is, and how its hits become findings.
 
 In: a payload opened into entries, and options. Out: hits, each a place and the ids it is about, and from them findings
-in the API's own words. A rule is a pure function and a row of facts: what it says, who says so, how sure that is.
+in the API's own words. A rule is a pure function and facts about it: its sentence, its source and how certain it is.
+The facts are here and not in `conformance/findings.yaml`, because each belongs to one function and only the tables of
+`docs/ACCEPTANCE.md` show them.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from tpharness.acceptance.provider import Provider
 from tpharness.acceptance.shape import PayloadEntry
 from tpharness.findings import Finding, Kind, Place, shorten
 
-__all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed"]
+__all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed_finding"]
 
 MALFORMED = Kind("payload-malformed")
 
 
 class Confidence(Enum):
-    """How a rule is known. Nothing here was tried against an API."""
+    """How a rule is known. No rule was tried against an API."""
 
     DOCUMENTED = "documented"  # the provider's documentation says it
     REPORTED = "reported"  # users report the API's error text
@@ -31,13 +33,13 @@ class Confidence(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What of a request is not in its messages but decides whether they are taken. The defaults are the newest models'.
+    """What decides, apart from the messages of a request, whether they are accepted. The defaults fit new models.
 
     `prefill`: the model continues an assistant message at the end (Claude before 4.6). `thought_signatures`: calls need
-    them (Gemini 3). `store`: the Responses API keeps items, so that ids find them. `adjacent_outputs`: outputs stand
-    directly behind their calls (DeepSeek). `reasoning`, `thinking`: the model reasons or thinks in this conversation;
-    None is whether the payload shows it. `earlier`: the payload of an earlier call of the same conversation, None for
-    none. `observations`: also tell what is taken and yet worth knowing (level MAY).
+    them (Gemini 3). `store`: the Responses API stores items, so that ids find them. `adjacent_outputs`: outputs
+    come directly after their calls (DeepSeek). `reasoning`, `thinking`: the model reasons or thinks in this
+    conversation; None derives it from the payload. `earlier`: the payload of an earlier call of the same conversation,
+    if there is one. `observations`: also report what is accepted but worth knowing (level MAY).
     """
 
     prefill: bool = False
@@ -52,7 +54,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A place that breaks a rule: its JSON pointer, the ids it is about, which of the rule's error texts tells it."""
+    """A place that breaks a rule: its JSON pointer, the ids concerned, the index of the rule's error text for it."""
 
     pointer: str
     ids: tuple[str, ...] = ()
@@ -65,8 +67,8 @@ class Hit:
 class Rule:
     """One rule: `id` as `C1`, the `kind` of its findings (whose meaning is the rule's sentence) and where it is from.
 
-    `errors` are the API's own texts, `{ids}` standing for the ids, empty where none is known; `only` says in words for
-    which requests it holds. `find` looks.
+    `errors` are the API's own texts with `{ids}` for the ids, empty if none is known; `only` says for which requests
+    the rule holds. `find` yields the places that break it.
     """
 
     id: str
@@ -87,6 +89,6 @@ class Rule:
             yield self.kind.at(Place(pointer=hit.pointer), f"{self.id}: {text}", got=got, expected=hit.expected)
 
 
-def malformed(pointer: str, expected: str, got: Any) -> Finding:
-    """Make the finding that something at `pointer` is not of the API's types."""
-    return MALFORMED.at(Place(pointer=pointer), f"no {expected} here", got="nothing" if got is None else got)
+def malformed_finding(pointer: str, expected: str, got: Any) -> Finding:
+    """Make the finding that the value at `pointer` is not of the API's types; `expected` names the type."""
+    return MALFORMED.at(Place(pointer=pointer), f"{expected} expected", got="nothing" if got is None else got)

@@ -1,4 +1,4 @@
-"""What OpenAI's Chat Completions API takes as `messages`: rules C1 to C5."""
+"""What OpenAI's Chat Completions API accepts as `messages`: rules C1 to C5."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
 from typing import Any
 
-from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
-from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
+from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed_finding
+from tpharness.acceptance.shape import PayloadEntry, as_list, entries, objects, string, value_of
 from tpharness.findings import Finding, Kind
 
 __all__ = ["RULES", "open_payload"]
@@ -16,54 +16,54 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
-    """Return the messages, and what of them is of no type that the API knows."""
+    """Return the messages, and findings about values of unknown types."""
     found = entries(payload)
-    return found, list(_malformed(payload, found))
+    return found, list(_check_messages(payload, found))
 
 
-def _malformed(payload: Any, messages: list[PayloadEntry]) -> Iterator[Finding]:
+def _check_messages(payload: Any, messages: list[PayloadEntry]) -> Iterator[Finding]:
     if not isinstance(payload, list) or not payload:
-        yield malformed("", "list of messages", payload)
-    for entry, item in zip(messages, listed(payload), strict=True):
+        yield malformed_finding("", "list of messages", payload)
+    for entry, item in zip(messages, as_list(payload), strict=True):
         if not isinstance(item, Mapping):
-            yield malformed(entry.pointer, "message object", item)
+            yield malformed_finding(entry.pointer, "message object", item)
             continue
         role = item.get("role")
         if role not in _ROLES:
-            yield malformed(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", role)
-        yield from _content(entry, optional=role in ("assistant", "function"))
-        yield from _calls(entry)
+            yield malformed_finding(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", role)
+        yield from _check_content(entry, optional=role in ("assistant", "function"))
+        yield from _check_calls(entry)
 
 
-def _content(entry: PayloadEntry, *, optional: bool) -> Iterator[Finding]:
+def _check_content(entry: PayloadEntry, *, optional: bool) -> Iterator[Finding]:
     content, pointer = entry.value.get("content"), f"{entry.pointer}/content"
     if isinstance(content, str) or (optional and content is None):
         return
     if not isinstance(content, list) or (not content and not optional):
-        yield malformed(pointer, "text or list of content parts", content)
-    for index, part in enumerate(listed(content)):
+        yield malformed_finding(pointer, "text or list of content parts", content)
+    for index, part in enumerate(as_list(content)):
         if string(part, "type") is None:
-            yield malformed(f"{pointer}/{index}", "content part with a type", part)
+            yield malformed_finding(f"{pointer}/{index}", "content part with a type", part)
 
 
-def _calls(entry: PayloadEntry) -> Iterator[Finding]:
+def _check_calls(entry: PayloadEntry) -> Iterator[Finding]:
     calls, pointer = entry.value.get("tool_calls"), f"{entry.pointer}/tool_calls"
     if calls is not None and not isinstance(calls, list):
-        yield malformed(pointer, "list of tool calls", calls)
-    for index, call in enumerate(listed(calls)):
-        told = value_of(call, "function", "custom")
-        if string(call, "id") is None or string(told, "name") is None:
-            yield malformed(f"{pointer}/{index}", "tool call with an id and a name", call)
+        yield malformed_finding(pointer, "list of tool calls", calls)
+    for index, call in enumerate(as_list(calls)):
+        function = value_of(call, "function", "custom")
+        if string(call, "id") is None or string(function, "name") is None:
+            yield malformed_finding(f"{pointer}/{index}", "tool call with an id and a name", call)
 
 
 def _call_ids(message: Mapping[str, Any]) -> list[str]:
     if message.get("role") != "assistant":
         return []
-    return [found for call in listed(message.get("tool_calls")) if (found := string(call, "id")) is not None]
+    return [found for call in as_list(message.get("tool_calls")) if (found := string(call, "id")) is not None]
 
 
-def _unanswered(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """C1: the answers of an assistant message are the tool messages directly behind it."""
+def _find_unanswered_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C1: the answers of an assistant message are the tool messages directly after it."""
     for index, entry in enumerate(messages):
         calls = _call_ids(entry.value)
         if not calls:
@@ -75,8 +75,8 @@ def _unanswered(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=entry.pointer, ids=missing)
 
 
-def _orphans(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """C2: a tool message stands in the run behind an assistant message that made its call."""
+def _find_orphan_messages(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C2: a tool message comes in the run after the assistant message that made its call."""
     waiting: set[str] = set()
     for entry in messages:
         if entry.value.get("role") != "tool":
@@ -87,8 +87,8 @@ def _orphans(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=f"{entry.pointer}/role", got=call, expected=sorted(waiting) or None)
 
 
-def _nothing_said(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """C3: also a refusal and a reference to audio are something said."""
+def _find_empty_messages(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C3: a refusal and a reference to audio count as content."""
     for entry in messages:
         message = entry.value
         said = message.get("content") not in (None, []) or message.get("refusal") or message.get("audio")
@@ -98,8 +98,8 @@ def _nothing_said(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]
             yield Hit(pointer=entry.pointer, got=dict(message))
 
 
-def _untyped(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """C4: arguments need not be valid JSON, but they are text."""
+def _find_untyped_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C4: arguments are text, which need not be valid JSON."""
     for entry in messages:
         message = entry.value
         if message.get("role") == "tool" and string(message, "tool_call_id") is None:
@@ -115,8 +115,8 @@ def _untyped(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
             yield Hit(pointer=pointer, got=function.get("arguments"), expected="text")
 
 
-def _same_role(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """C5: two in a row; an assistant message with calls is followed by its tool messages, so it is none of them."""
+def _find_repeated_roles(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C5: two in a row; an assistant message with calls is followed by its tool messages, so it cannot be the first."""
     for one, other in pairwise(messages):
         role = one.value.get("role")
         if role in ("user", "assistant") and other.value.get("role") == role:
@@ -136,7 +136,7 @@ RULES: tuple[Rule, ...] = (
         ),
         source="aliasrobotics/cai#111, BerriAI/litellm#10083, langchain-ai/open_deep_research#164",
         confidence=Confidence.REPORTED,
-        find=_unanswered,
+        find=_find_unanswered_calls,
     ),
     Rule(
         id="C2",
@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
         ),
         source="miurla/morphic#136, smarter-sh/smarter#264",
         confidence=Confidence.REPORTED,
-        find=_orphans,
+        find=_find_orphan_messages,
     ),
     Rule(
         id="C3",
@@ -158,7 +158,7 @@ RULES: tuple[Rule, ...] = (
         kind=Kind("chat-assistant-empty"),
         source="openai SDK, docstring of the assistant message parameter",
         confidence=Confidence.SDK,
-        find=_nothing_said,
+        find=_find_empty_messages,
     ),
     Rule(
         id="C4",
@@ -166,14 +166,14 @@ RULES: tuple[Rule, ...] = (
         kind=Kind("chat-call-untyped"),
         source="openai SDK, types of tool messages and tool calls",
         confidence=Confidence.SDK,
-        find=_untyped,
+        find=_find_untyped_calls,
     ),
     Rule(
         id="C5",
         provider="openai-chat",
         kind=Kind("chat-same-role-twice"),
-        source="OpenAI takes them; unverified for other servers of the same API",
+        source="OpenAI accepts them; unverified for other servers of the same API",
         confidence=Confidence.CONFLICTING,
-        find=_same_role,
+        find=_find_repeated_roles,
     ),
 )

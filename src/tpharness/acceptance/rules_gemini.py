@@ -1,12 +1,12 @@
-"""What the Gemini API takes as `contents`: rules G1 to G5. Fields may be spelt as in JSON or as in the Python SDK."""
+"""What the Gemini API accepts as `contents`: rules G1 to G5. Fields may be spelt as in JSON or as in the Python SDK."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed
-from tpharness.acceptance.shape import PayloadEntry, entries, listed, objects, string, value_of
+from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed_finding
+from tpharness.acceptance.shape import PayloadEntry, as_list, entries, objects, string, value_of
 from tpharness.findings import Finding, Kind
 
 __all__ = ["RULES", "open_payload"]
@@ -17,7 +17,7 @@ _SIGNATURE = ("thought_signature", "thoughtSignature")
 
 
 def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
-    """Return the contents, and what of them is of no type that the API knows.
+    """Return the contents, and findings about values of unknown types.
 
     The payload is the list of contents, or an object with `contents`.
     """
@@ -25,81 +25,81 @@ def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
     contents = payload.get("contents") if whole else payload
     prefix = "/contents" if whole else ""
     found = entries(contents, prefix)
-    return found, list(_malformed(contents, found, prefix))
+    return found, list(_check_contents(contents, found, prefix))
 
 
-def _malformed(contents: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
+def _check_contents(contents: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
     if not isinstance(contents, list) or not contents:
-        yield malformed(prefix, "list of contents", contents)
-    for entry, item in zip(found, listed(contents), strict=True):
+        yield malformed_finding(prefix, "list of contents", contents)
+    for entry, item in zip(found, as_list(contents), strict=True):
         parts = entry.value.get("parts")
         if not isinstance(item, Mapping):
-            yield malformed(entry.pointer, "content object", item)
+            yield malformed_finding(entry.pointer, "content object", item)
         elif parts is not None and not isinstance(parts, list):
-            yield malformed(f"{entry.pointer}/parts", "list of parts", parts)
-        for index, part in enumerate(listed(parts)):
-            yield from _part(part, f"{entry.pointer}/parts/{index}")
+            yield malformed_finding(f"{entry.pointer}/parts", "list of parts", parts)
+        for index, part in enumerate(as_list(parts)):
+            yield from _check_part(part, f"{entry.pointer}/parts/{index}")
 
 
-def _part(part: Any, pointer: str) -> Iterator[Finding]:
+def _check_part(part: Any, pointer: str) -> Iterator[Finding]:
     if not isinstance(part, Mapping):
-        yield malformed(pointer, "part object", part)
+        yield malformed_finding(pointer, "part object", part)
     for names, field in ((_CALL, "args"), (_RESPONSE, "response")):
-        told = value_of(part, *names)
-        if told is not None and string(told, "name") is None:
-            yield malformed(pointer, "function with a name", told)
-        inside = value_of(told, field)
+        function = value_of(part, *names)
+        if function is not None and string(function, "name") is None:
+            yield malformed_finding(pointer, "function with a name", function)
+        inside = value_of(function, field)
         if inside is not None and not isinstance(inside, Mapping):
-            yield malformed(pointer, f"object as {field}", inside)
+            yield malformed_finding(pointer, f"object as {field}", inside)
 
 
-def _with(entry: PayloadEntry, names: tuple[str, str]) -> list[PayloadEntry]:
+def _parts_with(entry: PayloadEntry, names: tuple[str, str]) -> list[PayloadEntry]:
     """Return the parts of a content that have one of these fields."""
     parts = objects(entry.value.get("parts"), f"{entry.pointer}/parts")
     return [part for part in parts if value_of(part.value, *names) is not None]
 
 
-def _uneven(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """G1: what stands behind a call turn answers all of it; nothing behind it answers none."""
+def _find_uneven_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G1: the content after a call turn answers all of its calls; a call turn at the end is not answered."""
     for index, entry in enumerate(contents):
-        calls = len(_with(entry, _CALL))
-        answers = len(_with(contents[index + 1], _RESPONSE)) if index + 1 < len(contents) else 0
+        calls = len(_parts_with(entry, _CALL))
+        answers = len(_parts_with(contents[index + 1], _RESPONSE)) if index + 1 < len(contents) else 0
         if calls and calls != answers:
             yield Hit(pointer=entry.pointer, got=answers, expected=calls)
 
 
-def _misplaced_calls(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+def _find_misplaced_calls(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G2."""
     for index, entry in enumerate(contents):
         before = string(contents[index - 1].value, "role") if index else None
-        if _with(entry, _CALL) and before in (None, "model"):
+        if _parts_with(entry, _CALL) and before in (None, "model"):
             yield Hit(pointer=entry.pointer, got=before or "nothing before it", expected="user")
 
 
-def _misplaced_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+def _find_misplaced_responses(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G3."""
     for index, entry in enumerate(contents):
-        if _with(entry, _RESPONSE) and not (index and _with(contents[index - 1], _CALL)):
+        if _parts_with(entry, _RESPONSE) and not (index and _parts_with(contents[index - 1], _CALL)):
             yield Hit(pointer=entry.pointer)
 
 
-def _unsigned_calls(contents: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
-    """G4: the current turn begins at the newest content of the user that is more than responses."""
+def _find_unsigned_calls(contents: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
+    """G4: the current turn begins at the last user content that has more than responses."""
     if not options.thought_signatures:
         return
     begins = 0
     for index, entry in enumerate(contents):
-        parts = listed(entry.value.get("parts"))
+        parts = as_list(entry.value.get("parts"))
         if string(entry.value, "role") == "user" and any(value_of(part, *_RESPONSE) is None for part in parts):
             begins = index
     for entry in contents[begins:]:
-        calls = _with(entry, _CALL)
+        calls = _parts_with(entry, _CALL)
         if calls and not value_of(calls[0].value, *_SIGNATURE):
             name = string(value_of(calls[0].value, *_CALL), "name")
             yield Hit(pointer=calls[0].pointer, ids=(name or "without a name",))
 
 
-def _hollow(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+def _find_hollow_contents(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G5."""
     for entry in contents:
         role, parts = entry.value.get("role"), entry.value.get("parts")
@@ -125,7 +125,7 @@ RULES: tuple[Rule, ...] = (
         ),
         source="gemini-cli#3814, gemini-cli#6379 (after an interruption), TanStack/ai#894",
         confidence=Confidence.REPORTED,
-        find=_uneven,
+        find=_find_uneven_responses,
     ),
     Rule(
         id="G2",
@@ -139,7 +139,7 @@ RULES: tuple[Rule, ...] = (
         ),
         source="gemini-cli#26486",
         confidence=Confidence.REPORTED,
-        find=_misplaced_calls,
+        find=_find_misplaced_calls,
     ),
     Rule(
         id="G3",
@@ -148,7 +148,7 @@ RULES: tuple[Rule, ...] = (
         errors=("Please ensure that function response turn comes immediately after a function call turn.",),
         source="GoogleCloudPlatform/generative-ai#368",
         confidence=Confidence.REPORTED,
-        find=_misplaced_responses,
+        find=_find_misplaced_responses,
     ),
     Rule(
         id="G4",
@@ -157,7 +157,7 @@ RULES: tuple[Rule, ...] = (
         errors=("Function call is missing a thought_signature in functionCall parts.",),
         source="ai.google.dev, Gemini API: thought signatures; code_puppy#165, 5ire#405",
         confidence=Confidence.DOCUMENTED,
-        find=_unsigned_calls,
+        find=_find_unsigned_calls,
         only="Gemini 3 and later",
     ),
     Rule(
@@ -166,6 +166,6 @@ RULES: tuple[Rule, ...] = (
         kind=Kind("gemini-content-hollow"),
         source="google-genai SDK, the curated history of chats: it raises or drops",
         confidence=Confidence.SDK,
-        find=_hollow,
+        find=_find_hollow_contents,
     ),
 )

@@ -1,10 +1,10 @@
 """What the official SDKs' own types say of a payload: a second opinion on its shape.
 
-In: a payload. Out: findings. The types know nothing of pairs, order or emptiness, which the rules judge; they know the
-fields of every block. Needs the extra `providers`; the SDKs are loaded when they are asked, and not before.
+In: a payload. Out: findings. The types do not describe pairs, order or emptiness, which the rules judge; they
+describe the fields of every block. Needs the extra `providers`; an SDK is loaded when it is first used.
 
-Fields declared as `Iterable[...]` are validated lazily: what is inside is looked at only when it is taken out. So the
-validated value is walked to its last item; without that, a wrong block in a message would pass.
+Fields declared as `Iterable[...]` are validated lazily: an item is validated only when it is taken out. So the
+validated value is walked to its last item; otherwise a wrong block in a message would pass.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check_sdk_types(provider: Provider, payload: Any) -> list[Finding]:
 
 @cache
 def _validator(provider: Provider) -> tuple[Callable[[Any], Any], type[Exception]]:
-    """Return what validates one entry, and what it raises."""
+    """Return the function that validates one entry, and the exception that it raises."""
     package, module, name, _ = _TYPES[provider]
     try:
         pydantic = import_module("pydantic")
@@ -68,13 +68,13 @@ def _validator(provider: Provider) -> tuple[Callable[[Any], Any], type[Exception
     except ImportError as error:
         hint = "pip install 'tpharness[providers]'"
         raise UsageError(
-            f"the SDK {package!r}, which knows the types of {provider}, is not there", hint=hint
+            f"the SDK {package!r}, which has the types of {provider}, is not installed", hint=hint
         ) from error
     return pydantic.TypeAdapter(declared).validate_python, pydantic.ValidationError
 
 
 def _walk(value: Any, given: Any, pointer: str, refusal: type[Exception]) -> Iterator[tuple[str, str, Any]]:
-    """Take every item out of a validated value, and yield what is refused on the way; `given` is what was validated."""
+    """Take every item out of a validated value and yield what is rejected; `given` is the value before validation."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _walk(item, _inside(given, key), f"{pointer}/{escape(str(key))}", refusal)
@@ -99,7 +99,7 @@ def _first(error: Any, given: Any, pointer: str) -> tuple[str, str, Any]:
     """Return pointer, words and value of the error that fits best.
 
     A value that may be of several types gets errors for each of them. Those of a type that has another role or type say
-    nothing; of the others, the type with the fewest errors is meant.
+    nothing; of the others, the type with the fewest errors is the one meant.
     """
     branches: dict[Any, list[tuple[str, Any]]] = {}
     for one in error.errors(include_url=False, include_context=False):
@@ -108,12 +108,12 @@ def _first(error: Any, given: Any, pointer: str) -> tuple[str, str, Any]:
     best = min(
         branches.values(), key=lambda errors: (any(e["type"] == "literal_error" for _, e in errors), len(errors))
     )
-    path, told = best[0]
-    return pointer + path, str(told["msg"]), told["input"]
+    path, wrong = best[0]
+    return pointer + path, str(wrong["msg"]), wrong["input"]
 
 
 def _path(location: tuple[Any, ...], given: Any, *, missing: bool) -> tuple[str, tuple[Any, ...]]:
-    """Divide a location into the JSON pointer of the value, and the names of types that stand between its steps."""
+    """Divide a location into the JSON pointer of the value, and the names of types between its steps."""
     path, names = "", []
     for number, step in enumerate(location, 1):
         if _has(given, step) or (missing and number == len(location)):

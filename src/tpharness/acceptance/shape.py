@@ -1,4 +1,4 @@
-"""Reading JSON values that may have any shape: what is not as expected reads as absent, and nothing raises."""
+"""Reading JSON values of any form: a value that is not of the expected type is treated as absent; nothing raises."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PayloadEntry", "entries", "listed", "objects", "string", "value_of"]
+__all__ = ["PayloadEntry", "as_list", "entries", "objects", "string", "value_of"]
 
 _NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class PayloadEntry:
-    """One message, item or content of a payload with its JSON pointer; empty where the payload holds no object."""
+    """One message, item or content of a payload with its JSON pointer; empty if the value is not an object."""
 
     pointer: str
     value: Mapping[str, Any]
 
 
-def listed(value: Any) -> list[Any]:
-    """Return a list as it is, anything else as an empty one."""
+def as_list(value: Any) -> list[Any]:
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def string(value: Any, *names: str) -> str | None:
-    """Return the text under the first of these names that is there, None where there is no text."""
+    """Return the value of the first of these fields that is set, or None if it is not a text."""
     found = value_of(value, *names)
     return found if isinstance(found, str) else None
 
 
 def value_of(value: Any, *names: str) -> Any:
-    """Return what stands under the first of these names that is there; None when there is nothing or no object."""
+    """Return the value of the first of these fields that is set, or None; only objects have fields."""
     if isinstance(value, Mapping):
         for name in names:
             if value.get(name) is not None:
@@ -40,15 +40,15 @@ def value_of(value: Any, *names: str) -> Any:
 
 
 def objects(value: Any, pointer: str) -> Iterator[PayloadEntry]:
-    """Yield the objects of a list with their pointers; other items and other values are passed over."""
-    for index, item in enumerate(listed(value)):
+    """Yield the objects of a list with their pointers; other values are skipped."""
+    for index, item in enumerate(as_list(value)):
         if isinstance(item, Mapping):
             yield PayloadEntry(f"{pointer}/{index}", item)
 
 
 def entries(value: Any, pointer: str = "") -> list[PayloadEntry]:
-    """Return one entry for each item of a list, so that what stands next to what stays true."""
+    """Return one entry for each item of a list, so that neighbours stay neighbours."""
     return [
         PayloadEntry(f"{pointer}/{index}", item if isinstance(item, Mapping) else _NOTHING)
-        for index, item in enumerate(listed(value))
+        for index, item in enumerate(as_list(value))
     ]

@@ -25,7 +25,7 @@ def rule_tables(rules: Iterable[Rule]) -> str:
 
 def _section(provider: str, rules: list[Rule]) -> Iterator[str]:
     yield f"### {_TITLES[provider]}\n"
-    yield "| rule | level | what is taken | in the API's words | known from |"
+    yield "| rule | level | what is accepted | in the API's words | known from |"
     yield "|---|---|---|---|---|"
     for rule in rules:
         if rule.provider == provider:

@@ -97,7 +97,9 @@ def _findings(evidence: Evidence) -> list[Finding]:
     wanted = evidence.expectation.findings if evidence.expectation else None
     if wanted is None:
         return [
-            UNEXPECTED.at(f.located(case=evidence.case).place, f"{f.code}: {f.message}", got=f.got, expected=f.expected)
+            UNEXPECTED.at(
+                f.with_place(case=evidence.case).place, f"{f.code}: {f.message}", got=f.got, expected=f.expected
+            )
             for f in reported
             if f.level is Level.MUST
         ]

@@ -30,7 +30,7 @@ def _judge(evidence: Evidence) -> list[Finding]:
 
 def _accepted(evidence: Evidence, side: Side) -> list[Finding]:
     messages = history.model_history(side.thread).messages
-    findings = [f.located(case=evidence.case, side=side.name) for f in history.check_history(messages)]
+    findings = [f.with_place(case=evidence.case, side=side.name) for f in history.check_history(messages)]
     said, sent = list(_said(side.thread)), list(_sent(messages))
     if said != sent:
         got, expected = next(((a, b) for a, b in zip(sent, said, strict=False) if a != b), (None, None))

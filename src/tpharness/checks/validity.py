@@ -19,7 +19,7 @@ def _judge(evidence: Evidence) -> list[Finding]:
     otherwise = {ruling for ruling, reading in readings.items() if reading != usual[ruling]}
     sides = [side for side in (evidence.server, evidence.client) if side is not None]
     return [
-        finding.located(side=side.name, case=evidence.case)
+        finding.with_place(side=side.name, case=evidence.case)
         for side in sides
         for finding in check_thread(side.thread)
         if not otherwise.intersection(finding.kind.rulings)

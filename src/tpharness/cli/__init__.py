@@ -28,16 +28,16 @@ def main() -> None:
             sys.stdout.flush()  # while a failure to write can still be told
             raise
     except ScenarioError as error:
-        from tpharness.report import printable  # noqa: PLC0415  # loaded only to print
+        from tpharness.report import make_printable  # noqa: PLC0415  # loaded only to print
 
         for finding in error.findings:
-            print(printable(finding.line()), file=sys.stderr)
+            print(make_printable(finding.line()), file=sys.stderr)
             print(f"  {finding.kind.remedy}", file=sys.stderr)
         sys.exit(2)
     except TpharnessError as error:
-        from tpharness.report import printable  # noqa: PLC0415  # loaded only to print
+        from tpharness.report import make_printable  # noqa: PLC0415  # loaded only to print
 
-        print(f"tpharness: {printable(str(error))}", file=sys.stderr)
+        print(f"tpharness: {make_printable(str(error))}", file=sys.stderr)
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)
         sys.exit(2)

@@ -62,7 +62,7 @@ def _thread(path: str) -> list[Finding]:
     parsed = parse_json(read_bytes(path), file=path)
     found = list(parsed.findings)
     if parsed.ok:
-        found += [finding.located(file=path) for finding in check_thread(parsed.value, observations=True)]
+        found += [finding.with_place(file=path) for finding in check_thread(parsed.value, observations=True)]
     return found
 
 
@@ -76,7 +76,7 @@ def _scenario(path: str) -> list[Finding]:
 
 def _events(path: str) -> list[Finding]:
     _, found = fold_events(read_bytes(path), path, None, None, "assistant", _NO_TIME)
-    return [finding.located(file=path) for finding in found]
+    return [finding.with_place(file=path) for finding in found]
 
 
 def _stream(path: str, major: int | None) -> list[Finding]:
@@ -91,7 +91,7 @@ def _stream(path: str, major: int | None) -> list[Finding]:
     ):  # a body without a chunk ends no turn either
         found.append(UNFINISHED.at(Place(file=path, byte=len(data))))
     assembler.close(None, _NO_TIME)
-    found += [finding.located(file=path) for finding in assembler.findings]
+    found += [finding.with_place(file=path) for finding in assembler.findings]
     if major is not None:
         parser = SseParser()
         for index, frame in enumerate(parser.feed(data)):

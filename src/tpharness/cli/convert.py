@@ -10,7 +10,7 @@ import typer
 from tpharness.cli.files import read_thread
 from tpharness.protocol.migrate import convert as migrate
 from tpharness.protocol.versions import parse_version
-from tpharness.report import json_text, write_whole
+from tpharness.report import json_text, write_atomically
 
 __all__ = ["convert"]
 
@@ -28,4 +28,4 @@ def convert(
     migration = migrate(read_thread(file), version)
     for dropped in migration.dropped:
         print(f"dropped {dropped.pointer}: {dropped.what}; {dropped.why}", file=sys.stderr)
-    write_whole(output, json_text(migration.thread) + "\n")
+    write_atomically(output, json_text(migration.thread) + "\n")

@@ -8,7 +8,7 @@ import typer
 
 from tpharness.cli.files import once, print_json, read_thread
 from tpharness.protocol.diff import diff as differences
-from tpharness.report import printable
+from tpharness.report import make_printable
 
 __all__ = ["diff"]
 
@@ -29,8 +29,8 @@ def diff(
         print_json([{"pointer": d.pointer, "text": d.text, "cites": d.cites} for d in found])
     else:
         for difference in found:
-            print(printable(difference.pointer))
-            print(f"  {printable(difference.text)}{f' [{difference.cites}]' if difference.cites else ''}")
+            print(make_printable(difference.pointer))
+            print(f"  {make_printable(difference.text)}{f' [{difference.cites}]' if difference.cites else ''}")
         if not found:
             print("the threads are equal" + (" in content" if content else ""))
     raise typer.Exit(1 if found else 0)

@@ -11,7 +11,7 @@ from tpharness.cli.shape import misshapen
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
 from tpharness.protocol.parse import MAX_SIZE, parse_json
-from tpharness.report import json_text, printable, write_whole
+from tpharness.report import json_text, make_printable, write_atomically
 
 __all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "side_options"]
 
@@ -53,7 +53,7 @@ def read_thread(path: str) -> dict[str, Any]:
         got = "" if finding.got is None else f"; got {shorten(finding.got)}"
         raise InputError(f"{finding.place}: {finding.message}{got}", hint=finding.kind.remedy)
     for finding in parsed.findings:
-        print(printable(finding.line()), file=sys.stderr)
+        print(make_printable(finding.line()), file=sys.stderr)
     place = misshapen(parsed.value)
     if place is not None:
         raise InputError(f"{path} holds no thread: {place}", hint="`tpharness check` names every place")
@@ -69,7 +69,7 @@ def side_options(server: str, client: str) -> tuple[str, ...]:
 
 def print_json(value: Any) -> None:
     """Print a JSON value; a lone surrogate is printed as its escape."""
-    write_whole("-", json_text(value) + "\n")
+    write_atomically("-", json_text(value) + "\n")
 
 
 def print_findings(findings: list[Finding], *, as_json: bool) -> int:
@@ -78,6 +78,6 @@ def print_findings(findings: list[Finding], *, as_json: bool) -> int:
         print_json([finding.as_json() for finding in findings])
     else:
         for finding in findings:
-            print(printable(finding.line()))
+            print(make_printable(finding.line()))
             print(f"  {finding.kind.remedy}")
     return 1 if any(finding.level is Level.MUST for finding in findings) else 0

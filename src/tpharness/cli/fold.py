@@ -17,7 +17,7 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Interrupted, Journal
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.readings import Readings
-from tpharness.report import printable
+from tpharness.report import make_printable
 from tpharness.scenario.fields import iso_time
 from tpharness.scenario.interrupts import KNOWN_REASONS as _REASONS
 from tpharness.server_events import Recorder
@@ -59,7 +59,7 @@ def fold(
     )
     print_json(DIALECTS[wanted].renderer(header, Readings()).render(journal))
     for finding in findings:
-        print(printable(finding.located(file=file).line()), file=sys.stderr)
+        print(make_printable(finding.with_place(file=file).line()), file=sys.stderr)
     raise typer.Exit(1 if any(f.level.value == "must" for f in findings) else 0)
 
 

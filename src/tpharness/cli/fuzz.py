@@ -15,7 +15,7 @@ from tpharness.errors import UsageError
 from tpharness.explore.campaigns.judging import FuzzKind, Judge
 from tpharness.explore.campaigns.keeping import load_subject
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state
-from tpharness.report import printable
+from tpharness.report import make_printable
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
 
@@ -85,7 +85,7 @@ def fuzz(
         before, begun = campaign.state.cases, time.monotonic()
         if not as_json:
             again = f", case {campaign.state.next} on" if campaign.state.next else ""
-            print(printable(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}, kept in {db}{again}"))
+            print(make_printable(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}, kept in {db}{again}"))
             sys.stdout.flush()
         progress = _Progress(before, begun)
         try:
@@ -135,11 +135,11 @@ def _tell(state: CampaignState, new: list[FoundFailure], cases: int, took: float
         return
     for failure in state.failures.values():
         known = "" if failure in new else " (found before)"
-        print(printable(f"FAILED {failure.cause}{known}"))
-        print(printable(f"  wrong     {failure.message}"))
+        print(make_printable(f"FAILED {failure.cause}{known}"))
+        print(make_printable(f"  wrong     {failure.message}"))
         print(f"  cases     {failure.count}, the first is {failure.case} of seed {state.seed} ({failure.kind})")
-        print(printable(f"  play it   {failure.command}"))
+        print(make_printable(f"  play it   {failure.command}"))
     word = "FAILED" if state.failures else "PASSED"
     rate = f"{cases / max(took, 0.001):.0f} a second"
     print(f"{word} {cases} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}")
-    print(printable(f"go on with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s"))
+    print(make_printable(f"go on with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s"))

@@ -10,7 +10,7 @@ import typer
 
 from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
-from tpharness.report import printable, write_whole
+from tpharness.report import make_printable, write_atomically
 from tpharness.report.json import json_text
 from tpharness.run.shard import merge as put_together
 from tpharness.run.sweeps.report import FORMAT as SWEEP
@@ -33,7 +33,7 @@ def merge(
     swept = any(one.get("format") == SWEEP for one in reports.values())
     passed, document = _sweeps(reports) if swept else _runs(reports)
     if report is not None:
-        write_whole(str(report), json_text(document) + "\n")
+        write_atomically(str(report), json_text(document) + "\n")
     raise typer.Exit(0 if passed else 1)
 
 
@@ -41,8 +41,8 @@ def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     document = merge_sweeps(reports)
     for one in document["scenarios"]:
         for failure in one.get("failures", ()):
-            print(printable(f"FAILED {failure['id']} {', '.join(failure['codes'])}"))
-            print(printable(f"  play it   {failure['command']}"))
+            print(make_printable(f"FAILED {failure['id']} {', '.join(failure['codes'])}"))
+            print(make_printable(f"  play it   {failure['command']}"))
     passed = bool(document["passed"])
     print(
         f"{'PASSED' if passed else 'FAILED'} {len(reports)} of {len(reports)} shards, "
@@ -57,11 +57,11 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     for result in merged.results:
         if result["outcome"] in ("failed", "errored", "stale", "could-not-run"):
             codes = ", ".join(sorted({finding["code"] for finding in result["findings"]}))
-            print(printable(f"{result['outcome'].upper()} {result['id']} {codes} {result['reason']}".rstrip()))
+            print(make_printable(f"{result['outcome'].upper()} {result['id']} {codes} {result['reason']}".rstrip()))
     for problem in finished.problems:
-        print(printable(problem.line()))
+        print(make_printable(problem.line()))
     if merged.report.get("error"):
-        print(printable(f"COULD NOT RUN {merged.report['error']}"))
+        print(make_printable(f"COULD NOT RUN {merged.report['error']}"))
     counts = ", ".join(f"{count} {outcome.value}" for outcome, count in finished.counts.items() if count)
     print(
         f"{'PASSED' if finished.passed else 'FAILED'} {merged.shards} of {merged.shards} shards, "

@@ -25,7 +25,7 @@ from tpharness.explore.mutation import (
     smoke,
     unharmed,
 )
-from tpharness.report import printable, write_whole
+from tpharness.report import make_printable, write_atomically
 
 __all__ = ["mutate"]
 
@@ -56,7 +56,7 @@ def mutate(
     chosen = _chosen(changes, defect or [])
     if names:
         for one in map(changes.named, chosen):
-            print(printable(f"{one.name:<48}  {one.side:<6}  {one.sentence}"))
+            print(make_printable(f"{one.name:<48}  {one.side:<6}  {one.sentence}"))
         return
     if update and (ids or scenarios or defect):
         raise UsageError("--update plays everything", hint="leave out the scenarios and --defect")
@@ -67,7 +67,7 @@ def mutate(
     for row in play_module(module, chosen, ids or (), roots, jobs=jobs):
         rows.append(row)
         if not json:
-            print(printable(_line(row)), flush=True)
+            print(make_printable(_line(row)), flush=True)
     matrix = Matrix(rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere)
     if update:
         _write_killers(matrix, cases, changes.folder / "killers.json")
@@ -124,10 +124,10 @@ def _print_list(title: str, items: Sequence[str]) -> None:
     if items:
         print(f"\n{title}:")
         for item in items:
-            print(printable(f"  {item}"))
+            print(make_printable(f"  {item}"))
 
 
 def _write_killers(matrix: Matrix, cases: Mapping[str, int], path: Path) -> None:
     table = {row.change.name: list(killers(row, cases)) for row in matrix.defects if row.killed}
-    write_whole(str(path), jsonlib.dumps(table, indent=1) + "\n")
+    write_atomically(str(path), jsonlib.dumps(table, indent=1) + "\n")
     print(f"wrote {path}", file=sys.stderr)

@@ -17,7 +17,7 @@ from tpharness.cli.places import case_of
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import shorten
 from tpharness.protocol.versions import Version
-from tpharness.report import printable
+from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.dealing import play_one
 from tpharness.run.judge import Result, judge
@@ -64,14 +64,14 @@ def record(
         recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
-    print(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {printable(str(output))}")
+    print(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {make_printable(str(output))}")
     if live is not None:
         print(f"live      {_verdict(live)}")
     (result, *_) = play_one(load_scenario(output), RunOptions())
     print(f"replayed  {_verdict(result)}")
     for finding in result.findings:
-        print(f"  {printable(finding.line())}")
-    print(f"play it again: tpharness run --scenarios {printable(str(output))}")
+        print(f"  {make_printable(finding.line())}")
+    print(f"play it again: tpharness run --scenarios {make_printable(str(output))}")
     raise typer.Exit(0)
 
 

@@ -17,7 +17,7 @@ from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version, newest_version, parse_version
-from tpharness.report import printable
+from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import Case, delivery, script_of, streams_of
 from tpharness.run.select import find
@@ -72,7 +72,7 @@ def _server(case: Case, version: Version) -> tuple[list[tuple[Packet, ...]], Thr
         else:
             streams.append(_server_run(session, told, watch))
     for finding in session.findings():
-        print(f"  finding: {printable(finding.line())}")
+        print(f"  finding: {make_printable(finding.line())}")
     return streams, session.threads()[version]
 
 
@@ -108,7 +108,7 @@ def _client(case: Case, version: Version, streams: list[tuple[Packet, ...]]) -> 
         session.close(turn.end)
         watch.step(f"     end of the stream: {turn.end.reason or 'the body ends'}", session.threads())
     for finding in session.findings():
-        print(f"  finding: {printable(finding.line())}")
+        print(f"  finding: {make_printable(finding.line())}")
     return session.threads()[version]
 
 
@@ -125,7 +125,7 @@ def _compare(case: Case, server: Thread, client: Thread) -> None:
             differences = diff(server, client, names=("server", "client"), mode=mode)
             print(f"both sides hold the same thread ({mode})" if not differences else "the threads differ:")
             for difference in differences:
-                print(f"  {difference.pointer}\n    {printable(difference.text)}")
+                print(f"  {difference.pointer}\n    {make_printable(difference.text)}")
 
 
 def _user(turn: UserTurn) -> None:

@@ -11,7 +11,7 @@ import typer
 from tpharness.cli.files import print_json, side_options
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import parse_version
-from tpharness.report import printable
+from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
 from tpharness.run.session import Session
@@ -130,7 +130,7 @@ def _in_words(found: Iterator[ScenarioSwept], word: str, seed: int) -> bool:
         for failure in one.failures:
             _tell(failure, word)
     for one in apart:
-        print(printable(f"not swept: {one.id}: {one.note}"))
+        print(make_printable(f"not swept: {one.id}: {one.note}"))
     left = total - tried
     sampled = f", a sample of seed {seed}; {left} were not tried" if left else ""
     print(
@@ -143,14 +143,14 @@ def _in_words(found: Iterator[ScenarioSwept], word: str, seed: int) -> bool:
 
 
 def _tell(failure: Failure, word: str) -> None:
-    print(printable(f"FAILED {failure.id}"))
-    print(printable(f"  cause     {failure.cause}"))
+    print(make_printable(f"FAILED {failure.id}"))
+    print(make_printable(f"  cause     {failure.cause}"))
     if failure.result.reason:
-        print(printable(f"  reason    {failure.result.reason}"))
+        print(make_printable(f"  reason    {failure.result.reason}"))
     for finding in failure.result.findings[:2]:
-        print(printable(f"  {finding.line()}"))
+        print(make_printable(f"  {finding.line()}"))
     if failure.count > 1:
         print(f"  also      {failure.count - 1} more {word} fail for the same cause")
-    print(printable(f"  play it   {failure.command}"))
+    print(make_printable(f"  play it   {failure.command}"))
     if not failure.replays:
         print("  note      played by itself this place does not fail in this way: what came before it matters")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.facts import providers
+from tpharness.facts import provider_names
 from tpharness.journal import AgentTurn, Interrupted, Journal, Response, Segment, UserTurn
 from tpharness.run.plan import Case, cut_time, place_name, script_of, streams_of
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
@@ -60,7 +60,7 @@ def _server_moments(case: Case) -> Iterator[Moment]:
 def _client_moments(case: Case) -> Iterator[Moment]:
     notes = _Notes()
     assembler = Assembler(
-        agent_id=next(iter(case.scenario.agents), "assistant"), providers=providers(case.scenario.agents)
+        agent_id=next(iter(case.scenario.agents), "assistant"), providers=provider_names(case.scenario.agents)
     )
     for turn in streams_of(case, None):
         if isinstance(turn, UserTurn):
@@ -128,7 +128,7 @@ class _Server:
     """The server's fold of one case."""
 
     def __init__(self, case: Case) -> None:
-        self.recorder = Recorder(providers=providers(case.scenario.agents))
+        self.recorder = Recorder(providers=provider_names(case.scenario.agents))
         self.notes = _Notes()
 
     def play(self, turn: UserTurn | RunScript) -> None:

@@ -166,7 +166,7 @@ def _in_blocks(payload: Any) -> Any:
 
 
 def _of(provider: Provider, findings: Iterable[Finding]) -> list[Finding]:
-    return [finding.located(side=provider) for finding in findings]
+    return [finding.with_place(side=provider) for finding in findings]
 
 
 # ------------------------------------------------------------------------------------------------ results
@@ -182,7 +182,7 @@ def _result(name: str, moments: Iterable[Moment], history: NamedHistory, clauses
                 checks = _joined(checks, {check: CheckState.FAILED if failed else CheckState.PASSED})
                 for finding in found:
                     key = (finding.code, finding.message, finding.place.side, finding.place.pointer)
-                    findings.setdefault(key, finding.located(case=name))
+                    findings.setdefault(key, finding.with_place(case=name))
     except UnsupportedError as error:
         return Result(id=name, outcome=Outcome.NOT_APPLICABLE, reason=str(error), clauses=clauses)
     outcome = Outcome.FAILED if CheckState.FAILED in checks.values() else Outcome.PASSED

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadHeader
-from tpharness.facts import providers
+from tpharness.facts import provider_names
 from tpharness.journal import UserTurn
 from tpharness.protocol.migrate import convert
 from tpharness.protocol.versions import Version
@@ -62,7 +62,7 @@ class ThreadFold:
         match entry["kind"]:
             case "thread":
                 self._header = {k: entry[k] for k in ("created_at", "agents", "extra")}
-                self._recorder = Recorder(providers=providers(entry["agents"]))
+                self._recorder = Recorder(providers=provider_names(entry["agents"]))
             case "agents":
                 self._header["agents"] = entry["agents"]
                 self._renderers.clear()

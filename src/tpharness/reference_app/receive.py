@@ -21,7 +21,7 @@ import aiohttp
 from yarl import URL
 
 from tpharness.dialects import DIALECTS, ThreadHeader
-from tpharness.facts import providers
+from tpharness.facts import provider_names
 from tpharness.findings import shorten
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
@@ -54,7 +54,7 @@ class Receiver:
         """Receive a case that fits the contract; return a `received`. Refusal for a URL or a time that is none."""
         _check(value)
         agents = value["agents"]
-        assembler = Assembler(agent_id=next(iter(agents), "assistant"), providers=providers(agents))
+        assembler = Assembler(agent_id=next(iter(agents), "assistant"), providers=provider_names(agents))
         for turn in value["turns"]:
             if turn["turn_type"] == "user":
                 assembler.add_user_turn(forms.user_from(turn))

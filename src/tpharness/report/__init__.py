@@ -1,7 +1,7 @@
 """Reports: consumers of the events of a run, one format each."""
 
-from tpharness.report.console import ConsoleReport, failure_lines, printable
-from tpharness.report.files import write_whole
+from tpharness.report.console import ConsoleReport, failure_lines, make_printable
+from tpharness.report.files import write_atomically
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
 from tpharness.report.matrix import print_matrix
@@ -15,11 +15,11 @@ __all__ = [
     "as_json",
     "failure_lines",
     "json_text",
+    "make_printable",
     "parse_reports",
     "print_matrix",
-    "printable",
     "render_json",
     "render_junit",
     "report_words",
-    "write_whole",
+    "write_atomically",
 ]

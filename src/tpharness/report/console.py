@@ -15,7 +15,7 @@ from tpharness.findings import Finding, shorten
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
-__all__ = ["ConsoleReport", "failure_lines", "printable"]
+__all__ = ["ConsoleReport", "failure_lines", "make_printable"]
 
 _COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
 _MOST_FINDINGS = 6
@@ -26,7 +26,7 @@ class ConsoleReport:
 
     The progress bar goes to standard error, and only when that is a terminal. `roots` are the folders that scenarios
     were found in when they are not the built-in ones: the commands that are suggested name them. `one_of_several` is
-    for a run whose verdict is one line among others': known departures are counted and not told.
+    for a run whose verdict is one line among others': known departures are counted but not listed.
     """
 
     def __init__(
@@ -48,56 +48,58 @@ class ConsoleReport:
         self._report = Report()
 
     def feed(self, event: RunEvent) -> None:
-        """Take in one event and show what there is to show."""
+        """Process one event and print what it reports."""
         self._report.feed(event)
         match event:
             case RunStarted():
                 sides = escape(f"server {event.server}, client {event.client}")
                 versions = f", versions {', '.join(event.versions)}" if event.versions else ""
-                self._out.print(f"{_count(event.scenarios, 'scenario')}, {sides}{versions}")
+                self._out.print(f"{_count_words(event.scenarios, 'scenario')}, {sides}{versions}")
                 if self._show_bar:
                     self._bar.start()
                     self._task = self._bar.add_task("playing", total=event.scenarios)
             case ResultReady(result=result) if not result.outcome.green:
-                self._failure(result)
+                self._print_failure(result)
             case ScenarioFinished() if self._task is not None:
                 self._bar.advance(self._task)
             case RunFinished():
-                self._verdict(event)
+                self._print_verdict(event)
             case _:
                 pass
 
     def close(self) -> None:
-        """Take the progress bar away, also after an error."""
+        """Remove the progress bar, also after an error."""
         if self._show_bar:
             self._bar.stop()
 
-    def _failure(self, result: Result) -> None:
+    def _print_failure(self, result: Result) -> None:
         started = self._report.started
         lines = failure_lines(result, roots=self._roots, history=started.history if started is not None else "")
-        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(printable(result.id))}[/]")
+        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(result.id))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
             self._out.print(f"  [{style}]{escape(line)}[/]" if style else f"  {escape(line)}")
 
-    def _verdict(self, event: RunFinished) -> None:
+    def _print_verdict(self, event: RunFinished) -> None:
         self.close()
         report = self._report
         expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
         if expected and not self._one_of_several:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
-            for name, reason in _by_reason(expected):
-                self._out.print(f"  [yellow]{escape(name)}[/]: {escape(printable(reason))}")
+            for name, reason in _group_by_reason(expected):
+                self._out.print(f"  [yellow]{escape(name)}[/]: {escape(make_printable(reason))}")
         for problem in event.problems:
-            self._out.print(f"\n[bold red]RUN[/] {escape(printable(problem.line()))}\n  {escape(problem.kind.remedy)}")
+            self._out.print(
+                f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.kind.remedy)}"
+            )
         if not any(event.counts.values()):
             self._out.print("\nnothing was played: places of a sweep are called ID@event-12 or ID@byte-340")
         counts = ", ".join(f"{count} {outcome.value}" for outcome, count in event.counts.items()) or "nothing played"
-        cases = _count(sum(event.counts.values()), "case")
+        cases = _count_words(sum(event.counts.values()), "case")
         word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
         clauses = f"{len(event.exercised)} of {event.clauses_owed} clauses exercised, " if event.clauses_owed else ""
         self._out.print(
-            f"\n{word} {_count(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
+            f"\n{word} {_count_words(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
         )
 
 
@@ -110,7 +112,7 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = (), history: str = 
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
         lines.append(("", result.reason))
     for finding in result.findings[:_MOST_FINDINGS]:
-        lines += _finding(finding)
+        lines += _finding_lines(finding)
     if len(result.findings) > _MOST_FINDINGS:
         lines.append(
             ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
@@ -126,16 +128,16 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = (), history: str = 
             lines.append(
                 ("may", f"see both sides step by step: {shlex.join(['tpharness', 'replay', result.id, *where])}")
             )
-    return [(level, printable(line)) for level, line in lines]
+    return [(level, make_printable(line)) for level, line in lines]
 
 
-def printable(text: str) -> str:
-    """Return text on one line that a terminal can show: what is not printable, as a peer may send it, as an escape."""
+def make_printable(text: str) -> str:
+    """Return text as one line that is safe for a terminal: characters that are not printable become escapes."""
     return shorten(text, 10 * len(text) + 1)  # room for the longest escape of every character
 
 
-def _by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:
-    """Return each reason once, with the cases that it is the reason of: their ids, or the first and how many more."""
+def _group_by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Return each reason once with its cases: the id of the first, and the number of the others."""
     by_reason: dict[str, list[str]] = {}
     for result in results:
         by_reason.setdefault(result.reason, []).append(result.id)
@@ -144,13 +146,13 @@ def _by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:
     ]
 
 
-def _count(number: int, word: str) -> str:
+def _count_words(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def _finding(finding: Finding) -> list[tuple[str, str]]:
+def _finding_lines(finding: Finding) -> list[tuple[str, str]]:
     level = finding.level.value
-    where = str(finding.located(case=None).place)
+    where = str(finding.with_place(case=None).place)
     lines = [(level, f"{finding.code}: {finding.message}")]
     if where:
         lines.append(("", f"  at        {where}"))

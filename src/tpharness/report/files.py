@@ -10,17 +10,17 @@ from pathlib import Path
 
 from tpharness.errors import InputError
 
-__all__ = ["write_whole"]
+__all__ = ["write_atomically"]
 
-_OUTPUT = ("-", "/dev/stdout")  # opened anew, a redirected /dev/stdout would be written over from its start
+_OUTPUT = ("-", "/dev/stdout")  # opening a redirected /dev/stdout again would overwrite it from its start
 
 
-def write_whole(path: str, text: str) -> None:
+def write_atomically(path: str, text: str) -> None:
     """Replace a file with `text` in one step, as UTF-8; `-` is standard output.
 
     A link stays a link: what it points to is replaced. A device or a pipe (`/dev/stdout`, `/dev/fd/63`) cannot be
-    replaced and must not be: it is written to. A file that is replaced keeps its mode. InputError when the file cannot
-    be written, its folder not being there for example; nothing is left behind then.
+    replaced and is written to. A file that is replaced keeps its mode. InputError if the file cannot be written, for
+    example because its folder does not exist; nothing is left behind in that case.
     """
     data = text.encode("utf-8", "backslashreplace")
     try:
@@ -31,7 +31,7 @@ def write_whole(path: str, text: str) -> None:
         else:
             _write(Path(path), data)
     except BrokenPipeError:
-        raise  # the reader of our output went away: that is no mistake of whoever named the path
+        raise  # the reader closed our output: the path is not wrong
     except OSError as error:
         where = "standard output" if path in _OUTPUT else path
         raise InputError(
@@ -41,7 +41,7 @@ def write_whole(path: str, text: str) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     try:
-        mode: int | None = path.stat().st_mode  # of what a link points to
+        mode: int | None = path.stat().st_mode  # of the target of a link
     except FileNotFoundError:
         mode = None
     if (mode is not None and not stat.S_ISREG(mode)) or path.is_relative_to("/dev"):

@@ -23,7 +23,7 @@ _ELEMENTS = {
 
 
 def render_junit(report: Report) -> str:
-    """Return the text of the report; what concerns the whole run is one more test case, `tpharness run`."""
+    """Return the text of the report; problems of the run as a whole are one more test case, `tpharness run`."""
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_suite("tpharness", report), ""])
 
 
@@ -36,23 +36,23 @@ def render_suites(reports: Mapping[str, Report]) -> str:
 def _suite(name: str, report: Report) -> list[str]:
     results = report.results
     kinds = [_ELEMENTS.get(result.outcome) for result in results]
-    text = _of_the_run(report)
+    text = _run_failure(report)
     seconds = report.finished.seconds if report.finished else 0.0
     head = (
-        f'<testsuite name={_attribute(name)} tests="{len(results) + 1}" '
+        f'<testsuite name={_quote(name)} tests="{len(results) + 1}" '
         f'failures="{kinds.count("failure") + bool(text)}" '
         f'errors="{kinds.count("error")}" skipped="{kinds.count("skipped")}" time="{seconds:.3f}">'
     )
     body = [_case(result, kind) for result, kind in zip(results, kinds, strict=True)]
-    inner = f'<failure message="the run itself">{_clean(text)}</failure>' if text else ""
+    inner = f'<failure message="the run itself">{_escape_text(text)}</failure>' if text else ""
     whole = f'<testcase classname="tpharness" name="run" time="0">{inner}</testcase>'
     return [head, *body, whole, "</testsuite>"]
 
 
-def _of_the_run(report: Report) -> str:
-    """Return what fails the run and belongs to none of its results."""
+def _run_failure(report: Report) -> str:
+    """Return what fails the run as a whole, outside its results; "" if nothing does."""
     if report.finished is None:
-        return report.error or "the run did not come to its end"
+        return report.error or "the run did not finish"
     if not report.results:
         return "nothing was played"
     return "\n".join(finding.line() for finding in report.finished.problems)
@@ -60,17 +60,17 @@ def _of_the_run(report: Report) -> str:
 
 def _case(result: Result, kind: str | None) -> str:
     theme, _, name = result.id.partition("/")
-    attributes = f"classname={_attribute(theme)} name={_attribute(name)} time={_attribute(f'{result.seconds:.3f}')}"
+    attributes = f"classname={_quote(theme)} name={_quote(name)} time={_quote(f'{result.seconds:.3f}')}"
     if kind is None:
         return f"<testcase {attributes}/>"
     message = result.reason or (result.findings[0].message if result.findings else result.outcome.value)
     text = "\n".join(finding.line() for finding in result.findings)
-    return f"<testcase {attributes}><{kind} message={_attribute(message)}>{_clean(text)}</{kind}></testcase>"
+    return f"<testcase {attributes}><{kind} message={_quote(message)}>{_escape_text(text)}</{kind}></testcase>"
 
 
-def _attribute(text: str) -> str:
+def _quote(text: str) -> str:
     return quoteattr(_FORBIDDEN.sub("?", text))
 
 
-def _clean(text: str) -> str:
+def _escape_text(text: str) -> str:
     return escape(_FORBIDDEN.sub("?", text))

@@ -17,24 +17,24 @@ __all__ = ["matrix_table", "print_matrix"]
 
 
 def matrix_table(reports: Mapping[Pair, Report]) -> Table:
-    """Return servers as rows and clients as columns, by the names that they declare where these tell them apart."""
+    """Return servers as rows and clients as columns, by the names that they declare if these are unique."""
     servers = list(dict.fromkeys(pair.server for pair in reports))
     clients = list(dict.fromkeys(pair.client for pair in reports))
     table = Table(title="server × client", title_justify="left")
     table.add_column("server", overflow="fold")
     started = [(pair, report.started) for pair, report in reports.items() if report.started is not None]
-    server_names = _names(servers, {pair.server: event.server for pair, event in started})
-    client_names = _names(clients, {pair.client: event.client for pair, event in started})
+    server_names = _name_specs(servers, {pair.server: event.server for pair, event in started})
+    client_names = _name_specs(clients, {pair.client: event.client for pair, event in started})
     for client in clients:
         table.add_column(escape(client_names[client]), overflow="fold")
     for server in servers:
-        cells = [_cell(reports[Pair(server=server, client=client)]) for client in clients]
+        cells = [_render_cell(reports[Pair(server=server, client=client)]) for client in clients]
         table.add_row(escape(server_names[server]), *cells)
     return table
 
 
-def _names(specs: Sequence[str], declared: Mapping[str, str]) -> dict[str, str]:
-    """Return what each spec is called: the name that its target declares, if no other has it; else the spec."""
+def _name_specs(specs: Sequence[str], declared: Mapping[str, str]) -> dict[str, str]:
+    """Return a name for each spec: the name that its target declares if it is unique, else the spec."""
     found = [declared.get(spec, spec) for spec in specs]
     return {spec: name if found.count(name) == 1 else spec for spec, name in zip(specs, found, strict=True)}
 
@@ -48,19 +48,19 @@ def print_matrix(console: Console, reports: Mapping[Pair, Report]) -> None:
     console.print(f"{word} {good} of {len(reports)} pairs")
 
 
-def _cell(report: Report) -> str:
+def _render_cell(report: Report) -> str:
     if report.finished is None:
         return "[red]could not run[/]"
     counts = report.finished.counts
     played = sum(counts.values())
     bad = {outcome: count for outcome, count in counts.items() if not outcome.green}
     if report.passed:
-        return f"[green]passed[/] {_told(counts)}"
+        return f"[green]passed[/] {_count_passed(counts)}"
     if not bad:
         return "[red]failed[/] " + (shorten(report.finished.problems[0].code, 60) if played else "nothing played")
     return f"[red]failed[/] {', '.join(f'{count} {outcome.value}' for outcome, count in bad.items())} of {played}"
 
 
-def _told(counts: Mapping[Outcome, int]) -> str:
+def _count_passed(counts: Mapping[Outcome, int]) -> str:
     words: Sequence[str] = [f"{count} {o.value}" for o, count in counts.items() if o is not Outcome.PASSED]
     return " + ".join([str(counts.get(Outcome.PASSED, 0)), *words])

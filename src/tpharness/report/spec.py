@@ -1,4 +1,4 @@
-"""`console|json:PATH|junit:PATH` → what is written where at the end of a run."""
+"""`console|json:PATH|junit:PATH` → which report is written to which file at the end of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.errors import UsageError
-from tpharness.report.files import write_whole
+from tpharness.report.files import write_atomically
 from tpharness.report.json import render_json, render_matrix
 from tpharness.report.junit import render_junit, render_suites
 from tpharness.report.summary import Report
@@ -40,11 +40,11 @@ class Destination:
 
     def write(self, report: Report) -> None:
         """Write the finished report in one step."""
-        write_whole(self.path, FORMATS[self.format].render(report))
+        write_atomically(self.path, FORMATS[self.format].render(report))
 
     def write_matrix(self, reports: Mapping[str, Report]) -> None:
         """Write the finished reports on several pairs, by the name of the pair, in one step."""
-        write_whole(self.path, FORMATS[self.format].render_several(reports))
+        write_atomically(self.path, FORMATS[self.format].render_several(reports))
 
 
 def report_words() -> str:
@@ -66,12 +66,12 @@ def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
                 raise UsageError(f"the {kind} report cannot be written to {path}, which is a folder")
             if path != "-" and not Path(path).parent.is_dir():
                 raise UsageError(
-                    f"the {kind} report cannot be written to {path}: there is no folder {Path(path).parent}",
+                    f"the {kind} report cannot be written to {path}: the folder {Path(path).parent} does not exist",
                     hint="make the folder first, or correct the path",
                 )
         else:
             raise UsageError(
-                f"no report is called {spec!r}",
+                f"{spec!r} is not a report",
                 hint=f"reports are {report_words()}; PATH may be - for standard output",
             )
     twice = [path for path, count in Counter(d.path for d in destinations).items() if count > 1]

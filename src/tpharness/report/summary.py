@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run import Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
 __all__ = ["Report"]
 
@@ -35,11 +35,3 @@ class Report:
     def passed(self) -> bool:
         """Whether the run is finished and green, and has played anything at all."""
         return self.finished is not None and self.finished.passed and any(self.finished.counts.values())
-
-    def count(self, outcome: Outcome) -> int:
-        """Return how many cases came out so."""
-        return sum(result.cases for result in self.results if result.outcome is outcome)
-
-    def not_green(self) -> list[Result]:
-        """Return the results that keep the run from passing."""
-        return [result for result in self.results if not result.outcome.green]

@@ -75,7 +75,7 @@ def judge(case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] =
             states[check.name] = max(states[check.name], state, key=_STRENGTH.__getitem__)
             for finding in found:
                 key = (finding.code, finding.message, finding.place.side, finding.place.pointer)
-                findings.setdefault(key, finding.located(case=piece.case))
+                findings.setdefault(key, finding.with_place(case=piece.case))
     failed = CheckState.FAILED in states.values()
     return Result(
         id=case,

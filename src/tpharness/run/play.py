@@ -229,7 +229,7 @@ def _told_in(told: _Told, version: Version) -> tuple[Variant, ...]:
 def _side(name: str, outcome: TargetOutput | None, version: Version) -> Side | None:
     if outcome is None or version not in outcome.threads:
         return None
-    findings: tuple[Finding, ...] = tuple(f.located(side=name) for f in outcome.findings)
+    findings: tuple[Finding, ...] = tuple(f.with_place(side=name) for f in outcome.findings)
     return Side(name=name, thread=outcome.threads[version], findings=findings)
 
 

@@ -225,7 +225,7 @@ class Session:
                 self._out(str(error))
             else:
                 self._outages = 0
-            finding = error.finding.located(case=case.id)
+            finding = error.finding.with_place(case=case.id)
             return Result(id=case.id, outcome=Outcome.FAILED, findings=(finding,), clauses=clauses)
         except remote.CannotPlayError as error:
             self._outages = 0
@@ -260,14 +260,14 @@ def _verdict(case: Case, evidence: list[Evidence]) -> Result:
     pieces = []
     for piece in evidence:
         for side in piece.sides():
-            broken.update((f.located(case=case.id), None) for f in side.findings if f.kind in remote.KINDS)
+            broken.update((f.with_place(case=case.id), None) for f in side.findings if f.kind in remote.KINDS)
         pieces.append(replace(piece, server=_without(piece.server), client=_without(piece.client)))
     try:
         result = judge(case.id, pieces, clauses=case.scenario.clauses)
     except Exception:
         # The checks may count on what the schema says. What does not fit it is told, and nothing else of the case.
         misfits = [
-            finding.located(side=side.name, case=case.id)
+            finding.with_place(side=side.name, case=case.id)
             for piece in pieces
             for side in piece.sides()
             for finding in schema_findings(side.thread)

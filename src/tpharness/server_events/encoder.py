@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tpharness.facts import tool_args
+from tpharness.facts import parse_tool_args
 from tpharness.findings import Finding
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.returns import DENIAL, data_events, event_name
@@ -155,7 +155,7 @@ class Encoder:
         named = {**base, "toolName": part["tool_name"], **metadata}
         return [
             {"type": "tool-input-start", **named},
-            {"type": "tool-input-available", **named, "input": tool_args(part.get("args"))},
+            {"type": "tool-input-available", **named, "input": parse_tool_args(part.get("args"))},
         ]
 
     def _part_delta(self, event: Mapping[str, Any]) -> Chunks:
@@ -201,11 +201,11 @@ class Encoder:
         part = event["part"]
         call_id = part["tool_call_id"]
         if call_id in self._calls and part.get("args") is not None and call_id not in self._announced:
-            self._calls[call_id]["given"] = tool_args(part["args"])
+            self._calls[call_id]["given"] = parse_tool_args(part["args"])
         chunks = self._announce()
         if call_id not in self._announced:  # a call of the history before this run
             self._announced.add(call_id)
-            name, args = part["tool_name"], tool_args(part.get("args"))
+            name, args = part["tool_name"], parse_tool_args(part.get("args"))
             chunks += [
                 *self._carry(),
                 {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": args},
@@ -314,7 +314,7 @@ class Encoder:
         for call_id, call in self._calls.items():
             if "input" not in call:
                 text = "".join(call["held"])
-                held = call["args"] if call["args"] is not None else tool_args(text) if text else {}
+                held = call["args"] if call["args"] is not None else parse_tool_args(text) if text else {}
                 call["input"] = call.get("given", held)
                 self._announced.add(call_id)
                 self._outstanding.add(call_id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tpharness.facts import finish_reason, usage
+from tpharness.facts import normalize_finish_reason, normalize_usage
 from tpharness.journal import Event, Interrupted, JournalWriter
 from tpharness.server_events.parts import call_fields, file_content, part_fields
 from tpharness.server_events.returns import data_events, return_part
@@ -62,7 +62,7 @@ def write_messages(
 
 def _response(writer: JournalWriter, message: Mapping[str, Any], at: str) -> None:
     parts = message.get("parts") or ()
-    counts = usage(message.get("usage"))
+    counts = normalize_usage(message.get("usage"))
     if not parts:
         writer.add_usage(counts)
         return
@@ -83,7 +83,7 @@ def _response(writer: JournalWriter, message: Mapping[str, Any], at: str) -> Non
             writer.open_part(kind, fields, None)
     names = ("model_name", "provider_name", "provider_response_id")
     facts = {k: message.get(k) for k in names}
-    writer.set_facts({**facts, "finish_reason": finish_reason(message.get("finish_reason")), "usage": counts})
+    writer.set_facts({**facts, "finish_reason": normalize_finish_reason(message.get("finish_reason")), "usage": counts})
     if finished:
         writer.finish_response()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.facts import binary_identifier, tool_args
+from tpharness.facts import binary_identifier, parse_tool_args
 
 __all__ = ["call_fields", "file_content", "kept", "part_fields"]
 
@@ -37,14 +37,14 @@ def part_fields(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "thinking" and "id" in fields:
         fields["thinking_id"] = fields.pop("id")
     if kind.startswith("builtin-") and "args" in fields:
-        fields["args"] = tool_args(fields["args"])
+        fields["args"] = parse_tool_args(fields["args"])
     return fields
 
 
 def call_fields(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a call that is complete, its arguments parsed (R12)."""
     held = part.get("args")
-    args = {} if held is None or held == "" else tool_args(held)
+    args = {} if held is None or held == "" else parse_tool_args(held)
     return {**kept(part, ("tool_name", "tool_call_id")), "args": args}
 
 

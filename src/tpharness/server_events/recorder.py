@@ -16,7 +16,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
-from tpharness.facts import end_reason, finish_reason, join_text, tool_args, usage
+from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage, parse_tool_args
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.server_events import events as vocabulary
@@ -207,8 +207,8 @@ class Recorder:
     def _response_end(self, event: Mapping[str, Any]) -> None:
         facts = {k: event.get(k) for k in ("model_name", "provider_name", "provider_response_id")}
         self._last_finish = event.get("finish_reason")
-        facts["finish_reason"] = finish_reason(event.get("finish_reason"))
-        facts["usage"] = usage(event.get("usage")) or None
+        facts["finish_reason"] = normalize_finish_reason(event.get("finish_reason"))
+        facts["usage"] = normalize_usage(event.get("usage")) or None
         if (
             not self._writer.response_open
         ):  # a response without a single part: it is not kept, but it was paid for (R17)
@@ -303,9 +303,9 @@ class Recorder:
 
     def _result(self, event: Mapping[str, Any]) -> None:
         self._finish_response()
-        reason = end_reason(event.get("finish_reason") or self._last_finish, error_seen=self._writer.held)
+        reason = interruption_reason(event.get("finish_reason") or self._last_finish, error_seen=self._writer.held)
         if reason is None:
-            self._writer.complete_turn(self._at, usage(event.get("usage")))
+            self._writer.complete_turn(self._at, normalize_usage(event.get("usage")))
         else:
             self._writer.interrupt_turn(reason, self._at)
         self.state = RunState.ENDED
@@ -331,7 +331,7 @@ class Recorder:
         for handle in self._parts.values():
             if handle.kind == "tool-call" and not handle.complete:
                 text = join_text(handle.pieces)
-                args = handle.fields.get("args", tool_args(text) if text else {})
+                args = handle.fields.get("args", parse_tool_args(text) if text else {})
                 handle.raw = text if text and "args" not in handle.fields else None
                 if part is not None and given is not None and handle.fields.get("tool_call_id") == call_id:
                     args, handle.raw = given["args"], _text(part["args"])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadRenderer, needs_partial
-from tpharness.facts import providers
+from tpharness.facts import provider_names
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, UserTurn
 from tpharness.protocol.versions import Version
@@ -48,7 +48,7 @@ class ReferenceServer:
     """A server session of the reference."""
 
     def __init__(self, script: Script) -> None:
-        self._recorder = Recorder(providers=providers(script.header.agents))
+        self._recorder = Recorder(providers=provider_names(script.header.agents))
         self._rendering = _Rendering(script)
         self._carriers = script.carriers
         self._user_parts: tuple[Mapping[str, Any], ...] = ()
@@ -107,7 +107,7 @@ class ReferenceClient:
 
     def __init__(self, script: Script) -> None:
         first = next(iter(script.header.agents), "assistant")
-        self._assembler = Assembler(agent_id=first, providers=providers(script.header.agents))
+        self._assembler = Assembler(agent_id=first, providers=provider_names(script.header.agents))
         self._rendering = _Rendering(script)
 
     @property

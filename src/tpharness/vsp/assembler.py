@@ -56,7 +56,7 @@ class Assembler:
         """End the stream; `reason` is what was observed of its end, None for a plain end of the body (R27)."""
         if self._sse is not None:
             self._sse.close()
-            self._sse_findings += [f.located(side="client") for f in self._sse.findings]
+            self._sse_findings += [f.with_place(side="client") for f in self._sse.findings]
             self._sse = None
         self._fold.close(reason, at)
 
@@ -67,7 +67,7 @@ class Assembler:
     @property
     def findings(self) -> list[Finding]:
         """Everything found so far, in order of layers."""
-        live = [f.located(side="client") for f in self._sse.findings] if self._sse is not None else []
+        live = [f.with_place(side="client") for f in self._sse.findings] if self._sse is not None else []
         return [*self._sse_findings, *live, *self._fold.findings]
 
     @property

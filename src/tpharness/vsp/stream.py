@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tpharness.facts import end_reason, finish_reason, usage
+from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.vsp import chunks as c
@@ -150,10 +150,10 @@ class StreamFold:
         self._end_response()
         self._ensure_turn()
         word = chunk.finish_reason or self._facts.take("finish_reason")
-        reason = end_reason(word or self._last_finish, error_seen=self._writer.held)
+        reason = interruption_reason(word or self._last_finish, error_seen=self._writer.held)
         at = str(self._facts.take("completed_at") or self._time())
         if reason is None:
-            self._writer.complete_turn(at, usage(self._facts.take("usage")))
+            self._writer.complete_turn(at, normalize_usage(self._facts.take("usage")))
         else:
             self._writer.interrupt_turn(reason, at)
         self._forget_open()
@@ -246,7 +246,7 @@ class StreamFold:
             self._enter(StreamState.BETWEEN)
         elif not self._facts.empty and self._writer.running:
             # A response without a single part is not kept, but it was paid for (R17).
-            self._writer.add_usage(usage(self._facts.take("usage")))
+            self._writer.add_usage(normalize_usage(self._facts.take("usage")))
             if not self._step_responded:  # what else was told of it is no other response's
                 self._last_finish = self._facts.take("finish_reason") or self._last_finish
                 self._facts.take("provider_response_id")
@@ -258,9 +258,9 @@ class StreamFold:
         facts = self._facts.at_response_end()
         if "finish_reason" in facts:
             self._last_finish = str(facts["finish_reason"])
-            facts["finish_reason"] = finish_reason(self._last_finish)
+            facts["finish_reason"] = normalize_finish_reason(self._last_finish)
         if "usage" in facts:
-            facts["usage"] = usage(facts["usage"])
+            facts["usage"] = normalize_usage(facts["usage"])
         if self._writer.response_settled:  # a message that is canonical does not change; it was paid for (R17)
             self._writer.add_usage(facts.get("usage", {}))
         elif facts:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from tpharness.facts import tool_args
+from tpharness.facts import parse_tool_args
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Prompt, Response, Return
 
 __all__ = [
@@ -133,7 +133,7 @@ def _response(response: Response) -> Iterator[CliEvent]:
             yield ToolInputDelta(part.call_id, text)
         ended = part.complete or (part.streamed is not None and part.streamed.ended)
         if ended or (part is not calls[-1] and not mixed):
-            args = part.fields.get("args") if part.complete else tool_args(text) if text else {}
+            args = part.fields.get("args") if part.complete else parse_tool_args(text) if text else {}
             event = ToolEvent(part.call_id, str(part.fields.get("tool_name", "")), args)
             if mixed:
                 finished.append(event)  # GAP-6: no call was finished before the deltas of another came

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from tpharness.facts import end_reason, finish_reason, usage
+from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import Live
 from tpharness.peers.langgraph.scripted_model import PlayedModel, played_tools
@@ -174,7 +174,7 @@ class _Conversation:
                 at = self._returned.get(message.tool_call_id, at)
                 live.record_notices(writer, until=at)
                 _return(writer, message, at)
-        return end_reason(reason, error_seen=False)
+        return interruption_reason(reason, error_seen=False)
 
 
 _MODES: Any = ["messages", "updates"]
@@ -182,7 +182,7 @@ _MODES: Any = ["messages", "updates"]
 
 def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
     told = message.response_metadata
-    reason = finish_reason(told.get("finish_reason"))
+    reason = normalize_finish_reason(told.get("finish_reason"))
     writer.begin_response(at)
     provider = told.get("model_provider") or "unknown"
     for block in message.content if isinstance(message.content, list) else ():
@@ -200,7 +200,7 @@ def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
             "provider_name": told.get("model_provider"),
             "finish_reason": reason,
             "provider_response_id": told.get("id"),
-            "usage": usage(dict(message.usage_metadata or {})) or None,
+            "usage": normalize_usage(dict(message.usage_metadata or {})) or None,
         }
     )
     writer.finish_response()

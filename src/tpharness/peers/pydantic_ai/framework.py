@@ -25,7 +25,7 @@ from pydantic_ai.messages import FinishReason, ModelMessage
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import FileUIPart, SubmitMessage, TextUIPart, UIMessage
 
-from tpharness.facts import end_reason
+from tpharness.facts import interruption_reason
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import Live
 from tpharness.peers.pydantic_ai import clock
@@ -143,7 +143,7 @@ class _Conversation:
         writer.begin_turn(script.agent_id, script.started_at)
         messages = ModelMessagesTypeAdapter.dump_python(new, mode="json")
         write_messages(writer, messages, script.started_at, before=lambda at: live.record_notices(writer, until=at))
-        return end_reason(messages[-1].get("finish_reason"), error_seen=False) if messages else None
+        return interruption_reason(messages[-1].get("finish_reason"), error_seen=False) if messages else None
 
     def _input(self, live: Live) -> SubmitMessage:
         parts = [_prompt(part) for part in live.prompts]

@@ -129,7 +129,7 @@ class _Judges:
                 self.checks[name] = state
         if result.outcome.green and not extra:
             return True
-        told = (*result.findings, *(finding.located(case=place) for finding in extra))
+        told = (*result.findings, *(finding.with_place(case=place) for finding in extra))
         self.failed.append(replace(result, outcome=Outcome.FAILED, findings=told))
         return False
 
