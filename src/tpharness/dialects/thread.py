@@ -13,12 +13,10 @@ from tpharness.dialects.contract import ThreadHeader
 from tpharness.dialects.keep import survivors
 from tpharness.dialects.messages import EventNamer, messages, time_key
 from tpharness.journal import AgentTurn, Completed, Interrupted, Journal, Log, Segment, UserTurn
-from tpharness.protocol.versions import Version, event_name
+from tpharness.protocol.versions import NORMATIVE_PREFIX, Version, event_name
 from tpharness.readings import EmptyTurnRule, Readings
 
 __all__ = ["DIALECTS", "ThreadDialect", "ThreadRenderer"]
-
-_NORMATIVE = "data-tp-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +152,7 @@ class ThreadRenderer:
 
 def _carries_turn(message: dict[str, Any]) -> bool:
     """R24: a request, a response or a normative event keeps an interrupted turn in the thread."""
-    return message["message_type"] != "system" or str(message["event_type"]).startswith(_NORMATIVE)
+    return message["message_type"] != "system" or str(message["event_type"]).startswith(NORMATIVE_PREFIX)
 
 
 def _last_time(turn: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ from tpharness.errors import TargetError
 from tpharness.journal import Event, Interrupted, JournalWriter
 from tpharness.peers.playback import Outlet, Playback
 from tpharness.peers.story import Story
-from tpharness.protocol.versions import Version, newest_version
+from tpharness.protocol.versions import ERROR_EVENT, Version, newest_version
 from tpharness.readings import Readings
 from tpharness.reference_app import refusal
 from tpharness.reference_app.refusal import Refusal, problem
@@ -268,7 +268,7 @@ class _Application:
         live.record_notices(thread.writer)
         if live.failure is not None:
             where = at if story.failed_at is None else live.playback.times[story.failed_at]
-            thread.writer.add_event(Event(name="data-tp-error", data={"error": live.failure}, at=where))
+            thread.writer.add_event(Event(name=ERROR_EVENT, data={"error": live.failure}, at=where))
         if cut is None:
             thread.writer.complete_turn(at)
         else:

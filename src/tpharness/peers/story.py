@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.returns import event_name
 from tpharness.targets.remote import CannotPlayError
 
@@ -76,7 +77,7 @@ class Notice:
     @property
     def kept(self) -> bool:
         """Whether it is a fact of the thread: a transient event is one only if it is normative (R34)."""
-        return not self.transient or self.name.startswith("data-tp-")
+        return not self.transient or self.name.startswith(NORMATIVE_PREFIX)
 
     def chunk(self) -> dict[str, Any]:
         """Return the chunk by which the application tells its client."""

@@ -14,6 +14,9 @@ from functools import cache
 from tpharness.errors import UsageError
 
 __all__ = [
+    "ERROR_EVENT",
+    "HANDOFF_EVENT",
+    "NORMATIVE_PREFIX",
     "Features",
     "Tier",
     "Version",
@@ -52,12 +55,17 @@ class Version(Enum):
         return tuple(reversed(lineage[other.order : self.order + 1]))
 
 
+NORMATIVE_PREFIX = "data-tp-"
+"""What the names of normative events begin with in journals and in the newest version."""
+HANDOFF_EVENT = f"{NORMATIVE_PREFIX}agent_handoff"
+ERROR_EVENT = f"{NORMATIVE_PREFIX}error"
+
 _TIERED = (
-    "data-tp-agent_handoff",
-    "data-tp-thread_spawn",
-    "data-tp-thread_merge",
-    "data-tp-thread_end",
-    "data-tp-error",
+    HANDOFF_EVENT,
+    f"{NORMATIVE_PREFIX}thread_spawn",
+    f"{NORMATIVE_PREFIX}thread_merge",
+    f"{NORMATIVE_PREFIX}thread_end",
+    ERROR_EVENT,
 )
 _DOTTED = ("agent.handoff", "thread.spawn", "thread.merge", "thread.end", "error")
 
@@ -119,7 +127,7 @@ def parse_version(text: str, others: Sequence[str] = ()) -> Version:
 class Tier(Enum):
     """Whose a system event is (0.0.4, namespace taxonomy)."""
 
-    NORMATIVE = "data-tp-"
+    NORMATIVE = NORMATIVE_PREFIX
     SYSTEM = "data-sys-"
     APPLICATION = "data-app-"
     METADATA = "meta:"

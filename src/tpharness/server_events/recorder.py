@@ -19,6 +19,7 @@ from typing import Any
 from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage, parse_tool_args
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
+from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import call_fields, file_content, kept, part_fields
@@ -249,7 +250,7 @@ class Recorder:
 
     def _event(self, event: Mapping[str, Any]) -> None:
         name = event["event_type"]
-        if event.get("transient") and not name.startswith("data-tp-"):
+        if event.get("transient") and not name.startswith(NORMATIVE_PREFIX):
             return
         targets = event.get("target_agents")
         self._writer.add_event(
@@ -279,7 +280,7 @@ class Recorder:
 
     def _error(self, event: Mapping[str, Any]) -> None:
         self._writer.fail_response()
-        self._writer.add_event(Event(name="data-tp-error", data={"error": event["error_text"]}, at=self._at))
+        self._writer.add_event(Event(name=ERROR_EVENT, data={"error": event["error_text"]}, at=self._at))
         self._writer.hold("error", self._at)  # R27: unless a regular result follows
 
     def _reset(self, event: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpharness.protocol.versions import neutral_event_name
+from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 
 __all__ = ["DENIAL", "data_events", "event_name", "return_part"]
 
@@ -46,7 +46,7 @@ def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
         if not isinstance(item, Mapping) or "data" not in item:
             continue
         name = str(item.get("type", ""))
-        if name.startswith("data-tp-") or (name.startswith("data-") and not item.get("transient")):
+        if name.startswith(NORMATIVE_PREFIX) or (name.startswith("data-") and not item.get("transient")):
             yield name, item["data"]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.journal import Event, OpenPart
+from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.vsp import chunks as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.carrier import CARRIER, carried_return
@@ -251,7 +252,7 @@ class ChunkFold(StreamFold):
         if chunk.name == CARRIER:
             self._carrier(chunk.data)
             return
-        if chunk.transient and not chunk.name.startswith("data-tp-"):
+        if chunk.transient and not chunk.name.startswith(NORMATIVE_PREFIX):
             return  # said to be seen, not kept; a normative event is a fact all the same
         self._ensure_turn()
         source, targets = self._facts.take("source_agent"), self._facts.take("target_agents")

@@ -12,6 +12,7 @@ from typing import Any
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
+from tpharness.protocol.versions import ERROR_EVENT
 from tpharness.vsp import chunks as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.carrier import CarriedFacts
@@ -169,7 +170,7 @@ class StreamFold:
     def _error(self, chunk: c.ErrorChunk) -> None:
         self._ensure_turn()
         at = self._time()
-        self._writer.add_event(Event(name="data-tp-error", data={"error": chunk.error_text}, at=at))
+        self._writer.add_event(Event(name=ERROR_EVENT, data={"error": chunk.error_text}, at=at))
         self._writer.hold("error", at)  # R27: unless a regular finish follows
 
     def _done(self, chunk: c.Done) -> None:

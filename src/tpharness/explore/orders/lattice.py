@@ -19,13 +19,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tpharness.protocol.versions import HANDOFF_EVENT, neutral_event_name
+
 __all__ = ["Orders", "orders_of", "reordered"]
 
 _PARTS = ("part_start", "part_delta", "part_end")
 _CALLS = ("function_tool_call", "output_tool_call")
 _TOOLS = (*_CALLS, "function_tool_result", "output_tool_result", "tool_progress")
 _PASSABLE = (*_PARTS, *_TOOLS, "model_request", "model_response_end")
-_BOUND_EVENTS = ("source.", "data-tp-agent_handoff", "agent.handoff")
 _MOST_STATES = 20_000
 
 
@@ -129,7 +130,12 @@ def _free(event: Mapping[str, Any]) -> bool:
     """Whether an event of the application may happen at any time."""
     kind = event.get("event_kind")
     name = event.get("event_type") if kind == "system_event" else event.get("name") or event.get("event_name")
-    return kind in ("system_event", "custom") and isinstance(name, str) and not name.startswith(_BOUND_EVENTS)
+    return kind in ("system_event", "custom") and isinstance(name, str) and not _is_bound(name)
+
+
+def _is_bound(name: str) -> bool:
+    """Whether an event belongs to its place: a source to its text, a handoff to the turn that it ends."""
+    return name.startswith("source.") or neutral_event_name(name) == HANDOFF_EVENT
 
 
 def _swap(one: _Group, other: _Group) -> bool:

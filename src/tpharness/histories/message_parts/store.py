@@ -58,6 +58,7 @@ from tpharness.histories.message_parts.records import (
     join_text_parts,
 )
 from tpharness.journal import AgentTurn, Entry, Event, Interrupted, Journal, Prompt, Response, Return, UserTurn
+from tpharness.protocol.versions import ERROR_EVENT
 
 __all__ = ["CANCEL_OUTPUT", "history"]
 
@@ -75,7 +76,6 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 }
 _DEVELOPER = "data-app-developer"
 _RETRACT = "data-app-retract"
-_ERROR = "data-tp-error"
 
 
 def history(journal: Journal, variant: Variant) -> list[HistoryEvent]:
@@ -166,7 +166,7 @@ class _Turn:
 
     def _event(self, event: Event) -> None:
         data = event.data
-        if event.name == _ERROR:
+        if event.name == ERROR_EVENT:
             self._model_error(str(data.get("error", "")) if isinstance(data, Mapping) else "", event.at)
         elif event.name == _DEVELOPER:
             self._events.append(_developer(data, event.at, plan=self._plan))
