@@ -354,7 +354,8 @@ class Conversation:
             client=Side(name="client", thread=mine),
         )
         for check in JUDGED:
-            found = [f for f in (check.judge(evidence) if check.applies(evidence) else []) if f.level is Level.MUST]
+            judged = [] if check.not_applicable(evidence) else check.judge(evidence)
+            found = [f for f in judged if f.level is Level.MUST]
             soak.wrong += [f"{finding.with_place(case=self.id).line()}" for finding in found[:2]]
         messages = [turn.get("messages", ()) for turn in thread["turns"] if turn["turn_type"] == "agent"]
         soak.counts["interrupted turns"] += sum(

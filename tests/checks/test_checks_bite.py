@@ -143,7 +143,9 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
 def judged(name: str, piece: Evidence) -> set[str]:
     """Return the codes at MUST of one check."""
     check = next(check for check in CHECKS if check.name == name)
-    return {f.code for f in check.judge(piece) if f.level is Level.MUST} if check.applies(piece) else {"not-applicable"}
+    if check.not_applicable(piece) is not None:
+        return {"not-applicable"}
+    return {f.code for f in check.judge(piece) if f.level is Level.MUST}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
@@ -196,8 +198,9 @@ def test_a_history_that_an_api_rejects_is_found(monkeypatch: pytest.MonkeyPatch)
 def test_a_check_without_its_evidence_does_not_apply() -> None:
     """A check says itself when there is nothing to judge; that is not a pass."""
     bare = evidence(server=None, client=None)
-    silent = {check.name for check in CHECKS if not check.applies(bare)}
-    assert silent == {check.name for check in CHECKS} - {"expectations"}
+    silent = {check.name: why for check in CHECKS if (why := check.not_applicable(bare)) is not None}
+    assert set(silent) == {check.name for check in CHECKS} - {"expectations"}
+    assert all(why.reason and not why.by_version for why in silent.values())
 
 
 def test_only_the_default_readings_owe_monotonicity() -> None:
@@ -206,3 +209,6 @@ def test_only_the_default_readings_owe_monotonicity() -> None:
     assert "canonical-shrank" in judged("monotonicity", shrinking)
     older = evidence(trail=(GOOD, LESS), version=Version.V0_0_3)
     assert judged("monotonicity", older) == {"not-applicable"}
+    why = next(check for check in CHECKS if check.name == "monotonicity").not_applicable(older)
+    assert why is not None
+    assert why.by_version

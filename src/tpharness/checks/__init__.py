@@ -1,7 +1,7 @@
 """Checks: the invariants that every case is judged by, one file each."""
 
 from tpharness.checks.chunking import CHUNKING
-from tpharness.checks.contract import Check, Delivery, Evidence, Side, Thread, Variant
+from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side, Thread, Variant
 from tpharness.checks.convergence import CONVERGENCE
 from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.checks.idempotence import IDEMPOTENCE
@@ -11,7 +11,7 @@ from tpharness.checks.prefix import PREFIX
 from tpharness.checks.resumable import RESUMABLE
 from tpharness.checks.validity import VALIDITY
 
-__all__ = ["CHECKS", "Check", "Delivery", "Evidence", "Side", "Thread", "Variant"]
+__all__ = ["CHECKS", "Check", "Delivery", "Evidence", "NotApplicable", "Side", "Thread", "Variant"]
 
 CHECKS: tuple[Check, ...] = (
     IDENTITY,

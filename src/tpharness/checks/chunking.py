@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check
+from tpharness.checks.contract import Check, NotApplicable
 from tpharness.checks.variants import compare_variants
 from tpharness.findings import Kind
 
@@ -10,10 +10,12 @@ __all__ = ["CHUNKING"]
 
 SPLIT_MATTERS = Kind("chunking-matters")
 
+_PLAYED_ONCE = NotApplicable(reason="the case was played once, not once more in other reads and deltas")
+
 CHUNKING = Check(
     name="chunking",
     title="splitting reads and deltas differently changes nothing",
     kinds=(SPLIT_MATTERS,),
-    applies=lambda evidence: bool(evidence.rechunked),
+    not_applicable=lambda evidence: None if evidence.rechunked else _PLAYED_ONCE,
     judge=lambda evidence: compare_variants(evidence, evidence.rechunked, SPLIT_MATTERS),
 )

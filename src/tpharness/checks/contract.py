@@ -16,7 +16,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare, Expectation
 
-__all__ = ["Check", "Delivery", "Evidence", "Side", "Thread", "Variant"]
+__all__ = ["Check", "Delivery", "Evidence", "NotApplicable", "Side", "Thread", "Variant", "without_threads"]
 
 Thread = Mapping[str, Any]
 
@@ -76,11 +76,30 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotApplicable:
+    """Why a check has nothing to judge in the evidence of a case.
+
+    `by_version` says that it never has in this version of the protocol, because of what the version can say.
+    """
+
+    reason: str
+    by_version: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A named property of a case. `applies` says whether the evidence holds what the check looks at."""
+    """A named property of a case. `not_applicable` returns why there is nothing to judge, None where there is."""
 
     name: str
     title: str
     kinds: tuple[Kind, ...]
-    applies: Callable[[Evidence], bool]
+    not_applicable: Callable[[Evidence], NotApplicable | None]
     judge: Callable[[Evidence], list[Finding]]
+
+
+_NO_THREAD = NotApplicable(reason="neither side has a thread of this version")
+
+
+def without_threads(evidence: Evidence) -> NotApplicable | None:
+    """Return why a check of each side's thread does not apply: there is none; None where there is one."""
+    return _NO_THREAD if evidence.server is None and evidence.client is None else None

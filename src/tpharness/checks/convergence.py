@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Evidence
+from tpharness.checks.contract import Check, Evidence, NotApplicable
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import thread_hash
 from tpharness.protocol.diff import diff
@@ -23,10 +23,12 @@ def _judge(evidence: Evidence) -> list[Finding]:
     ]
 
 
+_NOT_FETCHED = NotApplicable(reason="the client did not fetch the server's thread after a loss")
+
 CONVERGENCE = Check(
     name="convergence",
     title="after a fetch both sides are identical",
     kinds=(NOT_CONVERGED,),
-    applies=lambda e: e.server is not None and e.adopted is not None,
+    not_applicable=lambda e: _NOT_FETCHED if e.server is None or e.adopted is None else None,
     judge=_judge,
 )

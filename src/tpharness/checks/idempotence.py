@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Evidence
+from tpharness.checks.contract import Check, Evidence, without_threads
 from tpharness.checks.variants import compare_variants
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import canonical_thread
@@ -31,6 +31,6 @@ IDEMPOTENCE = Check(
     name="idempotence",
     title="repeating and re-reading change nothing",
     kinds=(REPEAT_MATTERS, UNSTABLE),
-    applies=lambda evidence: evidence.server is not None or evidence.client is not None,
+    not_applicable=without_threads,
     judge=_judge,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Delivery, Evidence, Side
+from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.diff import diff
@@ -48,15 +48,22 @@ def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compa
     ]
 
 
-def _applies(evidence: Evidence) -> bool:
-    pair = evidence.server is not None and evidence.client is not None and evidence.delivery is Delivery.WHOLE
-    return pair or (evidence.server is not None and evidence.library is not None)
+_BYTES_LOST = NotApplicable(reason="bytes were lost between the two sides, so a prefix is owed (R32)")
+_ONE_SIDE = NotApplicable(reason="only one side has a thread of this version")
+
+
+def _not_applicable(evidence: Evidence) -> NotApplicable | None:
+    if evidence.server is not None and evidence.library is not None:
+        return None
+    if evidence.server is None or evidence.client is None or evidence.delivery is Delivery.UNRELATED:
+        return _ONE_SIDE
+    return None if evidence.delivery is Delivery.WHOLE else _BYTES_LOST
 
 
 IDENTITY = Check(
     name="identity",
     title="both sides hold the same thread",
     kinds=(DIFFERS, LIBRARY_DIFFERS),
-    applies=_applies,
+    not_applicable=_not_applicable,
     judge=_judge,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tpharness.checks.contract import Check, Evidence
+from tpharness.checks.contract import Check, Evidence, NotApplicable
 from tpharness.checks.growth import first_missing
 from tpharness.findings import Finding, Kind, Place
 from tpharness.readings import Readings
@@ -26,12 +26,23 @@ def _judge(evidence: Evidence) -> list[Finding]:
     return findings
 
 
-def _applies(evidence: Evidence) -> bool:
-    """R18: only with interrupted turns is a turn shown before its end. Other readings of R20 are known to shrink."""
-    shown = evidence.version.features.interrupted_turns
-    return len(evidence.trail) > 1 and shown and evidence.readings == Readings()
+_COMPLETE_TURNS = NotApplicable(reason="the version shows complete turns only (R18)", by_version=True)
+_OTHER_READING = NotApplicable(reason="the case reads a ruling otherwise, which is known to take back what was shown")
+_ONE_STATE = NotApplicable(reason="the client's thread was seen in one state only")
+
+
+def _not_applicable(evidence: Evidence) -> NotApplicable | None:
+    if not evidence.version.features.interrupted_turns:
+        return _COMPLETE_TURNS
+    if evidence.readings != Readings():
+        return _OTHER_READING
+    return None if len(evidence.trail) > 1 else _ONE_STATE
 
 
 MONOTONICITY = Check(
-    name="monotonicity", title="the canonical thread only grows", kinds=(SHRANK,), applies=_applies, judge=_judge
+    name="monotonicity",
+    title="the canonical thread only grows",
+    kinds=(SHRANK,),
+    not_applicable=_not_applicable,
+    judge=_judge,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Delivery, Evidence
+from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable
 from tpharness.checks.growth import first_missing
 from tpharness.findings import Finding, Kind, Place
 
@@ -21,10 +21,20 @@ def _judge(evidence: Evidence) -> list[Finding]:
     return [NOT_PREFIX.at(Place(case=evidence.case, side="client", pointer=pointer), f"on the server {words}")]
 
 
+_NOTHING_LOST = NotApplicable(reason="no bytes were lost between the two sides")
+_ONE_SIDE = NotApplicable(reason="only one side has a thread of this version")
+
+
+def _not_applicable(evidence: Evidence) -> NotApplicable | None:
+    if evidence.delivery is not Delivery.PART:
+        return _NOTHING_LOST
+    return _ONE_SIDE if evidence.server is None or evidence.client is None else None
+
+
 PREFIX = Check(
     name="prefix",
     title="under loss the client holds a prefix of the server's thread",
     kinds=(NOT_PREFIX,),
-    applies=lambda e: e.delivery is Delivery.PART and e.server is not None and e.client is not None,
+    not_applicable=_not_applicable,
     judge=_judge,
 )

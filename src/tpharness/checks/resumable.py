@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpharness.checks.contract import Check, Evidence, Side
+from tpharness.checks.contract import Check, Evidence, Side, without_threads
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol import history
 
@@ -70,6 +70,6 @@ RESUMABLE = Check(
     name="resumable",
     title="a model API accepts the history, which only grows",
     kinds=(REWRITTEN, OTHERWISE, *history.KINDS),
-    applies=lambda evidence: evidence.server is not None or evidence.client is not None,
+    not_applicable=without_threads,
     judge=_judge,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Evidence
+from tpharness.checks.contract import Check, Evidence, without_threads
 from tpharness.findings import Finding
 from tpharness.protocol.rules import KINDS, check_thread
 from tpharness.readings import Readings
@@ -30,6 +30,6 @@ VALIDITY = Check(
     name="validity",
     title="each thread keeps the schema and the rules",
     kinds=KINDS,
-    applies=lambda evidence: evidence.server is not None or evidence.client is not None,
+    not_applicable=without_threads,
     judge=_judge,
 )

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding, shorten
+from tpharness.report.not_judged import never_judged
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
@@ -88,6 +89,12 @@ class ConsoleReport:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
             for name, reason in _group_by_reason(expected):
                 self._out.print(f"  [yellow]{escape(name)}[/]: {escape(make_printable(reason))}")
+        if report.scenarios > 1 and not self._one_of_several:
+            lines = [one.line() for one in never_judged(report.results)]
+            if lines:
+                self._out.print()
+            for line in lines:
+                self._out.print(f"[dim]{escape(line)}[/]")
         for problem in event.problems:
             self._out.print(
                 f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.kind.remedy)}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from tpharness.report.not_judged import unjudged
 from tpharness.report.summary import Report
 from tpharness.run import Result
 
@@ -68,5 +69,6 @@ def _result(result: Result) -> dict[str, Any]:
         "reason": result.reason,
         "clauses": list(result.clauses),
         "checks": {name: state.value for name, state in result.checks.items()},
+        "not_judged": [one.as_json() for one in unjudged(result)],
         "findings": [finding.as_json() for finding in result.findings],
     }

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tpharness.checks import CHECKS, Check, Evidence
+from tpharness.checks import CHECKS, Check, Evidence, NotApplicable
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.jcs import CanonicalError
+from tpharness.protocol.versions import Version
 
-__all__ = ["CheckState", "Outcome", "Result", "judge"]
+__all__ = ["CheckState", "NotJudged", "Outcome", "Result", "both_unjudged", "judge"]
+
+NotJudged = Mapping[Version, Mapping[str, NotApplicable]]
+"""By version, the names of the checks that had nothing to judge in it, each with its reason."""
 
 
 class Outcome(Enum):
@@ -40,11 +44,15 @@ class CheckState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The verdict on one case. `cases` counts the places of a sweep that this result stands for."""
+    """The verdict on one case. `cases` counts the places of a sweep that this result stands for.
+
+    `checks` has the state of each check over all versions, `not_judged` where one had nothing to judge, and why.
+    """
 
     id: str
     outcome: Outcome
     checks: Mapping[str, CheckState] = field(default_factory=dict)
+    not_judged: NotJudged = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     cases: int = 1
     reason: str = ""
@@ -64,10 +72,13 @@ _STRENGTH = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICAB
 def judge(case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] = ()) -> Result:
     """Judge all evidence of one case; findings that several versions share are told once."""
     states: dict[str, CheckState] = {check.name: CheckState.NOT_APPLICABLE for check in CHECKS}
+    not_judged: dict[Version, Mapping[str, NotApplicable]] = {}
     findings: dict[tuple[object, ...], Finding] = {}
     for piece in evidence:
+        reasons = {check.name: why for check in CHECKS if (why := check.not_applicable(piece)) is not None}
+        not_judged = both_unjudged(not_judged, {piece.version: reasons})
         for check in CHECKS:
-            if not check.applies(piece):
+            if check.name in reasons:
                 continue
             found = _found(check, piece)
             failed = any(f.level is Level.MUST for f in found)
@@ -81,9 +92,19 @@ def judge(case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] =
         id=case,
         outcome=Outcome.FAILED if failed else Outcome.PASSED,
         checks=states,
+        not_judged=not_judged,
         findings=tuple(findings.values()),
         clauses=clauses,
     )
+
+
+def both_unjudged(one: NotJudged, other: NotJudged) -> dict[Version, Mapping[str, NotApplicable]]:
+    """Return what was judged neither here nor there; a version that only one of them has is taken as it is there."""
+    both = {**one, **other}
+    for version in one.keys() & other.keys():
+        mine, theirs = one[version], other[version]
+        both[version] = mine if mine.keys() <= theirs.keys() else {k: v for k, v in mine.items() if k in theirs}
+    return both
 
 
 def _found(check: Check, evidence: Evidence) -> list[Finding]:

@@ -163,7 +163,14 @@ class Session:
             passed = found.tried - len(found.failed)
             word = "event" if scenario.cut is not None and scenario.cut.at is CutAt.EVERY_EVENT else "byte"
             name = place or f"{scenario.id}@{word}-*"
-            good = Result(id=name, outcome=Outcome.PASSED, checks=found.checks, cases=passed, clauses=scenario.clauses)
+            good = Result(
+                id=name,
+                outcome=Outcome.PASSED,
+                checks=found.checks,
+                not_judged=found.not_judged,
+                cases=passed,
+                clauses=scenario.clauses,
+            )
             return [*([good] if passed else []), *found.failed]
         cuts = [cut_case(case, one) for one in cut_places(scenario) if place in (None, one.id)]
         playing = [self._one(cut, partial(play, cut, players, thorough=False)) for cut in cuts]

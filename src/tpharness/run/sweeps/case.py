@@ -15,7 +15,7 @@ pair in which the server is further.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tpharness.checks import Delivery, Evidence, Side
@@ -23,7 +23,7 @@ from tpharness.checks.prefix import PREFIX
 from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.run.judge import Outcome, Result, judge
+from tpharness.run.judge import NotJudged, Outcome, Result, both_unjudged, judge
 from tpharness.run.plan import Case, cut_time, place_name, script_of
 from tpharness.run.sweeps.trim import same_messages, shared, stamp, trimmed, window
 from tpharness.scenario.records import AgentRun, Compare, CutAt, CutSide
@@ -52,6 +52,7 @@ class Sweep:
     tried: int
     failed: tuple[Result, ...]
     checks: Mapping[str, Any]
+    not_judged: NotJudged = field(default_factory=dict)
     pairs: int = 0
     apart: tuple[tuple[ApartPlace, Result], ...] = ()
 
@@ -92,6 +93,7 @@ def sweep(
         tried=judges.tried,
         failed=tuple(judges.failed),
         checks=judges.checks,
+        not_judged=judges.not_judged,
         pairs=judges.pairs,
         apart=tuple(judges.failed_apart),
     )
@@ -108,6 +110,7 @@ class _Judges:
         self.tried = 0
         self.failed: list[Result] = []
         self.checks: dict[str, Any] = {}
+        self.not_judged: NotJudged = {}
         self.apart = apart
         self.pairs = 0
         self.failed_apart: list[tuple[ApartPlace, Result]] = []
@@ -127,6 +130,7 @@ class _Judges:
         for name, state in result.checks.items():
             if name not in self.checks or state.value == "failed" or self.checks[name].value == "not-applicable":
                 self.checks[name] = state
+        self.not_judged = both_unjudged(self.not_judged, result.not_judged)
         if result.outcome.green and not extra:
             return True
         told = (*result.findings, *(finding.with_place(case=place) for finding in extra))
