@@ -108,7 +108,7 @@ def read_args(make):
 
 def quoted(was):
     def available(self, chunk):
-        handle = self._tools.get(chunk.tool_call_id)
+        handle = self._inputs.get(chunk.tool_call_id)
         done = was(self, chunk)
         if handle is not None and handle.kind == "tool-call" and handle.complete:
             handle.fields["args"] = json.dumps(handle.fields["args"])

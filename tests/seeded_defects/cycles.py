@@ -106,15 +106,15 @@ def old_rule(was):
 
 def text_closed(fold):
     """Close every text that is open, as if its end had come, and call the response finished."""
-    for handle in list(fold._texts.values()):
-        fold._writer.close_part(handle)
-    if fold._writer.response_open:
-        fold._writer.finish_response()
+    for handle in list(fold._context.open_parts.texts.values()):
+        fold._context.writer.close_part(handle)
+    if fold._context.writer.response_open:
+        fold._context.writer.finish_response()
 
 
 def closing_first(was):
     def close(self, reason, at):
-        if self._writer.running:
+        if self._context.writer.running:
             text_closed(self)
         was(self, reason, at)
 
@@ -132,21 +132,21 @@ def aborting_first(was):
 
 def half_call_answered(fold, at):
     """Store a call with the arguments that had come, and a return that says it was cancelled."""
-    for call_id, handle in list(fold._tools.items()):
-        fold._writer.close_part(handle, args="".join(handle.pieces))
-        fold._writer.finish_response()
+    for call_id, handle in list(fold._context.open_parts.tool_inputs.items()):
+        fold._context.writer.close_part(handle, args="".join(handle.pieces))
+        fold._context.writer.finish_response()
         fields = {
             "tool_name": handle.fields["tool_name"],
             "tool_call_id": call_id,
             "status": "error",
             "content": "cancelled",
         }
-        fold._writer.add_return(call_id, "tool-return", fields, at)
+        fold._context.writer.add_return(call_id, "tool-return", fields, at)
 
 
 def half_calls(was):
     def close(self, reason, at):
-        if self._writer.running:
+        if self._context.writer.running:
             half_call_answered(self, at)
         was(self, reason, at)
 
@@ -156,7 +156,7 @@ def half_calls(was):
 def half_calls_at_abort(was):
     def abort(self, chunk):
         if self._writer.running:
-            half_call_answered(self, self._time())
+            half_call_answered(self, self._context.time)
         was(self, chunk)
 
     return abort

@@ -17,10 +17,11 @@ from tests.seeded_defects.seeding import (
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
 from tpharness.vsp import chunks as c
-from tpharness.vsp import stream
+from tpharness.vsp import lifecycle
 from tpharness.vsp.carrier import CarriedFacts
+from tpharness.vsp.context import StreamContext
 from tpharness.vsp.fold import ChunkFold
-from tpharness.vsp.stream import StreamFold
+from tpharness.vsp.lifecycle import Lifecycle
 
 __all__ = ["DEFECTS"]
 
@@ -29,8 +30,8 @@ def carriers_recorded(was):
     def data(self, chunk):
         was(self, chunk)
         if chunk.name == "data-sys-tp":
-            self._ensure_turn()
-            self._writer.add_event(Event(name="data-app-tp", data=chunk.data, at=self._time()))
+            self._lifecycle.ensure_turn()
+            self._writer.add_event(Event(name="data-app-tp", data=chunk.data, at=self._context.time))
 
     return data
 
@@ -42,7 +43,7 @@ def facts_forgotten(was):
         was(self, chunk, at)
         if not (isinstance(chunk, c.DataChunk) and chunk.name == "data-sys-tp"):
             for name in ("model_name", "provider_name", "timestamp"):
-                self._facts.take(name)
+                self._context.facts.take(name)
 
     return feed
 
@@ -129,14 +130,14 @@ DEFECTS = (
         "client",
         "The client stamps messages with its own clock although the server said when they happened.",
         "carrier.timestamps canon.exact R39",
-        put(StreamFold, "_time", lambda self: self._at.replace("Z", "1Z") if "." in self._at else self._at),
+        put(StreamContext, "time", property(lambda self: self.at.replace("Z", "1Z") if "." in self.at else self.at)),
     ),
     defect(
         "carriers-ignored",
         "client",
         "The client takes no notice of what the server tells beside the stream.",
         "carrier.scope carrier.timestamps canon.exact turn.agent-change message.provider-facts R39",
-        put(ChunkFold, "_carrier", lambda *_: None),
+        put(Lifecycle, "apply_carrier", lambda *_: None),
     ),
     defect(
         "usage-of-the-last-response-alone",
@@ -164,7 +165,7 @@ DEFECTS = (
         "client",
         "The client counts no tokens.",
         "usage.sums canon.exact R17",
-        put(stream, "normalize_usage", lambda _: {}),
+        put(lifecycle, "normalize_usage", lambda _: {}),
     ),
     defect(
         "thread-without-updated-at",

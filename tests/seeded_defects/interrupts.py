@@ -12,7 +12,7 @@ from tpharness.journal import AgentTurn, Completed, Interrupted, JournalWriter, 
 from tpharness.server_events import recorder
 from tpharness.targets.reference import ReferenceServer
 from tpharness.vsp import chunks as c
-from tpharness.vsp import stream
+from tpharness.vsp import lifecycle
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.states import StreamState
 
@@ -128,9 +128,9 @@ def after_the_end(was):
 
 def eof_completes(was):
     def close(self, reason, at):
-        if self._writer.running and reason in (None, "network_failure"):
-            self._end_response()
-            self._writer.complete_turn(at)
+        if self._context.writer.running and reason in (None, "network_failure"):
+            self._lifecycle.end_response()
+            self._context.writer.complete_turn(at)
         was(self, reason, at)
 
     return close
@@ -153,7 +153,7 @@ def ends(words):
 
         return end
 
-    return together(*(wrap(module, "interruption_reason", make) for module in (recorder, stream)))
+    return together(*(wrap(module, "interruption_reason", make) for module in (recorder, lifecycle)))
 
 
 def error_ends(was):
@@ -175,10 +175,10 @@ def free_text(was):
     del was
 
     def abort(self, chunk):
-        self._ensure_turn()
-        self._writer.interrupt_turn(str(chunk.reason or "user_cancelled"), self._time())
-        self._forget_open()
-        self._enter(StreamState.ABORTED)
+        self.ensure_turn()
+        self._writer.interrupt_turn(str(chunk.reason or "user_cancelled"), self._context.time)
+        self._context.open_parts.clear()
+        self.state = StreamState.ABORTED
 
     return abort
 
@@ -291,7 +291,7 @@ DEFECTS = (
         "both",
         "A turn in which an error was reported is interrupted, also when it then finished.",
         "interrupt.error-then-finish R27",
-        together(*(wrap(module, "interruption_reason", error_ends) for module in (recorder, stream))),
+        together(*(wrap(module, "interruption_reason", error_ends) for module in (recorder, lifecycle))),
     ),
     defect(
         "error-forgotten-by-the-end",

@@ -15,9 +15,8 @@ from tpharness.journal import JournalWriter, OpenPart, Response
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import chunks as c
-from tpharness.vsp import fold, stream
+from tpharness.vsp import content, lifecycle, violations
 from tpharness.vsp.carrier import CarriedFacts
-from tpharness.vsp.fold import ChunkFold
 
 __all__ = ["DEFECTS"]
 
@@ -47,7 +46,7 @@ def ended_at_part_end(was):
 
 def args_from_deltas(was):
     def available(self, chunk):
-        handle = self._tools.get(chunk.tool_call_id)
+        handle = self._inputs.get(chunk.tool_call_id)
         if handle is not None and handle.pieces:
             chunk = mock.Mock(wraps=chunk, spec=chunk)
             held = "".join(handle.pieces)
@@ -65,7 +64,7 @@ def call_id(handle: OpenPart):
 
 def input_without_start(was):
     def available(self, chunk):
-        if chunk.tool_call_id not in self._tools and self._writer.call_key(chunk.tool_call_id) is None:
+        if chunk.tool_call_id not in self._inputs and self._writer.call_key(chunk.tool_call_id) is None:
             return False
         return was(self, chunk)
 
@@ -112,6 +111,11 @@ def bare_kind(was):
     return custom
 
 
+def out_of_order(was):
+    del was
+    return lambda self, chunk: self._context.report(violations.OUT_OF_ORDER, c.type_of(chunk))
+
+
 def file_as_link(was):
     def fields(chunk):
         return {"content": {**was(chunk)["content"], "kind": "image-url", "url": chunk.url}}
@@ -139,21 +143,21 @@ DEFECTS = (
         "client",
         "A file of the model is stored as a link to its data URL.",
         "part.file",
-        wrap(fold, "file_fields", file_as_link),
+        wrap(content, "file_fields", file_as_link),
     ),
     defect(
         "custom-part-loses-its-namespace",
         "client",
         "A custom part is stored without the namespace that says so.",
         "part.custom-kind thread.unknown-preserved R7",
-        wrap(fold, "custom_part", bare_kind),
+        wrap(content, "custom_part", bare_kind),
     ),
     defect(
         "custom-parts-refused",
         "client",
         "A part of a kind that the client does not know is a violation.",
         "part.custom-kind thread.extensions-accepted R7",
-        on_chunk(lambda _: ChunkFold._refuse, c.CustomChunk),
+        on_chunk(out_of_order, c.CustomChunk),
     ),
     defect(
         "user-content-flattened-to-text",
@@ -211,7 +215,7 @@ DEFECTS = (
         "message.finish-reason R16",
         together(
             put(recorder, "normalize_finish_reason", lambda word: word),
-            put(stream, "normalize_finish_reason", lambda word: word),
+            put(lifecycle, "normalize_finish_reason", lambda word: word),
         ),
     ),
     defect(
@@ -226,7 +230,7 @@ DEFECTS = (
                     "normalize_finish_reason",
                     lambda was: lambda w: "stop" if was(w) == "error" and w != "error" else was(w),
                 )
-                for m in (recorder, stream)
+                for m in (recorder, lifecycle)
             )
         ),
     ),

@@ -13,7 +13,7 @@ from tpharness.dialects import messages
 from tpharness.journal import JournalWriter, Part
 from tpharness.server_events import recorder
 from tpharness.vsp import chunks as c
-from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.content import ContentParts
 from tpharness.vsp.states import StreamState
 
 __all__ = ["DEFECTS"]
@@ -88,10 +88,10 @@ def open_part_interrupts(was):
     """A turn that finishes with a part open counts as interrupted."""
 
     def finish(self, chunk):
-        if self.open_parts:
-            self._writer.interrupt_turn("network_failure", self._time())
-            self._forget_open()
-            self._enter(StreamState.FINISHED)
+        if len(self._context.open_parts):
+            self._writer.interrupt_turn("network_failure", self._context.time)
+            self._context.open_parts.clear()
+            self.state = StreamState.FINISHED
             return
         was(self, chunk)
 
@@ -159,7 +159,7 @@ def reasoning_fact_lost(name):
 
         return facts
 
-    return wrap(ChunkFold, "_reasoning_facts", make)
+    return wrap(ContentParts, "_add_reasoning_facts", make)
 
 
 DEFECTS = (
@@ -280,7 +280,7 @@ DEFECTS = (
         "client",
         "Thinking parts name no provider unless the block itself says one.",
         "part.thinking-provider R15",
-        put(ChunkFold, "_provider", lambda _: "unknown"),
+        put(ContentParts, "_provider_name", lambda _: "unknown"),
     ),
     defect(
         "thinking-provider-left-out",
@@ -295,7 +295,11 @@ DEFECTS = (
         "A thinking part of an agent whose provider the registry knows says unknown.",
         "part.thinking-provider thread.registry R15",
         together(
-            wrap(ChunkFold, "_provider", lambda _: lambda self: str(self._facts.get("provider_name") or "unknown")),
+            wrap(
+                ContentParts,
+                "_provider_name",
+                lambda _: lambda self: str(self._context.facts.get("provider_name") or "unknown"),
+            ),
             wrap(
                 recorder.Recorder,
                 "_provider",

@@ -10,8 +10,8 @@ from tpharness.dialects import thread
 from tpharness.journal import JournalWriter, Return
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import chunks as c
-from tpharness.vsp import stream
 from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.lifecycle import KNOWN_REASONS
 
 __all__ = ["DEFECTS"]
 
@@ -19,7 +19,7 @@ __all__ = ["DEFECTS"]
 def abort_waits(was):
     """The client waits for the end of the connection."""
     del was
-    return lambda self, _: self._ensure_turn()
+    return lambda self, _: self.ensure_turn()
 
 
 def abort_then_on(was):
@@ -27,15 +27,15 @@ def abort_then_on(was):
     del was
 
     def abort(self, chunk):
-        self._ensure_turn()
-        self._told = chunk.reason if chunk.reason in stream.KNOWN_REASONS else "user_cancelled"
+        self.ensure_turn()
+        self.seen_abort = chunk.reason if chunk.reason in KNOWN_REASONS else "user_cancelled"
 
     return abort
 
 
 def told_at_the_end(was):
     def close(self, reason, at):
-        was(self, getattr(self, "_told", None) or reason, at)
+        was(self, getattr(self._lifecycle, "seen_abort", None) or reason, at)
 
     return close
 
@@ -58,9 +58,10 @@ class OneMessage(JournalWriter):
 
 def never_before_finish(was):
     def feed(self, chunk, at):
-        if isinstance(chunk, c.FinishStepChunk) and self._writer.running:
-            self._in_step, self._step_answered = False, False
-            self._index += 1
+        if isinstance(chunk, c.FinishStepChunk) and self._context.writer.running:
+            step = self._lifecycle._step
+            step.announced, step.answered = False, False
+            self._context.index += 1
             return
         was(self, chunk, at)
 

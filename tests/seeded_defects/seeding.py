@@ -11,7 +11,12 @@ from tpharness.explore.mutation import Defect, Seed, Side
 from tpharness.journal import JournalWriter
 from tpharness.server_events import encoder, recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import fold, stream
+from tpharness.vsp import context
+from tpharness.vsp.content import ContentParts
+from tpharness.vsp.events import TurnEvents
+from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.vsp.tool_calls import ToolCalls
 
 __all__ = ["client_writer", "defect", "on_chunk", "on_event", "on_wire", "put", "server_writer", "together", "wrap"]
 
@@ -43,14 +48,15 @@ def put(owner: Any, name: str, value: Any) -> Seed:
 
 
 def on_chunk(make: Make, *records: type) -> Seed:
-    """Replace what the client does with these chunks, in every state in which it does anything with them."""
+    """Replace what the client does with these chunks, in every state in which it folds them."""
 
     @contextmanager
     def seeded() -> Any:
         with ExitStack() as stack:
-            for actions in fold.TRANSITIONS.values():
-                new = {record: make(actions[record]) for record in records if record in actions}
-                stack.enter_context(mock.patch.dict(actions, new))
+            for part in (ChunkFold, Lifecycle, ContentParts, ToolCalls, TurnEvents):
+                handlers: Any = part.HANDLERS
+                new = {record: make(handlers[record]) for record in records if record in handlers}
+                stack.enter_context(mock.patch.dict(handlers, new))
             yield
 
     return seeded
@@ -73,7 +79,7 @@ def on_wire(make: Make, *kinds: EventKind) -> Seed:
 
 def client_writer(writer: type[JournalWriter]) -> Seed:
     """Let the client alone write its journal so."""
-    return put(stream, "JournalWriter", writer)
+    return put(context, "JournalWriter", writer)
 
 
 def server_writer(writer: type[JournalWriter]) -> Seed:

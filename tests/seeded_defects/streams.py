@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest import mock
 
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, together, wrap
 
 from tpharness.journal import JournalWriter, writer
 from tpharness.vsp import chunks as c
-from tpharness.vsp import fold
+from tpharness.vsp import states
+from tpharness.vsp.context import StreamContext
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.states import StreamState
 
@@ -74,7 +76,7 @@ def violation_ends(was):
 
     def feed(self, chunk, at):
         if any(f.level.rank == 0 for f in self.findings) and not isinstance(chunk, c.Done):
-            self._index += 1
+            self._context.index += 1
             return
         was(self, chunk, at)
 
@@ -112,13 +114,13 @@ def silently(code):
 
         return report
 
-    return wrap(ChunkFold, "_report", make)
+    return wrap(StreamContext, "report", make)
 
 
-def late_chunks_count(*states):
+def late_chunks_count(*late):
     def seed():
-        now = fold.TRANSITIONS
-        return mock.patch.dict(now, dict.fromkeys(states, now[StreamState.IDLE]))
+        now: Any = states.ORDER
+        return mock.patch.dict(now, dict.fromkeys(late, now[StreamState.IDLE]))
 
     return seed
 
@@ -135,9 +137,10 @@ def reset_all(was):
 
 def reset_keeps_open(was):
     def reset(self, chunk):
-        open_ones = dict(self._texts)
+        texts = self._context.open_parts.texts
+        open_ones = dict(texts)
         was(self, chunk)
-        self._texts.update(open_ones)
+        texts.update(open_ones)
 
     return reset
 

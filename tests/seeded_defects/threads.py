@@ -22,8 +22,8 @@ def own_note(was):
     """The client writes down that it lost the connection, where the server knows of nothing."""
 
     def close(self, reason, at):
-        if self._writer.running:
-            self._writer.add_event(Event(name="data-app-connection_lost", data={}, at=at))
+        if self._context.writer.running:
+            self._context.writer.add_event(Event(name="data-app-connection_lost", data={}, at=at))
         was(self, reason, at)
 
     return close
@@ -59,17 +59,18 @@ def finished_at_the_loss(was):
     """A call whose input is complete gets an empty return when the connection breaks."""
 
     def close(self, reason, at):
-        if self._writer.running:
-            for call_id, key in list(self._writer._calls.items()):
-                if key in self._writer._open_keys:
-                    self._writer.finish_response()
+        writer = self._context.writer
+        if writer.running:
+            for call_id, key in list(writer._calls.items()):
+                if key in writer._open_keys:
+                    writer.finish_response()
                     fields = {
-                        "tool_name": self._writer.tool_name(call_id),
+                        "tool_name": writer.tool_name(call_id),
                         "tool_call_id": call_id,
                         "status": "error",
                         "content": "connection lost",
                     }
-                    self._writer.add_return(call_id, "tool-return", fields, at)
+                    writer.add_return(call_id, "tool-return", fields, at)
         was(self, reason, at)
 
     return close

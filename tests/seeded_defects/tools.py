@@ -17,7 +17,7 @@ from tests.seeded_defects.seeding import (
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
 from tpharness.vsp import chunks as c
-from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]
 
@@ -53,8 +53,8 @@ def preliminary_counts(was):
 
     def output(self, chunk):
         if chunk.tool_call_id in self._provider_calls:
-            self._provider_output(chunk.tool_call_id, chunk.output)
-        elif not self._writer.answered(chunk.tool_call_id) and self._answerable(chunk.tool_call_id, chunk):
+            self._add_provider_output(chunk.tool_call_id, chunk.output)
+        elif not self._writer.answered(chunk.tool_call_id) and self._begin_return(chunk.tool_call_id, chunk):
             self._add_return(chunk.tool_call_id, "success", chunk.output)
 
     return output
@@ -97,8 +97,8 @@ def ordinary_call(was):
 
 def output_makes_call(was):
     def known(self, call_id, chunk):
-        if self._writer.call_key(call_id) is None and call_id not in self._tools | self._provider_calls:
-            self._ensure_response()
+        if self._writer.call_key(call_id) is None and call_id not in self._inputs | self._provider_calls:
+            self._lifecycle.ensure_response()
             self._writer.add_part("tool-call", {"tool_name": "unknown", "tool_call_id": call_id, "args": None})
         return was(self, call_id, chunk)
 
@@ -107,7 +107,7 @@ def output_makes_call(was):
 
 def late_outputs_lost(was):
     def action(self, chunk):
-        if self._in_step or getattr(chunk, "preliminary", None):
+        if self._lifecycle.in_step or getattr(chunk, "preliminary", None):
             was(self, chunk)
 
     return action
@@ -220,7 +220,7 @@ DEFECTS = (
         "client",
         "An output for a call that nobody made brings a call into the thread.",
         "stream.output-needs-input tool.no-orphan-return R36",
-        wrap(ChunkFold, "_known_call", output_makes_call),
+        wrap(ToolCalls, "_is_complete", output_makes_call),
     ),
     defect(
         "outputs-after-finish-step-lost",

@@ -12,6 +12,7 @@ from tpharness.server_events.events import EventKind
 from tpharness.server_events.parts import kept
 from tpharness.vsp import chunks as c
 from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.lifecycle import Lifecycle
 from tpharness.vsp.states import StreamState
 
 __all__ = ["DEFECTS"]
@@ -46,7 +47,7 @@ def nothing_before_start(was):
     def feed(self, chunk, at):
         early = self.state is StreamState.IDLE and not isinstance(chunk, c.StartChunk | c.DataChunk | c.Done)
         if early:
-            self._index += 1
+            self._context.index += 1
             return
         was(self, chunk, at)
 
@@ -56,8 +57,8 @@ def nothing_before_start(was):
 def start_begins_again(was):
     def start(self, chunk):
         if self._writer.running:
-            self._end_response()
-            self._writer.complete_turn(self._time())
+            self.end_response()
+            self._writer.complete_turn(self._context.time)
         was(self, chunk)
 
     return start
@@ -66,8 +67,8 @@ def start_begins_again(was):
 def turn_for_each_step(was):
     def step(self, chunk):
         if self._writer.running and not self._writer.only_events:
-            self._end_response()
-            self._writer.complete_turn(self._time())
+            self.end_response()
+            self._writer.complete_turn(self._context.time)
             self._begin_turn()
         was(self, chunk)
 
@@ -218,7 +219,7 @@ DEFECTS = (
         "client",
         "When another agent takes over, its messages stand in the first one's turn.",
         "turn.agent-change R45",
-        wrap(ChunkFold, "_carrier", agent_stays),
+        wrap(Lifecycle, "apply_carrier", agent_stays),
     ),
     defect(
         "change-of-agent-not-seen-by-both",
@@ -227,7 +228,7 @@ DEFECTS = (
         "turn.agent-change R45",
         together(
             on_event(lambda _: lambda *_: None, EventKind.AGENT_START),
-            wrap(ChunkFold, "_carrier", agent_stays),
+            wrap(Lifecycle, "apply_carrier", agent_stays),
         ),
     ),
     defect(

@@ -15,9 +15,13 @@ from tpharness.readings import Readings
 from tpharness.vsp import RECORDS, chunk_from_object, chunks
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.carrier import carried_return
+from tpharness.vsp.content import ContentParts
 from tpharness.vsp.encode import encode_sse, encode_stream
-from tpharness.vsp.fold import TRANSITIONS, ChunkFold
-from tpharness.vsp.states import StreamState
+from tpharness.vsp.events import TurnEvents
+from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.vsp.states import ORDER, Reaction, StreamState
+from tpharness.vsp.tool_calls import ToolCalls
 
 T = "2025-01-20T10:00:00Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})
@@ -57,6 +61,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "data-sys-tp": {"data": {"agent_id": "other", "timestamp": T}, "transient": True},
     "vendor": {"odd": True},
 }
+KINDS = {*RECORDS.values(), chunks.DataChunk, chunks.UnknownChunk, chunks.Done, chunks.Malformed}
+PARTS = (ChunkFold, Lifecycle, ContentParts, ToolCalls, TurnEvents)
 OBJECTS = [{"type": name, **fields} for name, fields in EXAMPLES.items()]
 
 
@@ -72,10 +78,16 @@ def test_the_examples_cover_every_chunk_type() -> None:
 
 
 def test_every_state_has_a_row_and_every_record_a_place() -> None:
-    """The table names each state; while a turn runs every record has an action."""
-    assert set(TRANSITIONS) == set(StreamState)
-    for state in (StreamState.IDLE, StreamState.BETWEEN, StreamState.STREAMING):
-        assert set(RECORDS.values()) <= set(TRANSITIONS[state])
+    """The table names each state; while a response streams every record is folded."""
+    assert set(ORDER) == set(StreamState)
+    assert {record for record, reaction in ORDER[StreamState.STREAMING].items() if reaction is Reaction.FOLD} == KINDS
+
+
+def test_every_record_has_one_handler() -> None:
+    """The parts of the fold share the kinds of chunks between them: none is left out, none is in two of them."""
+    handled = [record for part in PARTS for record in part.HANDLERS]
+    assert len(handled) == len(set(handled))
+    assert set(handled) == KINDS
 
 
 PREFIXES: dict[StreamState, list[str]] = {
@@ -99,7 +111,7 @@ def test_any_chunk_in_any_state_is_folded_or_named(state: StreamState, name: str
         assert fold.state is state
     chunk = chunk_from_object({"type": name, **EXAMPLES[name]})
     with_it.feed(chunk, T)
-    if type(chunk) not in TRANSITIONS[state]:
+    if ORDER[state].get(type(chunk)) is not Reaction.FOLD:
         assert [f.place.event for f in with_it.findings] == [len(PREFIXES[state])]
         assert rendered(with_it) == rendered(plain)
 

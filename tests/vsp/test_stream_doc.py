@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tpharness.vsp import DataChunk, Done, UnknownChunk
-from tpharness.vsp.fold import TRANSITIONS
 from tpharness.vsp.records import RECORDS
-from tpharness.vsp.states import StreamState
+from tpharness.vsp.states import ORDER, Reaction, StreamState
 
 DOC = Path(__file__).parent.parent.parent / "docs" / "STREAM.md"
-WORDS = {"_no_start": "violation", "_late": "observed"}
+WORDS = {Reaction.FOLD: "folded", Reaction.NO_PART_OPEN: "violation", Reaction.OBSERVE: "observed", None: "violation"}
 KINDS = {**RECORDS, "data-*": DataChunk, "(unknown)": UnknownChunk, "[DONE]": Done}
 
 
@@ -19,10 +18,7 @@ def table() -> list[str]:
     states = list(StreamState)
     rows = [f"| chunk | {' | '.join(state.name.lower() for state in states)} |", "|---|" + "---|" * len(states)]
     for name, record in KINDS.items():
-        cells = []
-        for state in states:
-            action = TRANSITIONS[state].get(record)
-            cells.append("violation" if action is None else WORDS.get(action.__name__, "folded"))
+        cells = [WORDS[ORDER[state].get(record)] for state in states]
         rows.append(f"| `{name}` | {' | '.join(cells)} |")
     return rows
 

@@ -1,20 +1,16 @@
-# ruff: noqa: SLF001  # the table names the actions of the fold that it is made for
-"""The states of a stream, and the table of what each chunk does in each of them.
+"""The states of a stream, and what the client does with each kind of chunk in each of them.
 
 A pair that is not in the table is a violation (R35, R36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Any
 
 from tpharness.vsp import chunks as c
 
-__all__ = ["StreamState", "transitions"]
-
-_Action = Callable[[Any, Any], Any]
+__all__ = ["ORDER", "Reaction", "StreamState"]
 
 
 class StreamState(Enum):
@@ -23,63 +19,39 @@ class StreamState(Enum):
     IDLE = auto()  # no turn has begun
     BETWEEN = auto()  # a turn runs, no response is streaming
     STREAMING = auto()  # parts of a response are streaming
-    ABORTED = auto()  # the server said abort: nothing finishes any more (R40)
-    FINISHED = auto()  # the server said finish (R35)
+    ABORTED = auto()  # the server sent abort: nothing finishes any more (R40)
+    FINISHED = auto()  # the server sent finish (R35)
     DONE = auto()  # the end marker came
 
 
-def transitions(fold: Any) -> Mapping[StreamState, Mapping[type, _Action]]:
-    """Return the table for a fold class: state → chunk record → action."""
-    starts: dict[type, _Action] = {
-        c.StartChunk: fold._start,
-        c.FinishChunk: fold._finish,
-        c.AbortChunk: fold._abort,
-        c.ErrorChunk: fold._error,
-        c.StartStepChunk: fold._start_step,
-        c.FinishStepChunk: fold._finish_step,
-        c.ResetStepChunk: fold._reset_step,
-        c.TextStartChunk: fold._text_start,
-        c.ReasoningStartChunk: fold._reasoning_start,
-        c.ToolInputStartChunk: fold._input_start,
-        c.ToolInputAvailableChunk: fold._input_available,
-        c.ToolInputErrorChunk: fold._input_error,
-        c.ToolOutputAvailableChunk: fold._output,
-        c.ToolOutputErrorChunk: fold._output_error,
-        c.ToolOutputDeniedChunk: fold._output_denied,
-        c.ToolApprovalRequestChunk: fold._approval_request,
-        c.ToolApprovalResponseChunk: fold._approval_response,
-        c.FileChunk: fold._file,
-        c.ReasoningFileChunk: fold._custom,
-        c.CustomChunk: fold._custom,
-        c.SourceUrlChunk: fold._source,
-        c.SourceDocumentChunk: fold._source,
-        c.SteeringMessageChunk: fold._steering,
-        c.MessageMetadataChunk: fold._metadata,
-    }
-    always: dict[type, _Action] = {c.Malformed: fold._malformed}
-    anytime: dict[type, _Action] = {
-        **always,
-        c.DataChunk: fold._data,
-        c.UnknownChunk: fold._unknown,
-        c.Done: fold._done,
-    }
-    deltas: dict[type, _Action] = {
-        c.TextDeltaChunk: fold._text_delta,
-        c.TextEndChunk: fold._text_end,
-        c.ReasoningDeltaChunk: fold._reasoning_delta,
-        c.ReasoningEndChunk: fold._reasoning_end,
-        c.ToolInputDeltaChunk: fold._input_delta,
-    }
+class Reaction(Enum):
+    """What the client does with a chunk that has a place in the current state."""
 
-    return {
-        StreamState.IDLE: {**anytime, **starts, **dict.fromkeys(deltas, fold._no_start)},
-        StreamState.BETWEEN: {**anytime, **starts, **dict.fromkeys(deltas, fold._no_start)},
-        StreamState.STREAMING: {**anytime, **starts, **deltas},
-        StreamState.ABORTED: {
-            **always,
-            **dict.fromkeys((*starts, *deltas, c.DataChunk, c.UnknownChunk), fold._late),
-            c.Done: fold._done,
-        },
-        StreamState.FINISHED: {**always, c.Done: fold._done},
-        StreamState.DONE: {**always},
-    }
+    FOLD = auto()  # its handler folds it into the journal
+    NO_PART_OPEN = auto()  # it continues a part, and no part is open: a violation, `part-without-start`
+    OBSERVE = auto()  # it is reported and changes nothing: some servers send chunks after abort (R40)
+
+
+_CONTINUES_A_PART = (
+    c.TextDeltaChunk,
+    c.TextEndChunk,
+    c.ReasoningDeltaChunk,
+    c.ReasoningEndChunk,
+    c.ToolInputDeltaChunk,
+)
+_ALWAYS: dict[type, Reaction] = {c.Malformed: Reaction.FOLD}
+_FOLDED: dict[type, Reaction] = {
+    **_ALWAYS,
+    **dict.fromkeys((*c.RECORDS.values(), c.DataChunk, c.UnknownChunk, c.Done), Reaction.FOLD),
+}
+_NO_RESPONSE: dict[type, Reaction] = {**_FOLDED, **dict.fromkeys(_CONTINUES_A_PART, Reaction.NO_PART_OPEN)}
+
+ORDER: Mapping[StreamState, Mapping[type, Reaction]] = {
+    StreamState.IDLE: _NO_RESPONSE,
+    StreamState.BETWEEN: _NO_RESPONSE,
+    StreamState.STREAMING: _FOLDED,
+    StreamState.ABORTED: {**dict.fromkeys(_FOLDED, Reaction.OBSERVE), **_ALWAYS, c.Done: Reaction.FOLD},
+    StreamState.FINISHED: {**_ALWAYS, c.Done: Reaction.FOLD},
+    StreamState.DONE: _ALWAYS,
+}
+"""State → record of the chunk → reaction; a record without a reaction is a violation in that state."""

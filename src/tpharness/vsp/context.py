@@ -1,0 +1,64 @@
+"""What the parts of a fold share: the journal they write, the facts in force, the open parts, and the findings."""
+
+from __future__ import annotations
+
+from tpharness.findings import Finding, Kind, Place
+from tpharness.journal import JournalWriter, OpenPart
+from tpharness.vsp.carrier import CarriedFacts
+
+__all__ = ["OpenParts", "StreamContext"]
+
+
+class OpenParts:
+    """The parts of the streaming response that have started and not ended, by their ids on the wire."""
+
+    __slots__ = ("reasonings", "texts", "tool_inputs")
+
+    def __init__(self) -> None:
+        self.texts: dict[str, OpenPart] = {}
+        self.reasonings: dict[str, OpenPart] = {}
+        self.tool_inputs: dict[str, OpenPart] = {}
+
+    def __len__(self) -> int:
+        return len(self.texts) + len(self.reasonings) + len(self.tool_inputs)
+
+    def clear(self) -> None:
+        """Forget all open parts: nothing can continue them any more (R28)."""
+        self.texts.clear()
+        self.reasonings.clear()
+        self.tool_inputs.clear()
+
+
+class StreamContext:
+    """The writer and the findings of a whole thread; facts, open parts, time and index of the current stream."""
+
+    __slots__ = ("at", "facts", "findings", "index", "open_parts", "writer")
+
+    def __init__(self) -> None:
+        self.writer = JournalWriter()
+        self.findings: list[Finding] = []
+        self.open_parts = OpenParts()
+        self.begin("")
+
+    def begin(self, at: str) -> None:
+        """Start a stream at this time: no facts are in force and no parts are open."""
+        self.at = at
+        """When the current chunk was received."""
+        self.index = -1
+        """The number of the current chunk in its stream, from 0; -1 before the first."""
+        self.facts = CarriedFacts()
+        self.open_parts.clear()
+
+    @property
+    def time(self) -> str:
+        """The time that a carrier sent for what happens now, else when the current chunk was received."""
+        return str(self.facts.get("timestamp") or self.at)
+
+    @property
+    def place(self) -> Place:
+        """The place of the current chunk."""
+        return Place(side="client", event=self.index)
+
+    def report(self, kind: Kind, message: str) -> None:
+        """Add a finding at the current chunk."""
+        self.findings.append(kind.at(self.place, message))

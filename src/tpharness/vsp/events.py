@@ -1,0 +1,81 @@
+"""What a stream adds to a turn beside its responses: events, sources, steering messages, and facts of carriers.
+
+In: `data-*`, `source-*`, `steering-message` and unknown chunks. Out: events and prompts in the journal; the data of a
+carrier goes to the life cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from tpharness.journal import Event
+from tpharness.protocol.versions import NORMATIVE_PREFIX
+from tpharness.vsp import chunks as c
+from tpharness.vsp import violations as v
+from tpharness.vsp.carrier import CARRIER
+from tpharness.vsp.context import StreamContext
+from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.vsp.parts import source_event, steering_prompt
+
+__all__ = ["TurnEvents"]
+
+
+class TurnEvents:
+    """Writes the events and prompts of turns."""
+
+    def __init__(self, context: StreamContext, lifecycle: Lifecycle) -> None:
+        self._context = context
+        self._lifecycle = lifecycle
+        self._writer = context.writer
+
+    def _source(self, chunk: c.SourceUrlChunk | c.SourceDocumentChunk) -> None:
+        self._lifecycle.ensure_turn()
+        if self._lifecycle.in_step:
+            self._lifecycle.ensure_response()
+        name, data = source_event(chunk)
+        self._writer.add_event(Event(name=name, data=data, at=self._context.time, bound=self._writer.response_open))
+
+    def _steering(self, chunk: c.SteeringMessageChunk) -> None:
+        self._lifecycle.ensure_turn()
+        self._lifecycle.end_response()
+        self._writer.add_prompt([steering_prompt(chunk)], self._context.time)  # R44
+
+    def _data(self, chunk: c.DataChunk) -> None:
+        if chunk.name == CARRIER:
+            self._lifecycle.apply_carrier(chunk.data)
+            return
+        if chunk.transient and not chunk.name.startswith(NORMATIVE_PREFIX):
+            return  # transient data is shown and not kept; a normative event is kept all the same
+        self._lifecycle.ensure_turn()
+        facts = self._context.facts
+        source, targets = facts.take("source_agent"), facts.take("target_agents")
+        self._writer.add_event(
+            Event(
+                name=chunk.name.removeprefix("data-") if chunk.name.startswith("data-meta:") else chunk.name,
+                data=chunk.data,
+                at=self._context.time,
+                source_agent=source,
+                target_agents=tuple(targets) if isinstance(targets, list) else None,
+            )
+        )
+
+    def _metadata(self, chunk: c.MessageMetadataChunk) -> None:
+        """Message metadata is the application's own; it is not part of the thread."""
+
+    def _unknown(self, chunk: c.UnknownChunk) -> None:
+        """R7: a chunk of an unknown type is kept as an event."""
+        self._context.report(v.UNKNOWN_TYPE, f"chunk of unknown type {chunk.type!r}")
+        self._lifecycle.ensure_turn()
+        data = {k: w for k, w in chunk.raw.items() if k != "type"}
+        self._writer.add_event(Event(name=chunk.type, data=data, at=self._context.time))
+
+    HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {
+        c.SourceUrlChunk: _source,
+        c.SourceDocumentChunk: _source,
+        c.SteeringMessageChunk: _steering,
+        c.DataChunk: _data,
+        c.MessageMetadataChunk: _metadata,
+        c.UnknownChunk: _unknown,
+    }
+    """Record → what a chunk of that kind does, in a state in which it is folded."""

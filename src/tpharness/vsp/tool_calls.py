@@ -1,0 +1,205 @@
+"""Tool calls: their arguments, the approvals asked for them, and their outputs.
+
+In: the `tool-*` chunks. Out: calls in the response that is streaming, and their returns, in the journal. A call is
+complete at `tool-input-available` or `tool-input-error`; its first final output is its return (R14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from tpharness.vsp import chunks as c
+from tpharness.vsp import violations as v
+from tpharness.vsp.carrier import carried_return
+from tpharness.vsp.context import StreamContext
+from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.vsp.parts import DENIAL, call_fields
+
+__all__ = ["ToolCalls"]
+
+
+class ToolCalls:
+    """Writes the tool calls of one thread's streams and their returns; `begin` for each stream."""
+
+    def __init__(self, context: StreamContext, lifecycle: Lifecycle) -> None:
+        self._context = context
+        self._lifecycle = lifecycle
+        self._writer = context.writer
+        self._inputs = context.open_parts.tool_inputs
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a stream: what the stream before said of its calls is forgotten."""
+        self._provider_calls: dict[str, Mapping[str, Any]] = {}
+        self._approvals: dict[str, str] = {}
+        self._denials: dict[str, str] = {}
+        self._input_errors: set[str] = set()
+        self._ignored_calls: set[str] = set()
+
+    def ignores(self, call_id: str) -> bool:
+        """Whether the start of this input was refused, so that its deltas are passed over without another finding."""
+        return call_id in self._ignored_calls
+
+    # ------------------------------------------------------------------ inputs
+
+    def _input_start(self, chunk: c.ToolInputStartChunk) -> None:
+        call_id = chunk.tool_call_id
+        if call_id in self._inputs or self._awaits_output(call_id):
+            self._context.report(
+                v.DUPLICATE_START, f"tool-input-start for {call_id!r}, which is waiting for its output"
+            )
+            self._ignored_calls.add(call_id)
+            return
+        self._lifecycle.ensure_response()
+        kind = "builtin-tool-call" if chunk.provider_executed else "tool-call"
+        self._inputs[call_id] = self._writer.open_part(kind, call_fields(chunk), "args")
+
+    def _input_delta(self, chunk: c.ToolInputDeltaChunk) -> None:
+        part = self._inputs.get(chunk.tool_call_id)
+        if part is not None:
+            part.more(chunk.input_text_delta)
+        elif not self.ignores(chunk.tool_call_id):
+            self._context.report(v.NO_START, f"tool-input-delta for {chunk.tool_call_id!r}")
+
+    def _input_available(self, chunk: c.ToolInputAvailableChunk) -> None:
+        self._complete_call(chunk)
+
+    def _input_error(self, chunk: c.ToolInputErrorChunk) -> None:
+        """A call that was refused before any tool ran: its response goes on, only an output ends it (R40)."""
+        if not self._complete_call(chunk):
+            return
+        self._input_errors.add(chunk.tool_call_id)
+        if chunk.tool_call_id in self._provider_calls:
+            self._add_provider_output(chunk.tool_call_id, chunk.error_text)
+        else:
+            self._add_return(chunk.tool_call_id, "validation_error", chunk.error_text)
+
+    def _complete_call(self, chunk: c.ToolInputAvailableChunk | c.ToolInputErrorChunk) -> bool:
+        """Complete a call, whether its start came or not; return False for one that must not be completed here."""
+        call_id = chunk.tool_call_id
+        if self._writer.answered(call_id) and self._writer.in_open_response(call_id):
+            self._context.report(v.DUPLICATE_START, f"{c.type_of(chunk)} for {call_id!r}, which was refused")
+            return False
+        part = self._inputs.pop(call_id, None)
+        if part is None:
+            if call_id in self._ignored_calls:
+                self._ignored_calls.discard(call_id)
+                return False
+            if self._awaits_output(call_id):
+                if isinstance(chunk, c.ToolInputErrorChunk):
+                    return True  # complete before, refused now
+                if self._writer.in_open_response(call_id):
+                    self._context.report(v.DUPLICATE_START, f"{c.type_of(chunk)} for {call_id!r}, which is complete")
+                return False  # a call of an earlier response, sent again (R31)
+            self._lifecycle.ensure_response()
+            part = self._writer.open_part("tool-call", {}, "args")
+        if chunk.provider_executed or part.kind == "builtin-tool-call":
+            part.kind = "builtin-tool-call"
+            self._provider_calls[call_id] = part.fields
+        self._writer.close_part(part, **call_fields(chunk), args=chunk.input)
+        part.fields.setdefault("args", None)
+        return True
+
+    # --------------------------------------------------------------- approvals
+
+    def _approval_request(self, chunk: c.ToolApprovalRequestChunk) -> None:
+        if self._is_complete(chunk.tool_call_id, chunk):
+            self._approvals[chunk.approval_id] = chunk.tool_call_id
+
+    def _approval_response(self, chunk: c.ToolApprovalResponseChunk) -> None:
+        call_id = self._approvals.get(chunk.approval_id)
+        if call_id is None:
+            self._context.report(
+                v.NO_CALL, f"tool-approval-response for {chunk.approval_id!r}, which was never asked for"
+            )
+        elif not chunk.approved and chunk.reason:
+            self._denials[call_id] = chunk.reason
+
+    # ---------------------------------------------------------------- outputs
+
+    def _output(self, chunk: c.ToolOutputAvailableChunk) -> None:
+        if chunk.preliminary:  # R14: progress, not a return
+            self._is_complete(chunk.tool_call_id, chunk)
+        elif chunk.tool_call_id in self._provider_calls:
+            self._add_provider_output(chunk.tool_call_id, chunk.output)
+        elif self._begin_return(chunk.tool_call_id, chunk):
+            self._add_return(chunk.tool_call_id, "success", chunk.output)
+
+    def _output_error(self, chunk: c.ToolOutputErrorChunk) -> None:
+        if chunk.tool_call_id in self._input_errors:
+            self._input_errors.discard(chunk.tool_call_id)
+            self._context.report(
+                v.ERROR_REPEATED, f"tool-output-error for {chunk.tool_call_id!r} after its tool-input-error"
+            )
+        elif chunk.tool_call_id in self._provider_calls:
+            self._add_provider_output(chunk.tool_call_id, chunk.error_text)
+        elif self._begin_return(chunk.tool_call_id, chunk):
+            self._add_return(chunk.tool_call_id, "error", chunk.error_text)
+
+    def _output_denied(self, chunk: c.ToolOutputDeniedChunk) -> None:
+        reason = self._denials.get(chunk.tool_call_id, DENIAL)
+        if chunk.tool_call_id in self._provider_calls:
+            self._add_provider_output(chunk.tool_call_id, reason)
+        elif self._begin_return(chunk.tool_call_id, chunk):  # R22: a denied call is an error return
+            self._add_return(chunk.tool_call_id, "error", reason)
+
+    # ----------------------------------------------------------------- inside
+
+    def _awaits_output(self, call_id: str) -> bool:
+        return self._writer.call_key(call_id) is not None and not self._writer.answered(call_id)
+
+    def _is_complete(self, call_id: str, chunk: c.Chunk) -> bool:
+        """Whether the call was made and its input is complete; a violation is reported if not."""
+        if call_id in self._inputs:
+            self._context.report(v.NO_CALL, f"{c.type_of(chunk)} for {call_id!r}, whose input is still streaming")
+            return False
+        if self._writer.call_key(call_id) is None and call_id not in self._provider_calls:
+            self._context.report(v.NO_CALL, f"{c.type_of(chunk)} for {call_id!r}, which was never called")
+            return False
+        return True
+
+    def _begin_return(self, call_id: str, chunk: c.Chunk) -> bool:
+        """Finish the response of a call that gets its return now; False, with a finding, if it must not get one."""
+        if not self._is_complete(call_id, chunk):
+            return False
+        if self._writer.answered(call_id):
+            self._context.report(v.SECOND_OUTPUT, f"{c.type_of(chunk)} for {call_id!r}, which has its return")
+            return False
+        self._lifecycle.answer_call(call_id)
+        return True
+
+    def _add_return(self, call_id: str, status: str, content: Any) -> None:
+        """Record a return; a carrier may say more of it than the wire does."""
+        fields = {
+            "tool_name": self._writer.tool_name(call_id) or "",
+            "tool_call_id": call_id,
+            "status": status,
+            "content": content,
+        }
+        kind, fields = carried_return(fields, self._context.facts.take("tool_return"))
+        self._writer.add_return(call_id, kind, fields, self._context.time)
+
+    def _add_provider_output(self, call_id: str, content: Any) -> None:
+        """R42: what a provider executed itself is part of its response, and ends nothing."""
+        if not self._writer.response_open:
+            self._context.report(v.LATE_PROVIDER_OUTPUT, f"output of {call_id!r} came after its response had finished")
+            return
+        call = self._provider_calls[call_id]
+        fields = {"tool_name": call.get("tool_name", ""), "tool_call_id": call_id, "content": content}
+        if "provider_name" in call:
+            fields["provider_name"] = call["provider_name"]
+        self._writer.add_part("builtin-tool-return", fields)
+
+    HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {
+        c.ToolInputStartChunk: _input_start,
+        c.ToolInputDeltaChunk: _input_delta,
+        c.ToolInputAvailableChunk: _input_available,
+        c.ToolInputErrorChunk: _input_error,
+        c.ToolApprovalRequestChunk: _approval_request,
+        c.ToolApprovalResponseChunk: _approval_response,
+        c.ToolOutputAvailableChunk: _output,
+        c.ToolOutputErrorChunk: _output_error,
+        c.ToolOutputDeniedChunk: _output_denied,
+    }
+    """Record → what a chunk of that kind does, in a state in which it is folded."""
