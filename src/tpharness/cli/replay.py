@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,10 +23,9 @@ from tpharness.run.select import find
 from tpharness.scenario import Compare, load_scenario, outline
 from tpharness.targets import Packet, Reference, RunScript, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer
+from tpharness.vsp.frames import split_frames
 
 __all__ = ["replay"]
-
-_EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 
 Thread = Mapping[str, Any]
 
@@ -101,7 +99,7 @@ def _client(case: Case, version: Version, streams: list[tuple[Packet, ...]]) -> 
             continue
         session.begin(turn.agent_id, turn.begun_at)
         for packet in turn.packets:
-            for piece in filter(None, _EVENT_END.split(packet.data)):
+            for piece in split_frames(packet.data):
                 session.feed(piece, packet.at)
                 text = f"     {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}"
                 watch.step(text, session.threads(Interrupted(reason="(cut here)", at=packet.at)))

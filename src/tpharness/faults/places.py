@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tpharness.vsp.frames import iter_frames
+
 __all__ = ["PLACES", "RecordedResponse"]
 
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]+)(?:;[^\r\n]*)?\r\n")
 _LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]+)", re.IGNORECASE | re.MULTILINE)
-_BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _OUTPUT = re.compile(rb'"type":"tool-output-(?:available|error)","toolCallId":"([^"]*)"')
 _CARRIER = b'"type":"data-sys-tp"'
 _TEXT = re.compile(rb'"(?:delta|inputTextDelta|text|output|input)":"?')
@@ -93,9 +94,8 @@ class RecordedResponse:
 
     def between_the_newlines(self) -> int | None:
         """Between the two line ends that end an event, in the middle of the stream."""
-        ends = list(_BLANK.finditer(self.body))
-        found = ends[len(ends) // 2] if ends else None
-        return None if found is None else self.at(found.start() + (found.end() - found.start()) // 2)
+        frames = list(iter_frames(self.body))
+        return self.at(frames[len(frames) // 2].blank) if frames else None
 
     def in_a_chunk_size(self) -> int | None:
         """Within the line that gives the size of a chunk of the transfer coding."""
@@ -119,21 +119,20 @@ class RecordedResponse:
 
     def _neighbours(self) -> tuple[int, int, int] | None:
         """Return where two outputs that follow each other begin, and where the second ends, in the body."""
-        start, begun = 0, None
+        begun: int | None = None
         before: tuple[int, int, bytes] | None = None
-        for found in _BLANK.finditer(self.body):
-            text, at, start = self.body[start : found.end()], start, found.end()
-            if _CARRIER in text:
-                begun = at if begun is None else begun
+        for frame in iter_frames(self.body):
+            if _CARRIER in frame.raw:
+                begun = frame.start if begun is None else begun
                 continue
-            output = _OUTPUT.search(text)
-            begins, begun = at if begun is None else begun, None
-            if output is None or b'"preliminary"' in text or b'"providerExecuted"' in text:
+            output = _OUTPUT.search(frame.raw)
+            begins, begun = frame.start if begun is None else begun, None
+            if output is None or b'"preliminary"' in frame.raw or b'"providerExecuted"' in frame.raw:
                 before = None
             elif before is not None and before[1] == begins and before[2] != output[1]:
-                return before[0], begins, start
+                return before[0], begins, frame.end
             else:
-                before = begins, start, output[1]
+                before = begins, frame.end, output[1]
         return None
 
     def before_the_outputs(self) -> int | None:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tpharness.vsp.frames import split_frames
+
 __all__ = ["split_deltas", "split_event_deltas", "split_reads"]
 
 _DELTA_FIELDS = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}
@@ -23,15 +25,15 @@ def split_deltas(data: bytes) -> bytes:
     Only plain `data: {…}` events are split; everything else is passed on byte for byte.
     """
     out: list[bytes] = []
-    for event in data.split(_END):
-        chunk = _delta_chunk(event)
+    for frame in split_frames(data):
+        chunk = _delta_chunk(frame)
         if chunk is None:
-            out.append(event)
+            out.append(frame)
             continue
         field = _DELTA_FIELDS[chunk["type"]]
         units = _units(chunk[field])
-        out += [_PREFIX + json.dumps({**chunk, field: unit}, separators=(",", ":")).encode() for unit in units]
-    return _END.join(out)
+        out += [_PREFIX + json.dumps({**chunk, field: unit}, separators=(",", ":")).encode() + _END for unit in units]
+    return b"".join(out)
 
 
 def split_event_deltas(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -47,11 +49,12 @@ def split_event_deltas(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [{**event, "delta": {**delta, field: character}} for character in text]
 
 
-def _delta_chunk(event: bytes) -> dict[str, Any] | None:
-    if not event.startswith(_PREFIX) or b"\n" in event or b"\r" in event or b"-delta" not in event:
+def _delta_chunk(frame: bytes) -> dict[str, Any] | None:
+    data = frame.removesuffix(_END)
+    if not data.startswith(_PREFIX) or b"\n" in data or b"\r" in data or b"-delta" not in data:
         return None
     try:
-        chunk = json.loads(event[len(_PREFIX) :])
+        chunk = json.loads(data[len(_PREFIX) :])
     except ValueError:
         return None
     if not isinstance(chunk, dict) or chunk.get("type") not in _DELTA_FIELDS or "providerMetadata" in chunk:

@@ -9,18 +9,17 @@ said how it ends.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import aiohttp
 
 from tpharness.monitor import ClientMonitor, Timeouts
+from tpharness.targets.marks import find_stop
 from tpharness.vsp.sse import SseParser
 
 __all__ = ["Listener"]
 
-_STOP = re.compile(rb"(?<=[\r\n]): ?tp stop[\r\n]")
 _BROKEN = "broken off"
 _LEAD = 32  # bytes: longer than the comment, which may come in several reads
 _FIRST_DELAY = 0.05
@@ -94,8 +93,8 @@ class Listener:
         tail = b"\n"
         while data := await response.content.readany():
             self._read += len(data)
-            stop = _STOP.search(tail + data)
-            kept = data if stop is None else data[: max(0, stop.start() - len(tail))]
+            stop = find_stop(tail + data)
+            kept = data if stop is None else data[: max(0, stop - len(tail))]
             tail = (tail + data)[-_LEAD:]
             if self._frames(parser, kept, seen):
                 monitor.event(loop.time())

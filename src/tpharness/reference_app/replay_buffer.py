@@ -11,6 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
+from itertools import islice
+
+from tpharness.vsp.frames import iter_frames, split_frames
 
 __all__ = ["ReplayBuffer", "UnknownFrameError"]
 
@@ -40,7 +43,7 @@ class ReplayBuffer:
 
     def write(self, data: bytes, mark: int | None = None) -> None:
         """Append the frames of one event, and the mark after it if this run has marks."""
-        named = [b"id: %d.%d\n%b\n\n" % (self.run, self._frames + n, f) for n, f in enumerate(data.split(b"\n\n")[:-1])]
+        named = [b"id: %d.%d\n%b" % (self.run, self._frames + n, f) for n, f in enumerate(split_frames(data))]
         first = self._frames
         self._frames += len(named)
         if mark is not None and self._marks:
@@ -51,10 +54,8 @@ class ReplayBuffer:
         """Append the last frames; `outside` says that it was not the run's own events that ended it."""
         if outside:
             self._end = len(self._packets)
-            frames = data.split(b"\n\n")[:-1]
-            self._append(
-                b"".join(b"id: %d.end.%d\n%b\n\n" % (self.run, n, f) for n, f in enumerate(frames)), self._frames
-            )
+            named = [b"id: %d.end.%d\n%b" % (self.run, n, f) for n, f in enumerate(split_frames(data))]
+            self._append(b"".join(named), self._frames)
         else:
             self.write(data)
         self.closed = True
@@ -102,11 +103,10 @@ class ReplayBuffer:
 
     def _behind(self, packet: int, frame: int, last_event_id: str) -> tuple[int, int]:
         data = self._packets[packet]
-        offset = 0
-        for _ in range(frame + 1):
-            offset = data.find(b"\n\n", offset) + 2
-            if offset == 1:
-                raise UnknownFrameError(last_event_id)
+        found = next(islice(iter_frames(data), frame, None), None)
+        if found is None:
+            raise UnknownFrameError(last_event_id)
+        offset = found.end
         return (packet + 1, 0) if offset == len(data) else (packet, offset)
 
     def _append(self, data: bytes, first: int) -> None:

@@ -29,6 +29,7 @@ from tpharness.scenario.records import (
 from tpharness.server_events import shift
 from tpharness.targets.contract import Observed, Packet, RunScript, Script, Stream
 from tpharness.vsp.encode import DONE, encode_sse
+from tpharness.vsp.frames import iter_frames
 
 __all__ = [
     "Case",
@@ -258,7 +259,6 @@ def _first_chunks(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
     for packet in packets:
         if count <= 0:
             return
-        pieces = packet.data.split(b"\n\n")
-        whole = len(pieces) - 1
-        yield packet if whole <= count else replace(packet, data=b"\n\n".join(pieces[:count]) + b"\n\n")
-        count -= whole
+        frames = list(iter_frames(packet.data))
+        yield packet if len(frames) <= count else replace(packet, data=packet.data[: frames[count - 1].end])
+        count -= len(frames)

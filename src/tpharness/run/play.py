@@ -33,6 +33,7 @@ from tpharness.targets.contract import (
 )
 from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer, receive_turns
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
+from tpharness.vsp.frames import split_frames
 
 __all__ = ["Players", "mode_of", "play"]
 
@@ -296,7 +297,7 @@ def _trail(
             continue
         session.begin(turn.agent_id, turn.begun_at)
         for packet in turn.packets:
-            for piece in _events(packet.data):
+            for piece in split_frames(packet.data):
                 session.feed(piece, packet.at)
                 if session.version != seen:
                     seen = session.version
@@ -310,12 +311,6 @@ def _trail(
 
 def _lost(at: str) -> Interrupted:
     return Interrupted(reason="network_failure", at=at)
-
-
-def _events(data: bytes) -> list[bytes]:
-    """Split a packet after each event of the stream, for plain line ends; another stream stays whole."""
-    pieces = data.split(b"\n\n")
-    return [piece + b"\n\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def _library(case: Case, script: Script) -> dict[Version, dict[str, Any]]:

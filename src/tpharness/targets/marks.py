@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 from tpharness.targets.contract import Packet, RunScript
 
-__all__ = ["Marked", "cut_at_marks", "event_times", "has_mark"]
+__all__ = ["STOP", "Marked", "cut_at_marks", "event_times", "find_stop", "has_mark"]
+
+STOP = b": tp stop\n\n"
+"""The comment by which a test's stream says that the user presses stop."""
 
 _MARK = re.compile(rb": tp (0|[1-9][0-9]{0,8})\r?\n(\r?\n)?")
 _LEAD = b": tp "
+_STOP_LINE = re.compile(rb"(?<=[\r\n]): ?tp stop[\r\n]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,12 @@ def event_times(run: RunScript) -> list[str]:
         at = str(event.get("at", at))
         times.append(at)
     return times
+
+
+def find_stop(data: bytes) -> int | None:
+    """Return the offset of the comment `: tp stop` after a line end, None when it is not there."""
+    found = _STOP_LINE.search(data)
+    return None if found is None else found.start()
 
 
 def has_mark(data: bytes | bytearray, count: int, start: int = 0) -> bool:

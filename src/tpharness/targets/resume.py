@@ -6,16 +6,12 @@ stream as a client has it that takes each frame once, and what is wrong with how
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tpharness.findings import Finding, Kind, Place, shorten
+from tpharness.vsp.frames import iter_frames
 
 __all__ = ["KINDS", "SentFrame", "frames_of", "joined"]
-
-_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-_ID = re.compile(rb"^id: ?(.*?)\r?$", re.MULTILINE)
-_DATA = re.compile(rb"^data", re.MULTILINE)
 
 
 LOST = Kind("resume-lost")
@@ -34,14 +30,12 @@ class SentFrame:
 
 def frames_of(data: bytes) -> tuple[list[SentFrame], int]:
     """Return the whole frames that carry data, and how many bytes they and what lies between them take."""
-    frames, start = [], 0
-    for end in _END.finditer(data):
-        raw = data[start : end.end()]
-        start = end.end()
-        if _DATA.search(raw):
-            named = _ID.search(raw)
-            frames.append(SentFrame(named[1].decode("utf-8", "replace") if named else "", raw))
-    return frames, start
+    frames, size = [], 0
+    for frame in iter_frames(data):
+        size = frame.end
+        if frame.field(b"data") is not None:
+            frames.append(SentFrame((frame.field(b"id") or b"").decode("utf-8", "replace"), frame.raw))
+    return frames, size
 
 
 def joined(before: bytes, after: bytes, whole: bytes, *, named: str | None) -> tuple[bytes, list[Finding]]:

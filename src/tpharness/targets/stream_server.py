@@ -24,6 +24,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
 
+from tpharness.targets.marks import STOP
+from tpharness.vsp.frames import iter_frames, split_frames
+
 __all__ = ["Ending", "Offer", "StreamServer", "resumable"]
 
 _HEAD_LIMIT = 64 << 10  # bytes of a request's head
@@ -32,9 +35,7 @@ _LINGER = 1.0  # seconds in which a client that is refused may still send what n
 _POLL = 0.001  # seconds between two looks at what a connection has not delivered yet
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
 _LAST_ID = re.compile(rb"^last-event-id:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_STOP = b"\n: tp stop\n\n"
-_OWN_ID = re.compile(rb"^id", re.MULTILINE)
-_DATA = re.compile(rb"^data", re.MULTILINE)
+_STOP = b"\n" + STOP  # on a line of its own, wherever the body was left
 _SAID_END = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
 
 
@@ -286,28 +287,28 @@ def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
     None for a stream that has no frame to go on after, has frames of another form, or has said its end by then.
     """
     data = b"".join(pieces)
-    *frames, rest = data.split(b"\n\n")
+    frames = list(iter_frames(data))
     named: list[bytes] = []
     ids = first = 0
     for frame in frames:
-        if not frame.startswith((b"data:", b":")):
+        if not frame.raw.startswith((b"data:", b":")) or frame.field(b"id") is not None:
             return data, None
-        if _DATA.search(frame):  # a comment is nothing that one could go on after (R35)
+        if frame.field(b"data") is not None:  # nothing can go on after a comment (R35)
             ids += 1
-            named.append(b"id: %d\n%b\n\n" % (ids, frame))
+            named.append(b"id: %d\n%b" % (ids, frame.raw))
             first = first or sum(map(len, named))
         else:
-            named.append(frame + b"\n\n")
-    if ids < 2 or b"\r" in data or _OWN_ID.search(data):
+            named.append(frame.raw)
+    if ids < 2 or b"\r" in data:
         return data, None
-    told = b"".join([*named, rest])
+    told = b"".join([*named, data[frames[-1].end :]])
     middle = max(len(told) // 2, first + 1)
     return told, None if _SAID_END.search(told[:middle]) else middle
 
 
 def _after(data: bytes, name: bytes, repeats: int) -> bytes | None:
     """Return what follows the frame of that id, and some frames before; None when there is none or nothing follows."""
-    frames = re.split(rb"(?<=\n\n)", data)
+    frames = split_frames(data)
     at = next((i for i, frame in enumerate(frames) if frame.startswith(b"id: %b\n" % name)), None)
     if at is None or not b"".join(frames[at + 1 :]):
         return None

@@ -22,6 +22,7 @@ from tpharness.scenario import AgentRun, Compare, Scenario, UserInput, Wire, fin
 from tpharness.targets.contract import RunScript
 from tpharness.targets.reference import ReferenceServer
 from tpharness.vsp.encode import DONE, encode_sse
+from tpharness.vsp.frames import split_frames
 
 __all__ = ["client_only", "mutated", "recordings", "stream"]
 
@@ -164,10 +165,10 @@ def _mutate(source: Source, data: bytearray) -> None:
             size = source.number(1, 200)
             data[at:at] = data[at : at + size]
         case 4:
-            frames = bytes(data).split(b"\n\n")
+            frames = split_frames(bytes(data)) or [b""]
             one, two = source.number(0, len(frames) - 1), source.number(0, len(frames) - 1)
             frames[one], frames[two] = frames[two], frames[one]
-            data[:] = b"\n\n".join(frames)
+            data[:] = b"".join(frames)
         case 5:
             del data[at:]
         case _:

@@ -23,6 +23,8 @@ from tpharness.explore.generate.strategies import drawn
 from tpharness.explore.shrinking.reduce import fewest, simpler_values
 from tpharness.explore.shrinking.units import consistent, simpler_texts, units
 from tpharness.scenario import AgentRun, ClientCut, CutUnit, Interrupt, Scenario, UserInput, Wire
+from tpharness.vsp.encode import DONE
+from tpharness.vsp.frames import split_frames
 
 __all__ = ["shrink_choices", "smaller"]
 
@@ -153,8 +155,8 @@ def _runs(run: AgentRun) -> Iterator[AgentRun]:
         chunks_said = _as_chunks(wire.data)
         if chunks_said is not None:
             yield replace(run, wire=Wire(chunks=chunks_said))
-        for frames in fewest(wire.data.split(b"\n\n")):
-            yield replace(run, wire=Wire(data=b"\n\n".join(frames)))
+        for frames in fewest(split_frames(wire.data)):
+            yield replace(run, wire=Wire(data=b"".join(frames)))
         yield from (replace(run, wire=Wire(data=data)) for data in _shorter_frames(wire.data))
 
 
@@ -184,8 +186,8 @@ def _recounted(cut: Interrupt, kept: Sequence[int]) -> Interrupt:
 def _as_chunks(data: bytes) -> tuple[dict[str, Any], ...] | None:
     """Return a stream as chunks, which a person reads more easily; None when there is more to it than those."""
     chunks = []
-    for frame in data.split(b"\n\n"):
-        if frame in (b"", b"data: [DONE]"):
+    for frame in split_frames(data):
+        if frame == DONE:
             continue
         try:
             value = json.loads(frame.removeprefix(b"data: "))
@@ -199,7 +201,7 @@ def _as_chunks(data: bytes) -> tuple[dict[str, Any], ...] | None:
 
 def _shorter_frames(data: bytes) -> Iterator[bytes]:
     """Yield the stream with the JSON of one of its events made simpler."""
-    frames = data.split(b"\n\n")
+    frames = split_frames(data)
     for index, frame in enumerate(frames):
         try:
             value = json.loads(frame.removeprefix(b"data: "))
@@ -208,4 +210,4 @@ def _shorter_frames(data: bytes) -> Iterator[bytes]:
         if isinstance(value, dict):
             for other in simpler_values(value):
                 text = json.dumps(other, separators=(",", ":")).encode()
-                yield b"\n\n".join([*frames[:index], b"data: " + text, *frames[index + 1 :]])
+                yield b"".join([*frames[:index], b"data: %b\n\n" % text, *frames[index + 1 :]])

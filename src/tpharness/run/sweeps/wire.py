@@ -21,6 +21,7 @@ from tpharness.run.sweeps.trim import shared, trimmed, window
 from tpharness.scenario import ClientCut, Compare, CutAt, CutUnit, WireEnd
 from tpharness.targets.contract import ClientSession, SteppableClient, Stream
 from tpharness.targets.reference import receive_turns
+from tpharness.vsp.frames import split_frames
 
 __all__ = ["WireFailure", "sweep_wires", "wires"]
 
@@ -122,8 +123,7 @@ class _Wire:
 
 
 def _pieces(data: bytes, unit: CutUnit) -> list[bytes]:
-    """Split a packet into bytes, or after each event of the stream where its lines end plainly."""
+    """Split a packet into bytes, or after each event of the stream."""
     if unit is CutUnit.BYTE:
         return [data[i : i + 1] for i in range(len(data))]
-    pieces = data.split(b"\n\n")
-    return [*(piece + b"\n\n" for piece in pieces[:-1]), *([pieces[-1]] if pieces[-1] else [])]
+    return split_frames(data)
