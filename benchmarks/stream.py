@@ -13,14 +13,13 @@ import time
 from functools import partial
 from pathlib import Path
 
-import msgspec
 from benchmarks.bodies import READ, long_text, reads_of, steps
 from benchmarks.table import at_least, at_most, median_seconds, report, shown
 
 import tpharness.peers
 from tpharness.targets.node_packages import NodeProgram, node_program
 from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.records import KnownChunk
+from tpharness.vsp.chunks import decode_typed
 
 AT = "2026-01-01T00:00:00Z"
 
@@ -37,9 +36,8 @@ def fold(reads: list[bytes]) -> None:
 
 def decode(events: list[bytes]) -> None:
     """Decode each chunk, and nothing else: the floor."""
-    decoder = msgspec.json.Decoder(KnownChunk)
     for one in events:
-        decoder.decode(one)
+        decode_typed(one)
 
 
 NODE = """

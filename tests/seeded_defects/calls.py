@@ -22,7 +22,7 @@ from tests.seeded_defects.tools import on_returns
 from tpharness.journal import JournalWriter
 from tpharness.server_events import encoder, parts, recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 
 __all__ = ["DEFECTS"]
 

@@ -13,7 +13,7 @@ from tpharness.dialects import keep, thread
 from tpharness.journal import Event, Interrupted, Prompt, Response, Return
 from tpharness.readings import AnswerRule, EmptyTurnRule, Readings, UnfinishedRule
 from tpharness.targets import reference
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp.fold import ChunkFold
 
 __all__ = ["DEFECTS"]

@@ -19,7 +19,7 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
 from tpharness.protocol import versions
 from tpharness.protocol.versions import Version
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 
 __all__ = ["DEFECTS"]
 

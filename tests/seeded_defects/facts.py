@@ -16,8 +16,8 @@ from tests.seeded_defects.seeding import (
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
-from tpharness.vsp import chunks as c
 from tpharness.vsp import lifecycle
+from tpharness.vsp import records as c
 from tpharness.vsp.carrier import CarriedFacts
 from tpharness.vsp.context import StreamContext
 from tpharness.vsp.fold import ChunkFold

@@ -11,8 +11,8 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import AgentTurn, Completed, Interrupted, JournalWriter, Log, UserTurn
 from tpharness.server_events import recorder
 from tpharness.targets.reference import ReferenceServer
-from tpharness.vsp import chunks as c
 from tpharness.vsp import lifecycle
+from tpharness.vsp import records as c
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.states import StreamState
 

@@ -14,8 +14,8 @@ from tpharness.facts import parse_tool_args
 from tpharness.journal import JournalWriter, OpenPart, Response
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import chunks as c
 from tpharness.vsp import content, lifecycle, violations
+from tpharness.vsp import records as c
 from tpharness.vsp.carrier import CarriedFacts
 
 __all__ = ["DEFECTS"]

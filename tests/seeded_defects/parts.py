@@ -12,7 +12,7 @@ from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, t
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter, Part
 from tpharness.server_events import recorder
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp.content import ContentParts
 from tpharness.vsp.states import StreamState
 

@@ -9,7 +9,7 @@ from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_eve
 from tpharness.dialects import thread
 from tpharness.journal import JournalWriter, Return
 from tpharness.server_events.events import EventKind
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import KNOWN_REASONS
 

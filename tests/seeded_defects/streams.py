@@ -10,8 +10,8 @@ from unittest import mock
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, together, wrap
 
 from tpharness.journal import JournalWriter, writer
-from tpharness.vsp import chunks as c
-from tpharness.vsp import states
+from tpharness.vsp import chunks, states
+from tpharness.vsp import records as c
 from tpharness.vsp.context import StreamContext
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.states import StreamState
@@ -54,7 +54,7 @@ def one_framing(was):
 
 
 def read_chunks(make):
-    return wrap(c, "chunk_from_object", make)
+    return wrap(chunks, "chunk_from_object", make)
 
 
 def half_parts(was):
@@ -196,7 +196,7 @@ DEFECTS = (
         "client",
         "The end marker is reported as broken JSON.",
         "stream.after-finish R35",
-        wrap(c, "decode_odd", done_is_json),
+        wrap(chunks, "decode_odd", done_is_json),
     ),
     defect(
         "thinking-chunks-unknown",

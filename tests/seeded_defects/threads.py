@@ -12,7 +12,7 @@ from tpharness.protocol import canonical, compare, history
 from tpharness.server_events import encoder
 from tpharness.server_events.events import EventKind
 from tpharness.targets.reference import Reference, ReferenceClient
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp.fold import ChunkFold
 
 __all__ = ["DEFECTS"]

@@ -16,7 +16,7 @@ from tests.seeded_defects.seeding import (
 
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp.tool_calls import ToolCalls
 
 __all__ = ["DEFECTS"]

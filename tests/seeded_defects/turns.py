@@ -10,7 +10,7 @@ from tests.seeded_defects.seeding import defect, on_chunk, on_event, together, w
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.server_events.events import EventKind
 from tpharness.server_events.parts import kept
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import Lifecycle
 from tpharness.vsp.states import StreamState

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpharness.errors import UsageError
-from tpharness.vsp import chunks as c
+from tpharness.vsp import chunks
+from tpharness.vsp import records as c
 from tpharness.vsp.encode import (
     DONE,
     KEEP_ALIVE,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def read_back(body: bytes) -> list[c.Chunk]:
     """Parse and decode a body."""
-    return [c.decode_chunk(frame.data) for frame in SseParser().feed(body)]
+    return [chunks.decode_chunk(frame.data) for frame in SseParser().feed(body)]
 
 
 @pytest.mark.parametrize(
@@ -74,10 +75,10 @@ def test_a_chunk_is_one_compact_event(chunk, line):
 def test_the_end_marker_and_malformed_data_are_written_as_they_are():
     """`[DONE]` is no JSON; malformed data keeps its bytes."""
     assert encode_sse(c.Done()) == DONE == b"data: [DONE]\n\n"
-    assert encode_sse(c.decode_chunk(b"{oops\n}")) == b"data: {oops\ndata: }\n\n"
+    assert encode_sse(chunks.decode_chunk(b"{oops\n}")) == b"data: {oops\ndata: }\n\n"
 
 
-@pytest.mark.parametrize("chunk", [c.Done(), c.decode_chunk(b"")])
+@pytest.mark.parametrize("chunk", [c.Done(), chunks.decode_chunk(b"")])
 def test_what_is_no_object_has_no_wire_object(chunk):
     """`to_wire` refuses the end marker and malformed data."""
     with pytest.raises(UsageError):
@@ -157,4 +158,4 @@ def test_what_is_written_is_read_back(chunk):
     (back,) = read_back(encode_sse(chunk))
     assert joined(to_wire(back)) == joined(to_wire(chunk))
     assert type(back) is type(chunk)
-    assert encode_sse(back) == encode_sse(c.chunk_from_object(joined(to_wire(chunk))))
+    assert encode_sse(back) == encode_sse(chunks.chunk_from_object(joined(to_wire(chunk))))

@@ -8,7 +8,8 @@ import pytest
 
 from tpharness.findings import Level, Place
 from tpharness.resources import schema_path
-from tpharness.vsp import chunks as c
+from tpharness.vsp import chunks
+from tpharness.vsp import records as c
 from tpharness.vsp.majors import (
     CHUNK_TYPES,
     FINISH_REASONS,
@@ -100,7 +101,7 @@ def test_findings_name_the_place_and_what_is_allowed():
         (c.FinishChunk(finish_reason="interrupted"), [SDK_REFUSES_VALUE]),
         (c.UnknownChunk(type="wat", raw={"type": "wat"}), [SDK_REFUSES_TYPE]),
         (c.DataChunk(name="data-x", data=1), []),
-        (c.decode_chunk(b"{"), [c.CHUNK_NOT_JSON]),
+        (chunks.decode_chunk(b"{"), [c.CHUNK_NOT_JSON]),
     ],
     ids=["done", "finish", "unknown", "data", "malformed"],
 )

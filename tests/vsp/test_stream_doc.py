@@ -10,7 +10,7 @@ from tpharness.vsp.states import ORDER, Reaction, StreamState
 
 DOC = Path(__file__).parent.parent.parent / "docs" / "STREAM.md"
 WORDS = {Reaction.FOLD: "folded", Reaction.NO_PART_OPEN: "violation", Reaction.OBSERVE: "observed", None: "violation"}
-KINDS = {**RECORDS, "data-*": DataChunk, "(unknown)": UnknownChunk, "[DONE]": Done}
+KINDS: dict[str, type] = {**RECORDS, "data-*": DataChunk, "(unknown)": UnknownChunk, "[DONE]": Done}
 
 
 def table() -> list[str]:

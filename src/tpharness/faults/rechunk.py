@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.vsp.frames import split_frames
+from tpharness.vsp.records import RECORDS
 
 __all__ = ["split_deltas", "split_event_deltas", "split_reads"]
 
-_DELTA_FIELDS = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}
+_DELTA_FIELDS = {name: record.delta_field for name, record in RECORDS.items() if record.delta_field}
 _PREFIX, _END = b"data: ", b"\n\n"
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from tpharness.findings import Finding, Place
 from tpharness.journal import Interrupted, Journal, UserTurn
-from tpharness.vsp.chunks import Chunk, Done, chunk_from_object
+from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.fold import ChunkFold
+from tpharness.vsp.records import Chunk, Done
 from tpharness.vsp.sse import SseParser
 from tpharness.vsp.states import StreamState
 

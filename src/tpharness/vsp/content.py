@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from tpharness.journal import OpenPart
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.context import StreamContext
 from tpharness.vsp.lifecycle import Lifecycle

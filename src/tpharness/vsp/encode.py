@@ -19,9 +19,6 @@ from tpharness.vsp.records import (
     DataChunk,
     Done,
     Malformed,
-    ReasoningDeltaChunk,
-    TextDeltaChunk,
-    ToolInputDeltaChunk,
     UnknownChunk,
     type_of,
 )
@@ -50,12 +47,12 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-_DELTAS = (TextDeltaChunk, ToolInputDeltaChunk, ReasoningDeltaChunk)
+_DELTAS = tuple(record for record in RECORDS.values() if record.delta_field)
 _FIELDS = {
     record: tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(record))
     for record in RECORDS.values()
 }
-_DELTA_TYPES = frozenset(("text-delta", "reasoning-delta", "tool-input-delta"))
+_DELTA_TYPES = frozenset(name for name, record in RECORDS.items() if record.delta_field)
 _encode_delta = msgspec.json.Encoder().encode
 
 

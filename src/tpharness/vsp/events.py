@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from tpharness.journal import Event
 from tpharness.protocol.versions import NORMATIVE_PREFIX
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.carrier import CARRIER
 from tpharness.vsp.context import StreamContext

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 from tpharness.findings import Finding, Place
 from tpharness.journal import Interrupted, Journal, UserTurn
-from tpharness.vsp import chunks as c
+from tpharness.vsp import chunks
+from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.content import ContentParts
 from tpharness.vsp.context import StreamContext
@@ -74,13 +75,13 @@ class ChunkFold:
         """
         context = self._context
         texts, inputs = context.open_parts.texts, context.open_parts.tool_inputs  # cleared, never replaced
-        decode, text_delta, input_delta = c.decode_typed, c.TextDeltaChunk, c.ToolInputDeltaChunk
+        decode, text_delta, input_delta = chunks.decode_typed, c.TextDeltaChunk, c.ToolInputDeltaChunk
         index = context.index
         for data in events:
             try:
                 chunk: c.Chunk = decode(data)
-            except c.REFUSED:
-                chunk = c.decode_odd(data)
+            except chunks.REFUSED:
+                chunk = chunks.decode_odd(data)
             record = type(chunk)
             if record is text_delta:
                 part = texts.get(chunk.id)  # type: ignore[union-attr, arg-type]  # `record` says what it is

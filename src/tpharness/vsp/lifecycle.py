@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import Event
 from tpharness.protocol.versions import ERROR_EVENT
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.context import StreamContext
 from tpharness.vsp.states import StreamState

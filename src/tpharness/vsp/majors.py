@@ -1,8 +1,8 @@
 """What each major of the AI SDK accepts: the table of chunk types, and a strict check of single chunks.
 
-In: a chunk, as a record or as a JSON object. Out: the table `CHUNK_TYPES`, and findings that say where a client of a
-given major would end the stream. The reader of this package is more lenient on purpose (R7); the strict view is for
-servers that want to know whom they lock out.
+In: a chunk, as a record or as a JSON object. Out: the table `CHUNK_TYPES`, made from the records, and findings that say
+where a client of a given major would end the stream. The reader of this package is more lenient on purpose (R7); the
+strict view is for servers that want to know whom they lock out.
 
 The facts are those of the schemas of `ai` 5.0.277, 6.0.326 and 7.0.173. Up to 5.0.216, 6.0.230 and 7.0.31 the same
 schemas also refused fields that they do not name.
@@ -19,7 +19,7 @@ import msgspec
 from tpharness.findings import Kind, Place
 from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.encode import to_wire
-from tpharness.vsp.records import RECORDS, DataChunk, Done, Malformed
+from tpharness.vsp.records import MAJORS, RECORDS, DataChunk, Done, Malformed
 
 if TYPE_CHECKING:
     from tpharness.findings import Finding
@@ -39,9 +39,6 @@ __all__ = [
 ]
 
 Major: TypeAlias = Literal[5, 6, 7]
-MAJORS: frozenset[int] = frozenset({5, 6, 7})
-"""The majors of the AI SDK whose streams are known here."""
-
 SDK_REFUSES_TYPE = Kind("sdk-refuses-type")
 SDK_REFUSES_VALUE = Kind("sdk-refuses-value")
 SDK_REFUSES_NULL = Kind("sdk-refuses-null")
@@ -52,36 +49,6 @@ FINISH_REASONS: dict[int, frozenset[str]] = {5: _COMMON | {"unknown"}, 6: _COMMO
 """Major → the values of `finishReason` that it accepts."""
 
 _SINCE_6 = frozenset({6, 7})
-_ONLY_7 = frozenset({7})
-
-# Only what is not in every major.
-_TYPE_MAJORS = {
-    "reset-step": _ONLY_7,
-    "tool-approval-request": _SINCE_6,
-    "tool-approval-response": _ONLY_7,
-    "tool-output-denied": _SINCE_6,
-    "reasoning-file": _ONLY_7,
-    "custom": _ONLY_7,
-    "steering-message": _ONLY_7,
-}
-_FIELD_MAJORS = {
-    ("abort", "reason"): _SINCE_6,
-    ("text-end", "citations"): _ONLY_7,
-    ("tool-input-start", "inputEncoding"): _SINCE_6,
-    ("tool-input-start", "providerMetadata"): _SINCE_6,
-    ("tool-input-start", "toolMetadata"): _SINCE_6,
-    ("tool-input-start", "title"): _SINCE_6,
-    ("tool-input-available", "toolMetadata"): _SINCE_6,
-    ("tool-input-available", "title"): _SINCE_6,
-    ("tool-input-error", "toolMetadata"): _SINCE_6,
-    ("tool-input-error", "title"): _SINCE_6,
-    ("tool-approval-request", "reason"): _ONLY_7,
-    ("tool-approval-request", "isAutomatic"): _ONLY_7,
-    ("tool-output-available", "providerMetadata"): _SINCE_6,
-    ("tool-output-available", "toolMetadata"): _SINCE_6,
-    ("tool-output-error", "providerMetadata"): _SINCE_6,
-    ("tool-output-error", "toolMetadata"): _SINCE_6,
-}
 # Optional fields whose schema takes anything, null included.
 _ANYTHING = frozenset({"messageMetadata", "approvalDescriptor", "inputSchemaInput"})
 
@@ -102,18 +69,23 @@ class ChunkType:
     optional: Mapping[str, frozenset[int]]
 
 
+def _field_majors(annotation: Any) -> frozenset[int] | None:
+    """Return the majors that a field of a record is annotated with, None if it is not."""
+    for note in getattr(annotation, "__metadata__", ()):
+        if isinstance(note, msgspec.Meta) and note.extra and "majors" in note.extra:
+            return frozenset(note.extra["majors"])
+    return None
+
+
 def _row(kind: str, record: type[KnownChunk]) -> ChunkType:
-    majors = _TYPE_MAJORS.get(kind, MAJORS)
     fields = msgspec.structs.fields(record)
     return ChunkType(
         name=kind,
         record=record,
-        majors=majors,
+        majors=record.majors,
         required=tuple(field.encode_name for field in fields if field.required),
         optional={
-            field.encode_name: _FIELD_MAJORS.get((kind, field.encode_name), majors)
-            for field in fields
-            if not field.required
+            field.encode_name: _field_majors(field.type) or record.majors for field in fields if not field.required
         },
     )
 

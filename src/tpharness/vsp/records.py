@@ -1,8 +1,9 @@
 """The chunks of the Vercel AI SDK's UI message stream, as typed records.
 
 One record for each chunk type that the AI SDK 5, 6 or 7 knows, a `DataChunk` for the open family `data-*`, an
-`UnknownChunk` for any other type (R7: kept, never rejected), `Done` for the end marker, and `Malformed` for what is no
-chunk at all. `chunks` reads them, `encode` writes them, `majors` has the table of who knows which.
+`UnknownChunk` for any other type (R7: kept, never rejected), `Done` for the end marker, and `Malformed` for what is not
+a chunk at all. This is the one list of chunk kinds: a subclass of `KnownChunk` is a kind, and says of itself which
+majors know it and its fields, and whether it continues a part. `chunks` reads the records, `encode` writes them.
 
 Optional fields are None when absent; an explicit `null` reads as absent. Fields that may be null but must be present
 (`input`, `output`, `data`) have no default. Fields that a record does not name are ignored, except in `data-*`.
@@ -11,7 +12,7 @@ Names follow Python, the wire follows camelCase: `tool_call_id` is `toolCallId`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -19,49 +20,6 @@ from tpharness.findings import Kind
 
 if TYPE_CHECKING:
     from tpharness.findings import Finding, Place
-
-__all__ = [
-    "CHUNK_BAD_FIELD",
-    "CHUNK_NOT_JSON",
-    "CHUNK_NOT_OBJECT",
-    "RECORDS",
-    "AbortChunk",
-    "Chunk",
-    "CustomChunk",
-    "DataChunk",
-    "Done",
-    "ErrorChunk",
-    "FileChunk",
-    "FinishChunk",
-    "FinishStepChunk",
-    "KnownChunk",
-    "Malformed",
-    "MessageMetadataChunk",
-    "ReasoningDeltaChunk",
-    "ReasoningEndChunk",
-    "ReasoningFileChunk",
-    "ReasoningStartChunk",
-    "ResetStepChunk",
-    "SourceDocumentChunk",
-    "SourceUrlChunk",
-    "StartChunk",
-    "StartStepChunk",
-    "SteeringMessageChunk",
-    "TextDeltaChunk",
-    "TextEndChunk",
-    "TextStartChunk",
-    "ToolApprovalRequestChunk",
-    "ToolApprovalResponseChunk",
-    "ToolInputAvailableChunk",
-    "ToolInputDeltaChunk",
-    "ToolInputErrorChunk",
-    "ToolInputStartChunk",
-    "ToolOutputAvailableChunk",
-    "ToolOutputDeniedChunk",
-    "ToolOutputErrorChunk",
-    "UnknownChunk",
-    "type_of",
-]
 
 CHUNK_NOT_JSON = Kind("chunk-not-json")
 CHUNK_NOT_OBJECT = Kind("chunk-not-object")
@@ -72,123 +30,157 @@ Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 """A name that a thread keeps, where none is empty."""
 
 
+MAJORS: frozenset[int] = frozenset({5, 6, 7})
+"""The majors of the AI SDK whose streams are known here."""
+
+_SINCE_6 = frozenset({6, 7})
+_ONLY_7 = frozenset({7})
+_FieldSince6 = msgspec.Meta(extra={"majors": _SINCE_6})
+_FieldOnly7 = msgspec.Meta(extra={"majors": _ONLY_7})
+
+
 # gc=False: decoded JSON is a tree, so no record can be part of a cycle.
-class _Record(
+class KnownChunk(
     msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="type", rename="camel"
 ):
-    """Common settings of the typed chunks."""
+    """A chunk of a type that some major of the AI SDK knows; each subclass is one type, its tag the name on the wire.
+
+    A field that not all of those majors know is annotated with the majors that do.
+    """
+
+    majors: ClassVar[frozenset[int]] = MAJORS
+    """The majors that know this type."""
+    continues_part: ClassVar[bool] = False
+    """Whether the chunk adds to a part, or ends one, that an earlier chunk has started."""
+    delta_field: ClassVar[str] = ""
+    """The wire name of the field that holds a piece of a text, empty for a chunk that is not a delta."""
 
 
-class StartChunk(_Record, frozen=True, kw_only=True, gc=False, tag="start"):
+class StartChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="start"):
     """Opens the message, or renames it; an agent turn begins."""
 
     message_id: str | None = None
     message_metadata: Any = None
 
 
-class FinishChunk(_Record, frozen=True, kw_only=True, gc=False, tag="finish"):
+class FinishChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="finish"):
     """Regular end of the run. `finish_reason` is as sent, also when no major knows it."""
 
     finish_reason: str | None = None
     message_metadata: Any = None
 
 
-class AbortChunk(_Record, frozen=True, kw_only=True, gc=False, tag="abort"):
+class AbortChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="abort"):
     """The run was aborted on the server."""
 
-    reason: str | None = None
+    reason: Annotated[str | None, _FieldSince6] = None
 
 
-class ErrorChunk(_Record, frozen=True, kw_only=True, gc=False, tag="error"):
+class ErrorChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="error"):
     """An error of the stream as a whole; the text is for people."""
 
     error_text: str
 
 
-class MessageMetadataChunk(_Record, frozen=True, kw_only=True, gc=False, tag="message-metadata"):
+class MessageMetadataChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="message-metadata"):
     """Metadata to merge into the message; `null` changes nothing."""
 
     message_metadata: Any
 
 
-class StartStepChunk(_Record, frozen=True, kw_only=True, gc=False, tag="start-step"):
+class StartStepChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="start-step"):
     """One model call begins."""
 
 
-class FinishStepChunk(_Record, frozen=True, kw_only=True, gc=False, tag="finish-step"):
+class FinishStepChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="finish-step"):
     """One model call ended, its tools included where the server ran them."""
 
 
-class ResetStepChunk(_Record, frozen=True, kw_only=True, gc=False, tag="reset-step"):
+class ResetStepChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="reset-step"):
     """Drops the parts of the current step (R44)."""
 
+    majors = _ONLY_7
 
-class TextStartChunk(_Record, frozen=True, kw_only=True, gc=False, tag="text-start"):
+
+class TextStartChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="text-start"):
     """A text part begins."""
 
     id: str
     provider_metadata: Metadata | None = None
 
 
-class TextDeltaChunk(_Record, frozen=True, kw_only=True, gc=False, tag="text-delta"):
+class TextDeltaChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="text-delta"):
     """More text; may begin or end with half a surrogate pair (R43)."""
+
+    continues_part = True
+    delta_field = "delta"
 
     id: str
     delta: str
     provider_metadata: Metadata | None = None
 
 
-class TextEndChunk(_Record, frozen=True, kw_only=True, gc=False, tag="text-end"):
+class TextEndChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="text-end"):
     """The text part is complete."""
 
+    continues_part = True
+
     id: str
-    citations: list[Any] | None = None
+    citations: Annotated[list[Any] | None, _FieldOnly7] = None
     provider_metadata: Metadata | None = None
 
 
-class ReasoningStartChunk(_Record, frozen=True, kw_only=True, gc=False, tag="reasoning-start"):
+class ReasoningStartChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="reasoning-start"):
     """A reasoning part begins."""
 
     id: str
     provider_metadata: Metadata | None = None
 
 
-class ReasoningDeltaChunk(_Record, frozen=True, kw_only=True, gc=False, tag="reasoning-delta"):
+class ReasoningDeltaChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="reasoning-delta"):
     """More reasoning; may begin or end with half a surrogate pair (R43)."""
+
+    continues_part = True
+    delta_field = "delta"
 
     id: str
     delta: str
     provider_metadata: Metadata | None = None
 
 
-class ReasoningEndChunk(_Record, frozen=True, kw_only=True, gc=False, tag="reasoning-end"):
+class ReasoningEndChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="reasoning-end"):
     """The reasoning part is complete."""
+
+    continues_part = True
 
     id: str
     provider_metadata: Metadata | None = None
 
 
-class ToolInputStartChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-input-start"):
+class ToolInputStartChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-input-start"):
     """The arguments of a tool call begin. `input_encoding` is `json` or `text`."""
 
     tool_call_id: str
     tool_name: Name
-    input_encoding: str | None = None
+    input_encoding: Annotated[str | None, _FieldSince6] = None
     provider_executed: bool | None = None
-    provider_metadata: Metadata | None = None
-    tool_metadata: Metadata | None = None
+    provider_metadata: Annotated[Metadata | None, _FieldSince6] = None
+    tool_metadata: Annotated[Metadata | None, _FieldSince6] = None
     dynamic: bool | None = None
-    title: str | None = None
+    title: Annotated[str | None, _FieldSince6] = None
 
 
-class ToolInputDeltaChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-input-delta"):
+class ToolInputDeltaChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-input-delta"):
     """More of the text of the arguments."""
+
+    continues_part = True
+    delta_field = "inputTextDelta"
 
     tool_call_id: str
     input_text_delta: str
 
 
-class ToolInputAvailableChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-input-available"):
+class ToolInputAvailableChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-input-available"):
     """The tool call is complete; `input` is the parsed arguments."""
 
     tool_call_id: str
@@ -196,12 +188,12 @@ class ToolInputAvailableChunk(_Record, frozen=True, kw_only=True, gc=False, tag=
     input: Any
     provider_executed: bool | None = None
     provider_metadata: Metadata | None = None
-    tool_metadata: Metadata | None = None
+    tool_metadata: Annotated[Metadata | None, _FieldSince6] = None
     dynamic: bool | None = None
-    title: str | None = None
+    title: Annotated[str | None, _FieldSince6] = None
 
 
-class ToolInputErrorChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-input-error"):
+class ToolInputErrorChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-input-error"):
     """The tool call is complete and was refused: unknown tool, or arguments that do not fit."""
 
     tool_call_id: str
@@ -209,26 +201,30 @@ class ToolInputErrorChunk(_Record, frozen=True, kw_only=True, gc=False, tag="too
     input: Any
     provider_executed: bool | None = None
     provider_metadata: Metadata | None = None
-    tool_metadata: Metadata | None = None
+    tool_metadata: Annotated[Metadata | None, _FieldSince6] = None
     dynamic: bool | None = None
     error_text: str
-    title: str | None = None
+    title: Annotated[str | None, _FieldSince6] = None
 
 
-class ToolApprovalRequestChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-approval-request"):
+class ToolApprovalRequestChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-approval-request"):
     """Asks whether a tool call may be executed."""
+
+    majors = _SINCE_6
 
     approval_id: str
     tool_call_id: str
     approval_descriptor: Any = None
     input_schema_input: Any = None
-    reason: str | None = None
-    is_automatic: bool | None = None
+    reason: Annotated[str | None, _FieldOnly7] = None
+    is_automatic: Annotated[bool | None, _FieldOnly7] = None
     signature: str | None = None
 
 
-class ToolApprovalResponseChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-approval-response"):
+class ToolApprovalResponseChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-approval-response"):
     """The decision on an approval."""
+
+    majors = _ONLY_7
 
     approval_id: str
     approved: bool
@@ -237,36 +233,38 @@ class ToolApprovalResponseChunk(_Record, frozen=True, kw_only=True, gc=False, ta
     provider_metadata: Metadata | None = None
 
 
-class ToolOutputAvailableChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-output-available"):
+class ToolOutputAvailableChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-output-available"):
     """A result; only progress if `preliminary` (R14)."""
 
     tool_call_id: str
     output: Any
     provider_executed: bool | None = None
-    provider_metadata: Metadata | None = None
-    tool_metadata: Metadata | None = None
+    provider_metadata: Annotated[Metadata | None, _FieldSince6] = None
+    tool_metadata: Annotated[Metadata | None, _FieldSince6] = None
     dynamic: bool | None = None
     preliminary: bool | None = None
 
 
-class ToolOutputErrorChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-output-error"):
+class ToolOutputErrorChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-output-error"):
     """The tool failed."""
 
     tool_call_id: str
     error_text: str
     provider_executed: bool | None = None
-    provider_metadata: Metadata | None = None
-    tool_metadata: Metadata | None = None
+    provider_metadata: Annotated[Metadata | None, _FieldSince6] = None
+    tool_metadata: Annotated[Metadata | None, _FieldSince6] = None
     dynamic: bool | None = None
 
 
-class ToolOutputDeniedChunk(_Record, frozen=True, kw_only=True, gc=False, tag="tool-output-denied"):
+class ToolOutputDeniedChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-output-denied"):
     """The tool was not executed, because that was denied."""
+
+    majors = _SINCE_6
 
     tool_call_id: str
 
 
-class SourceUrlChunk(_Record, frozen=True, kw_only=True, gc=False, tag="source-url"):
+class SourceUrlChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="source-url"):
     """A web source of the answer."""
 
     source_id: str
@@ -275,7 +273,7 @@ class SourceUrlChunk(_Record, frozen=True, kw_only=True, gc=False, tag="source-u
     provider_metadata: Metadata | None = None
 
 
-class SourceDocumentChunk(_Record, frozen=True, kw_only=True, gc=False, tag="source-document"):
+class SourceDocumentChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="source-document"):
     """A document that the answer draws on."""
 
     source_id: str
@@ -285,7 +283,7 @@ class SourceDocumentChunk(_Record, frozen=True, kw_only=True, gc=False, tag="sou
     provider_metadata: Metadata | None = None
 
 
-class FileChunk(_Record, frozen=True, kw_only=True, gc=False, tag="file"):
+class FileChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="file"):
     """A file made by the model; the AI SDK's server sends a `data:` URL."""
 
     url: str
@@ -293,23 +291,29 @@ class FileChunk(_Record, frozen=True, kw_only=True, gc=False, tag="file"):
     provider_metadata: Metadata | None = None
 
 
-class ReasoningFileChunk(_Record, frozen=True, kw_only=True, gc=False, tag="reasoning-file"):
+class ReasoningFileChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="reasoning-file"):
     """A file made while reasoning."""
+
+    majors = _ONLY_7
 
     url: str
     media_type: Name
     provider_metadata: Metadata | None = None
 
 
-class CustomChunk(_Record, frozen=True, kw_only=True, gc=False, tag="custom"):
+class CustomChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="custom"):
     """Content of a provider's own kind, named `vendor.kind`."""
+
+    majors = _ONLY_7
 
     kind: str
     provider_metadata: Metadata | None = None
 
 
-class SteeringMessageChunk(_Record, frozen=True, kw_only=True, gc=False, tag="steering-message"):
+class SteeringMessageChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="steering-message"):
     """A user message put into the running turn (R44); `parts` are objects of type `text` or `file`, as sent."""
+
+    majors = _ONLY_7
 
     id: str
     parts: list[dict[str, Any]]
@@ -348,40 +352,11 @@ class Malformed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.kind.at(place, self.reason, got=self.raw.decode("utf-8", "replace")[:500] or None)
 
 
-KnownChunk: TypeAlias = (
-    StartChunk
-    | FinishChunk
-    | AbortChunk
-    | ErrorChunk
-    | MessageMetadataChunk
-    | StartStepChunk
-    | FinishStepChunk
-    | ResetStepChunk
-    | TextStartChunk
-    | TextDeltaChunk
-    | TextEndChunk
-    | ReasoningStartChunk
-    | ReasoningDeltaChunk
-    | ReasoningEndChunk
-    | ToolInputStartChunk
-    | ToolInputDeltaChunk
-    | ToolInputAvailableChunk
-    | ToolInputErrorChunk
-    | ToolApprovalRequestChunk
-    | ToolApprovalResponseChunk
-    | ToolOutputAvailableChunk
-    | ToolOutputErrorChunk
-    | ToolOutputDeniedChunk
-    | SourceUrlChunk
-    | SourceDocumentChunk
-    | FileChunk
-    | ReasoningFileChunk
-    | CustomChunk
-    | SteeringMessageChunk
-)
 Chunk: TypeAlias = KnownChunk | DataChunk | UnknownChunk | Done | Malformed
 
-RECORDS: dict[str, type[KnownChunk]] = {str(record.__struct_config__.tag): record for record in get_args(KnownChunk)}
+RECORDS: dict[str, type[KnownChunk]] = {
+    str(record.__struct_config__.tag): record for record in KnownChunk.__subclasses__()
+}
 """Wire type → record, for the typed chunks."""
 
 

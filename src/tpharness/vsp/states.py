@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 
 __all__ = ["ORDER", "Reaction", "StreamState"]
 
@@ -32,13 +32,7 @@ class Reaction(Enum):
     OBSERVE = auto()  # it is reported and changes nothing: some servers send chunks after abort (R40)
 
 
-_CONTINUES_A_PART = (
-    c.TextDeltaChunk,
-    c.TextEndChunk,
-    c.ReasoningDeltaChunk,
-    c.ReasoningEndChunk,
-    c.ToolInputDeltaChunk,
-)
+_CONTINUES_A_PART = tuple(record for record in c.RECORDS.values() if record.continues_part)
 _ALWAYS: dict[type, Reaction] = {c.Malformed: Reaction.FOLD}
 _FOLDED: dict[type, Reaction] = {
     **_ALWAYS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from tpharness.vsp import chunks as c
+from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.carrier import carried_return
 from tpharness.vsp.context import StreamContext

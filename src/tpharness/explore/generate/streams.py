@@ -23,6 +23,8 @@ from tpharness.targets.contract import RunScript
 from tpharness.targets.reference import ReferenceServer
 from tpharness.vsp.encode import DONE, encode_sse
 from tpharness.vsp.frames import split_frames
+from tpharness.vsp.majors import CHUNK_TYPES
+from tpharness.vsp.records import RECORDS
 
 __all__ = ["client_only", "mutated", "recordings", "stream"]
 
@@ -30,31 +32,7 @@ _OTHER = "other"
 _IDS = ("t", "u", "")
 _CALLS = ("c1", "c2", "toString")
 _CHUNKS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("start", ()),
-    ("start-step", ()),
-    ("text-start", ("id",)),
-    ("text-delta", ("id", "delta")),
-    ("text-end", ("id",)),
-    ("reasoning-start", ("id",)),
-    ("reasoning-delta", ("id", "delta")),
-    ("reasoning-end", ("id",)),
-    ("tool-input-start", ("toolCallId", "toolName")),
-    ("tool-input-delta", ("toolCallId", "inputTextDelta")),
-    ("tool-input-available", ("toolCallId", "toolName", "input")),
-    ("tool-input-error", ("toolCallId", "toolName", "input", "errorText")),
-    ("tool-output-available", ("toolCallId", "output")),
-    ("tool-output-error", ("toolCallId", "errorText")),
-    ("tool-output-denied", ("toolCallId",)),
-    ("tool-approval-request", ("approvalId", "toolCallId")),
-    ("tool-approval-response", ("approvalId", "approved")),
-    ("finish-step", ()),
-    ("reset-step", ()),
-    ("steering-message", ("id", "parts")),
-    ("source-url", ("sourceId", "url")),
-    ("source-document", ("sourceId", "mediaType", "title")),
-    ("file", ("url", "mediaType")),
-    ("reasoning-file", ("url", "mediaType")),
-    ("custom", ("kind",)),
+    *((name, CHUNK_TYPES[name].required) for name in RECORDS),
     ("thinking-delta", ("id", "delta")),
     ("data-note", ("data",)),
     ("data-tp-note", ("data",)),
@@ -62,12 +40,10 @@ _CHUNKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("data-sys-tp", ("facts",)),
     ("data-sys-tp", ("facts",)),
     ("data", ("name", "value")),
-    ("message-metadata", ("messageMetadata",)),
-    ("error", ("errorText",)),
-    ("abort", ()),
-    ("finish", ()),
     ("no-such-chunk", ("x",)),
 )
+"""Every kind of chunk and some that are not one, with the fields that they need; those `_field` makes up by name."""
+
 _FACTS = (
     *("agent_id", "model_name", "provider_name", "provider_response_id", "usage", "finish_reason"),
     *("tool_return", "source_agent", "target_agents"),
