@@ -10,7 +10,6 @@ from unittest import mock
 import pytest
 
 from tpharness.dialects import thread
-from tpharness.dialects.keep import survivors
 from tpharness.errors import UsageError
 from tpharness.explore.mutation import (
     Defect,
@@ -25,6 +24,7 @@ from tpharness.explore.mutation import (
     smoke,
     unharmed,
 )
+from tpharness.journal import survivors
 from tpharness.readings import AnswerRule, Readings
 from tpharness.scenario import Scenario
 from tpharness.targets.reference import ReferenceServer

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import defect, on_chunk, put, together, wrap
 
-from tpharness.dialects import keep, thread
-from tpharness.journal import Event, Interrupted, Prompt, Response, Return
+from tpharness.dialects import thread
+from tpharness.journal import Event, Interrupted, Prompt, Response, Return, keep
 from tpharness.readings import AnswerRule, EmptyTurnRule, Readings, UnfinishedRule
 from tpharness.targets import reference
 from tpharness.vsp import records as c

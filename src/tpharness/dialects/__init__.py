@@ -1,7 +1,6 @@
 """Dialects: ways of writing a journal down as a document."""
 
 from tpharness.dialects.contract import Dialect, Renderer, ThreadHeader
-from tpharness.dialects.keep import needs_partial, survivors
 from tpharness.dialects.thread import DIALECTS, ThreadDialect, ThreadRenderer
 
 __all__ = [
@@ -11,6 +10,4 @@ __all__ = [
     "ThreadDialect",
     "ThreadHeader",
     "ThreadRenderer",
-    "needs_partial",
-    "survivors",
 ]

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.dialects.contract import ThreadHeader
-from tpharness.dialects.keep import survivors
 from tpharness.dialects.messages import EventNamer, messages, time_key
-from tpharness.journal import AgentTurn, Completed, Interrupted, Journal, Log, Segment, UserTurn
+from tpharness.journal import AgentTurn, Completed, Interrupted, Journal, Log, Segment, UserTurn, survivors
 from tpharness.protocol.versions import NORMATIVE_PREFIX, Version, event_name
 from tpharness.readings import EmptyTurnRule, Readings
 

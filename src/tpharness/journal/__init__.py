@@ -5,10 +5,11 @@ place where the journal stops. In: calls on a `JournalWriter`, made in order of 
 Out: `Journal`, a frozen value that shares structure with the journals before and after it, so that a cut at every
 event costs one fold and not N. Must not contain: words of the wire, of a document version, a clock.
 
-A turn is a log of `Segment`s and a tail. A segment is closed: each of its responses has finished and each of their
-calls has its return, so no interruption can take it back. The tail is what an interruption would still decide about.
+A turn is a log of `Segment`s and a tail. A segment is closed: by `keep` no interruption can take any of it back. The
+tail is what an interruption would still decide about.
 """
 
+from tpharness.journal.keep import needs_partial, survivors
 from tpharness.journal.log import Log
 from tpharness.journal.opened import OpenPart
 from tpharness.journal.records import (
@@ -45,4 +46,6 @@ __all__ = [
     "Segment",
     "Streamed",
     "UserTurn",
+    "needs_partial",
+    "survivors",
 ]

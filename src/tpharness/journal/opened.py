@@ -1,16 +1,18 @@
-"""What is still being written in a journal: parts that stream, and their responses."""
+"""What is still being written in a journal: parts that stream, their responses, and the tail of a turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from tpharness.facts import join_text
-from tpharness.journal.records import Part, Response, Streamed
+from tpharness.journal.records import Entry, Part, Response, Segment, Streamed
 
-__all__ = ["OpenPart", "OpenResponse"]
+__all__ = ["OpenPart", "OpenResponse", "segment"]
+
+_EMPTY_SEGMENT = Segment(entries=(), calls={})
 
 
 class OpenPart(msgspec.Struct, eq=False, gc=False):
@@ -74,3 +76,24 @@ class OpenResponse(msgspec.Struct, eq=False, gc=False):
         if not partial:
             self.frozen = frozen
         return frozen
+
+
+def segment(entries: Sequence[OpenResponse | Entry], *, partial: bool) -> Segment:
+    """Return entries as a segment; with `partial`, responses have the text so far of parts that are open."""
+    if not entries:
+        return _EMPTY_SEGMENT
+    written = [e.response(partial=partial) if isinstance(e, OpenResponse) else e for e in entries]
+    return Segment(entries=tuple(written), calls=_places(entries))
+
+
+def _places(entries: Sequence[OpenResponse | Entry]) -> dict[int, tuple[int, int]]:
+    """Return where each complete call stands, in order of their starts (R11)."""
+    places: dict[int, tuple[int, int]] = {}
+    for index, entry in enumerate(entries):
+        if type(entry) is OpenResponse:
+            order = 0
+            for part in entry.parts:
+                if part.call_key is not None:
+                    places[part.call_key] = (index, order)
+                    order += 1
+    return places

@@ -8,8 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from tpharness.facts import join_text
+from tpharness.journal import keep
 from tpharness.journal.log import Log
-from tpharness.journal.opened import OpenPart, OpenResponse
+from tpharness.journal.opened import OpenPart, OpenResponse, segment
 from tpharness.journal.records import (
     AgentTurn,
     Completed,
@@ -24,8 +25,6 @@ from tpharness.journal.records import (
 )
 
 __all__ = ["JournalWriter"]
-
-_EMPTY_SEGMENT = Segment(entries=(), calls={})
 
 
 class JournalWriter:
@@ -67,6 +66,7 @@ class JournalWriter:
         self._agent_id, self._started_at = agent_id, at
         self._segments: Log[Segment] = Log()
         self._entries: list[OpenResponse | Entry] = []
+        self._certain = 0
         self._open_keys: set[int] = set()
         self._response: OpenResponse | None = None
         self._usage: dict[str, int] = {}
@@ -148,11 +148,9 @@ class JournalWriter:
 
     @property
     def response_settled(self) -> bool:
-        """Whether the latest response has finished with every call answered, so that nothing of it changes any more."""
+        """Whether no interruption can take the latest response back, so that nothing of it changes any more."""
         response = self._response if self._running else None
-        if response is None or not response.finished:
-            return False
-        return all(part.call_key is None or part.call_key in self._answered for part in response.parts)
+        return response is not None and self._is_settled(response)
 
     def begin_response(self, at: str, facts: Mapping[str, Any] | None = None) -> None:
         """Open a response, finishing one that is open (R40)."""
@@ -246,6 +244,7 @@ class JournalWriter:
         kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
         kept = [e for e in kept if not isinstance(e, Return)]
         self._entries[index:] = kept
+        self._certain = min(self._certain, index)
         self._response = None
         self.version += 1
 
@@ -344,30 +343,25 @@ class JournalWriter:
             self._open_keys.discard(key)
 
     def _settle(self) -> None:
-        """Close the tail into a segment when nothing in it can be taken back any more."""
-        if not self._entries or self._open_keys or self._held is not None or self.response_open:
+        """Close the tail into a segment if no interruption can take any of it back (`keep`).
+
+        What has settled stays so: each response is asked about until it has, and never after that.
+        """
+        if not self._entries or self._held is not None:
             return
-        self._segments = self._segments.extended(self._tail(partial=False))
+        while self._certain < len(self._entries):
+            entry = self._entries[self._certain]
+            if isinstance(entry, OpenResponse) and not self._is_settled(entry):
+                return
+            self._certain += 1
+        self._segments = self._segments.extended(segment(self._entries, partial=False))
         self._entries = []
+        self._certain = 0
         self._response = None
 
-    def _tail(self, *, partial: bool) -> Segment:
-        if not self._entries:
-            return _EMPTY_SEGMENT
-        entries = [e.response(partial=partial) if isinstance(e, OpenResponse) else e for e in self._entries]
-        return Segment(entries=tuple(entries), calls=self._places())
-
-    def _places(self) -> dict[int, tuple[int, int]]:
-        """Return where each complete call of the tail stands, in order of their starts (R11)."""
-        places: dict[int, tuple[int, int]] = {}
-        for index, entry in enumerate(self._entries):
-            if type(entry) is OpenResponse:
-                order = 0
-                for part in entry.parts:
-                    if part.call_key is not None:
-                        places[part.call_key] = (index, order)
-                        order += 1
-        return places
+    def _is_settled(self, response: OpenResponse) -> bool:
+        calls = [part.call_key for part in response.parts if part.call_key is not None]
+        return keep.is_settled(response.response(partial=False), calls, self._answered)
 
     def _turn(self, *, partial: bool = False) -> AgentTurn:
         if not partial and self._cached is not None and self._cached[0] == self.version:
@@ -376,7 +370,7 @@ class JournalWriter:
             agent_id=self._agent_id,
             started_at=self._started_at,
             segments=self._segments,
-            tail=self._tail(partial=partial),
+            tail=segment(self._entries, partial=partial),
             end=None,
             usage=dict(self._usage),
         )

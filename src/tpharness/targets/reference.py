@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tpharness.dialects import DIALECTS, ThreadRenderer, needs_partial
+from tpharness.dialects import DIALECTS, ThreadRenderer
 from tpharness.facts import provider_names
 from tpharness.findings import Finding
-from tpharness.journal import Interrupted, Journal, UserTurn
+from tpharness.journal import Interrupted, Journal, UserTurn, needs_partial
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.server_events import Encoder, Recorder, RunState

@@ -1,0 +1,93 @@
+"""What survives an interruption: the one home of R20, R21, R23 and R25.
+
+`surviving` decides about one response, and everything else follows its response. The writer asks it (`is_settled`) to
+close the segments that no interruption can take back; a dialect asks it (`survivors`) about the tail of a turn that was
+cut. Must not contain: how an entry is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container
+
+from msgspec.structs import replace
+
+from tpharness.journal.records import Entry, Event, Part, Prompt, Response, Return, Segment
+from tpharness.readings import AnswerRule, Readings, UnfinishedRule
+
+__all__ = ["is_settled", "needs_partial", "survivors"]
+
+_STRICTEST = Readings()
+"""The default readings keep the least: what they keep whole is kept whole by every other one."""
+
+
+def needs_partial(readings: Readings) -> bool:
+    """Whether a reading looks at the text of parts that are still open."""
+    return readings.R20 is UnfinishedRule.AS_STREAMED
+
+
+def surviving(
+    response: Response, calls: Collection[int], answered: Container[int], readings: Readings
+) -> Response | None:
+    """Return what stays of one response when its turn is cut; None if it is dropped whole.
+
+    It stays if it had finished and each of its complete `calls` is `answered` (R20, R21); both are numbers of calls.
+    """
+    if response.finished:
+        parts = tuple(p for p in response.parts if p.complete)
+    elif readings.R20 is UnfinishedRule.DROP:
+        return None
+    elif readings.R20 is UnfinishedRule.COMPLETE_PARTS:
+        if any(p.kind == "tool-call" for p in response.parts):
+            return None
+        parts = tuple(p for p in response.parts if p.complete)
+    else:
+        parts = tuple(p for p in response.parts if p.complete or _has_text(p))
+    if not parts and not response.finished:
+        return None
+    enough = all if readings.R21 is AnswerRule.ALL_RETURNS else any
+    if calls and not enough(key in answered for key in calls):
+        return None
+    return replace(response, parts=parts) if len(parts) != len(response.parts) else response
+
+
+def is_settled(response: Response, calls: Collection[int], answered: Container[int]) -> bool:
+    """Whether no interruption can take anything of a response back any more, however the rulings are read."""
+    return surviving(response, calls, answered, _STRICTEST) is response
+
+
+def survivors(tail: Segment, readings: Readings) -> tuple[Entry, ...]:
+    """Return the entries of an interrupted turn's tail that stay in the thread.
+
+    The returns to a response and the events that are its content stay and go with it (R23); other events, prompts and
+    returns to calls of earlier turns are facts of their own and stay (R25).
+    """
+    answered = {e.call_key for e in tail.entries if isinstance(e, Return)}
+    keys: dict[int, list[int]] = {}
+    for key, (index, _) in tail.calls.items():
+        keys.setdefault(index, []).append(key)
+    kept: dict[int, Response] = {}
+    for index, entry in enumerate(tail.entries):
+        if isinstance(entry, Response) and (stays := surviving(entry, keys.get(index, ()), answered, readings)):
+            kept[index] = stays
+    result: list[Entry] = []
+    latest: int | None = None  # None: the response before has settled, or there is none
+    for index, entry in enumerate(tail.entries):
+        match entry:
+            case Response():
+                latest = index
+                if index in kept:
+                    result.append(kept[index])
+            case Return():
+                place = tail.calls.get(entry.call_key)
+                if place is None or place[0] in kept:
+                    result.append(entry)
+            case Event():
+                if not entry.bound or latest is None or latest in kept:
+                    result.append(entry)
+            case Prompt():
+                result.append(entry)
+    return tuple(result)
+
+
+def _has_text(part: Part) -> bool:
+    return part.kind in ("text", "thinking") and bool(part.fields.get("content"))
