@@ -49,7 +49,7 @@ def test_a_lone_surrogate_is_printed_as_an_escape(call: Any) -> None:
     assert json.loads(converted.out)["turns"] == json.loads(data)["turns"]
     checked = call("check", "-", stdin=data)
     assert checked.code == 1
-    assert "a surrogate stands alone" in checked.out
+    assert "lone surrogate" in checked.out
 
 
 def test_standard_input_is_read_once(call: Any) -> None:

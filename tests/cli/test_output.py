@@ -48,7 +48,7 @@ def test_an_interruption_from_the_keyboard_ends_with_130(call: Any, monkeypatch:
     def interrupted(_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tpharness.cli.run.run_suite", interrupted)
+    monkeypatch.setattr("tpharness.run.pairs.run_suite", interrupted)
     called = call("run")
     assert called.code == 130
     assert "Traceback" not in called.err

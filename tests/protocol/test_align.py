@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpharness.protocol.align import aligned
+from tpharness.protocol.align import align
 from tpharness.protocol.diff import diff
 
 
@@ -32,13 +32,13 @@ def first_letter(word: str) -> str:
 )
 def test_like_items_are_paired_before_similar_ones(one: str, other: str, pairs: list[Any]) -> None:
     """Equal words are paired first, then words with the same letter, then what is left of equal length."""
-    assert list(aligned(one.split(), other.split(), (str, first_letter))) == pairs
+    assert list(align(one.split(), other.split(), (str, first_letter))) == pairs
 
 
 @given(st.lists(st.sampled_from(["a1", "a2", "b1", "b2", "c"])), st.lists(st.sampled_from(["a1", "a2", "b1", "c"])))
 def test_every_item_stands_in_exactly_one_pair_in_order(one: list[str], other: list[str]) -> None:
     """No index is lost, told twice or told out of order."""
-    pairs = list(aligned(one, other, (str, first_letter)))
+    pairs = list(align(one, other, (str, first_letter)))
     assert [i for i, _ in pairs if i is not None] == list(range(len(one)))
     assert [j for _, j in pairs if j is not None] == list(range(len(other)))
     assert (None, None) not in pairs
@@ -47,7 +47,7 @@ def test_every_item_stands_in_exactly_one_pair_in_order(one: list[str], other: l
 def test_many_items_of_one_kind_are_paired_in_order_without_a_search() -> None:
     """Thousands of items that nothing tells apart are paired from the front."""
     one, other = [f"a{n}" for n in range(2000)], [f"a-{n}" for n in range(1999)]
-    assert list(aligned(one, other, (str, first_letter)))[-2:] == [(1998, 1998), (1999, None)]
+    assert list(align(one, other, (str, first_letter)))[-2:] == [(1998, 1998), (1999, None)]
 
 
 def replies(*texts: str, second: int = 1) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_a_missing_reply_among_like_ones_is_one_difference(mode: str) -> None:
     del other["turns"][0]["messages"][1]
     found = diff(one, other, names=("server", "client"), mode=mode)
     assert [d.pointer for d in found] == ["/turns/0/messages/1"]
-    assert "server side only" in found[0].text
+    assert "only on the server side" in found[0].text
 
 
 def test_replies_at_other_times_are_recognised_by_what_they_say() -> None:

@@ -1,4 +1,4 @@
-"""Chunking: how bytes are split into reads, and text into deltas, changes nothing (SPEC, invariant 5)."""
+"""Chunking: the thread does not depend on how bytes are split into reads and text into deltas (SPEC, invariant 5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLAYED_ONCE = NotApplicable(reason="the case was played once, not once more in 
 
 CHUNKING = Check(
     name="chunking",
-    title="splitting reads and deltas differently changes nothing",
+    title="the thread does not depend on how the stream is split",
     kinds=(SPLIT_MATTERS,),
     not_applicable=lambda evidence: None if evidence.rechunked else _PLAYED_ONCE,
     judge=lambda evidence: compare_variants(evidence, evidence.rechunked, SPLIT_MATTERS),

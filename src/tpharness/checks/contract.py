@@ -1,7 +1,7 @@
 """What a check is: a pure function from the evidence of one case to findings.
 
-Evidence is gathered by whoever played the case; a check knows no target, no file and no clock. The same check has the
-same name whether it passes or fails, and says itself when the evidence gives it nothing to judge.
+Evidence is gathered by whoever played the case; a check does not know targets, files or clocks. A check has the
+same name whether it passes or fails, and decides itself whether the evidence has something to judge.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Thread = Mapping[str, Any]
 
 
 class Delivery(Enum):
-    """How much of what the server said reached the client."""
+    """How much of the server's stream reached the client."""
 
-    WHOLE = "whole"  # all of it up to the place where both stopped: identity is owed
-    PART = "part"  # bytes were lost: a prefix is owed (R32)
+    WHOLE = "whole"  # all of it up to the place where both stopped: the threads must be identical
+    PART = "part"  # bytes were lost: the client must hold a prefix (R32)
     UNRELATED = "unrelated"  # there is one side only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """What one side ended up with: its thread, and what its fold reported."""
+    """The result of one side: its thread, and what its fold reported."""
 
     name: str
     thread: Thread
@@ -40,7 +40,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """The thread of the same case told in another way, such as `reads of 1 byte`, or treated once more."""
+    """The thread of the same case with another delivery, such as `reads of 1 byte`, or with repeated input."""
 
     name: str
     side: str
@@ -49,7 +49,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Everything one case left behind, for one version of the protocol.
+    """Everything that one case produced, for one version of the protocol.
 
     `library` is the implementation's own history as a thread; `adopted` what the client holds after it fetched the
     server's thread; `trail` the client's threads over growing prefixes of its stream, each different from the one
@@ -71,7 +71,7 @@ class Evidence:
     readings: Readings = field(default_factory=Readings)
 
     def sides(self) -> tuple[Side, ...]:
-        """Return the sides that are there."""
+        """Return the sides that have a result."""
         return tuple(side for side in (self.server, self.client, self.library) if side is not None)
 
 

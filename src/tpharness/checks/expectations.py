@@ -1,4 +1,4 @@
-"""Expectations: what the scenario pins by a person's reasoning, because derivation cannot give it."""
+"""Expectations: what the scenario states because it cannot be derived."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _outline(evidence: Evidence) -> list[Finding]:
         got = outline(dict(side.thread))
         lines = in_version(wanted, evidence.version)
         for index in range(max(len(got), len(lines))):
-            one = got[index] if index < len(got) else "(no such turn)"
-            other = lines[index] if index < len(lines) else "(no such turn)"
+            one = got[index] if index < len(got) else "(missing)"
+            other = lines[index] if index < len(lines) else "(missing)"
             if one != other:
                 place = Place(case=evidence.case, side=side.name, pointer=f"/turns/{index}")
                 findings.append(OUTLINE_DIFFERS.at(place, got=one, expected=other))
@@ -70,7 +70,7 @@ def _thread(evidence: Evidence) -> list[Finding]:
 
 
 def _mismatch(got: Any, wanted: Any, pointer: str) -> tuple[str, Any, Any] | None:
-    """Return where `got` is not what `wanted` asks for: maps are subsets, lists have the same length."""
+    """Return the first place where `got` does not match `wanted`: maps may have more keys, lists not more items."""
     if isinstance(wanted, Mapping):
         if not isinstance(got, Mapping):
             return pointer, got, wanted
@@ -87,7 +87,7 @@ def _mismatch(got: Any, wanted: Any, pointer: str) -> tuple[str, Any, Any] | Non
             if (miss := _mismatch(got[index], value, f"{pointer}/{index}")) is not None:
                 return miss
         return None
-    # 1 == 1.0 == True in Python; as JSON a truth value is none of the others
+    # 1 == 1.0 == True in Python; in JSON `true` is not a number
     same = got == wanted and isinstance(got, bool) == isinstance(wanted, bool)
     return None if same else (pointer, got, wanted)
 
@@ -117,7 +117,7 @@ def _findings(evidence: Evidence) -> list[Finding]:
 
 EXPECTATIONS = Check(
     name="expectations",
-    title="the scenario's own expectations hold",
+    title="the expectations of the scenario hold",
     kinds=(OUTLINE_DIFFERS, THREAD_DIFFERS, FINDINGS_DIFFER, UNEXPECTED),
     not_applicable=lambda _: None,
     judge=_judge,

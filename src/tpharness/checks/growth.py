@@ -1,7 +1,7 @@
 """How two threads relate when one has seen more than the other: shared by the checks `prefix` and `monotonicity`.
 
-Turn by turn, the lesser thread's messages stand in the greater one's, in the same order. Whole cycles and events are
-compared, so what either side made of a message has to be the same message.
+Turn by turn, the messages of the lesser thread are in the greater one, in the same order. Whole cycles and events are
+compared, so both sides must have the same message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["first_missing"]
 
 
 def first_missing(lesser: Thread, greater: Thread, mode: Compare) -> tuple[str, str] | None:
-    """Return pointer and words for the first thing of `lesser` that `greater` does not have, None if it has all."""
+    """Return pointer and description of the first thing of `lesser` that `greater` lacks, or None."""
     return _walk(lesser["turns"], greater["turns"], _form(mode))
 
 
@@ -72,10 +72,10 @@ def _why(turn: Mapping[str, Any], candidate: Sequence[Mapping[str, Any]], form: 
         return f"a whole {turn['turn_type']} turn is missing"
     index = _missing(turn, candidate[0], form)
     if index is None:
-        return "the turn stands in another place"
+        return "the turn is at a different place"
     message = turn["messages"][index]
     what = message.get("event_type") or " ".join(str(p.get("part_kind")) for p in message.get("parts", ()))
-    return f"message {index} ({message['message_type']}: {what}) is missing or another one"
+    return f"message {index} ({message['message_type']}: {what}) is missing or different"
 
 
 def _form(mode: Compare) -> Callable[[Any], Any]:
@@ -85,7 +85,7 @@ def _form(mode: Compare) -> Callable[[Any], Any]:
 
 
 def _content(value: Mapping[str, Any]) -> Any:
-    """Mask one message or user turn by itself, so that what stands before it does not matter."""
+    """Mask one message or user turn by itself, so that earlier ones do not matter."""
     if "message_type" not in value:
         return value.get("parts")
     turn = {"turn_type": "agent", "agent_id": "a", "started_at": "", "messages": [value]}

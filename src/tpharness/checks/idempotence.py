@@ -1,4 +1,4 @@
-"""Idempotence: replaying, canonicalising again and reading back change nothing (SPEC, invariant 6)."""
+"""Idempotence: replaying, canonicalising again and reading back do not change the thread (SPEC, invariant 6)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _judge(evidence: Evidence) -> list[Finding]:
 
 IDEMPOTENCE = Check(
     name="idempotence",
-    title="repeating and re-reading change nothing",
+    title="repeating and re-reading do not change the thread",
     kinds=(REPEAT_MATTERS, UNSTABLE),
     not_applicable=without_threads,
     judge=_judge,

@@ -12,7 +12,7 @@ __all__ = ["IDENTITY"]
 
 DIFFERS = Kind("identity-differs")
 LIBRARY_DIFFERS = Kind("library-differs")
-_MOST = 3  # differences shown; the rest follow from the first more often than not
+_MOST = 3  # differences shown; later ones often follow from the first
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
@@ -26,7 +26,7 @@ def _judge(evidence: Evidence) -> list[Finding]:
 
 
 def _last_turn(side: Side) -> Side:
-    """Return the side with its last turn only, and without events: a model library's history knows none."""
+    """Return the side with its last turn only, and without events: a model library's history has none."""
     turns = []
     for turn in side.thread["turns"][-1:]:
         messages = [m for m in turn.get("messages", ()) if m["message_type"] != "system"]

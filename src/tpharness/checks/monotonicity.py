@@ -1,4 +1,4 @@
-"""Monotonicity: over growing prefixes of one stream nothing canonical changes or goes away (SPEC, invariant 4)."""
+"""Monotonicity: canonical content stays unchanged while the prefix of a stream grows (SPEC, invariant 4)."""
 
 from __future__ import annotations
 

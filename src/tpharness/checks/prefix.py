@@ -1,4 +1,4 @@
-"""Prefix: a client that saw less holds a prefix of the server's cycles and events, and nothing of its own (R32)."""
+"""Prefix: a client that received less holds a prefix of the server's cycles and events, and nothing else (R32)."""
 
 from __future__ import annotations
 

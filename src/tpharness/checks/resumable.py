@@ -1,6 +1,6 @@
 """Resumable: a model API accepts the history rebuilt from the thread, and the history only grows (invariant 7).
 
-What was said is in it, by whom it was said, and nothing else is: counted here without a line of what rebuilds it.
+It has everything that was said, with who said it, and nothing else; counted here without the code that rebuilds it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def _accepted(evidence: Evidence, side: Side) -> list[Finding]:
     turns = side.thread["turns"]
     if turns and turns[-1]["turn_type"] == "agent":
         before = history.model_history({**side.thread, "turns": turns[:-1]})
-        # While calls are pending (R30) no model call is made, so nothing was sent that could be rewritten.
+        # While calls are pending (R30) the model is not called, so nothing was sent that could be rewritten.
         if not before.pending and messages[: len(before.messages)] != before.messages:
             findings.append(REWRITTEN.at(Place(case=evidence.case, side=side.name, pointer=f"/turns/{len(turns) - 1}")))
     return findings
 
 
 def _said(thread: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what a thread holds beside calls and their returns, each with `request` or `response`."""
+    """Yield the parts of a thread except calls and their returns, each with `request` or `response`."""
     for turn in thread["turns"]:
         if turn["turn_type"] == "user":
             yield from (("request", part) for part in turn["parts"] if _is_said(part))

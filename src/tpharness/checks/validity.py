@@ -13,7 +13,7 @@ __all__ = ["VALIDITY"]
 def _judge(evidence: Evidence) -> list[Finding]:
     """Report what is wrong with each thread.
 
-    A ruling that the case reads otherwise is not held against it; such a case does not certify.
+    Findings of a ruling that the case reads differently are left out; such a case does not certify.
     """
     usual, readings = Readings().as_json(), evidence.readings.as_json()
     otherwise = {ruling for ruling, reading in readings.items() if reading != usual[ruling]}

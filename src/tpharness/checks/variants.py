@@ -1,4 +1,4 @@
-"""Chunking and idempotence: the same thing said or done in another way gives the same thread (SPEC, 5 and 6)."""
+"""Chunking and idempotence: input that is delivered differently or repeated gives the same thread (SPEC, 5 and 6)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["compare_variants"]
 
 
 def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Kind) -> list[Finding]:
-    """Report each variant whose thread is not that of its side, with the first difference."""
+    """Report each variant whose thread differs from that of its side, with the first difference."""
     sides = {side.name: side for side in evidence.sides()}
     findings: list[Finding] = []
     for variant in variants:

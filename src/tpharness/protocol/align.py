@@ -1,4 +1,4 @@
-"""Which items of two lists belong together, so that a missing item is told as missing and not as all that follow."""
+"""Which items of two lists belong together, so that a missing item is reported once and not for every later one."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
-__all__ = ["aligned"]
+__all__ = ["align"]
 
 _MOST_STEPS = 1_000_000
-"""A search that would take more steps is left out: many items with nothing but a kind to tell them by."""
+"""A search that would take more steps is skipped; this happens with many items that only their kind distinguishes."""
 
 Key = Callable[[Any], str]
 Pair = tuple[int | None, int | None]
 
 
-def aligned(one: Sequence[Any], other: Sequence[Any], keys: Sequence[Key]) -> Iterator[Pair]:
-    """Yield pairs of indices in order, None where the other list has no such item.
+def align(one: Sequence[Any], other: Sequence[Any], keys: Sequence[Key]) -> Iterator[Pair]:
+    """Yield pairs of indices in order, None where the other list does not have the item.
 
-    Items that are alike by the first key are paired first; what lies between them is aligned by the next key, and what
-    is left of equal length in the end is paired although no key says so.
+    Items with an equal first key are paired first; the items between them are aligned by the next key. Runs of equal
+    length that are left at the end are paired although no key matches.
     """
-    yield from _aligned(list(enumerate(one)), list(enumerate(other)), keys)
+    yield from _align(list(enumerate(one)), list(enumerate(other)), keys)
 
 
-def _aligned(mine: list[tuple[int, Any]], theirs: list[tuple[int, Any]], keys: Sequence[Key]) -> Iterator[Pair]:
+def _align(mine: list[tuple[int, Any]], theirs: list[tuple[int, Any]], keys: Sequence[Key]) -> Iterator[Pair]:
     if keys and mine and theirs:
         key, *others = keys
         for alike, a, b in _runs([key(item) for _, item in mine], [key(item) for _, item in theirs]):
-            yield from _paired(mine[a], theirs[b]) if alike else _aligned(mine[a], theirs[b], others)
+            yield from _pair(mine[a], theirs[b]) if alike else _align(mine[a], theirs[b], others)
     elif len(mine) == len(theirs) or len(mine) * len(theirs) > _MOST_STEPS:
-        yield from _paired(mine, theirs)
+        yield from _pair(mine, theirs)
     else:
-        yield from _paired(mine, [])
-        yield from _paired([], theirs)
+        yield from _pair(mine, [])
+        yield from _pair([], theirs)
 
 
-def _paired(mine: list[tuple[int, Any]], theirs: list[tuple[int, Any]]) -> Iterator[Pair]:
+def _pair(mine: list[tuple[int, Any]], theirs: list[tuple[int, Any]]) -> Iterator[Pair]:
     for ours, their in zip_longest(mine, theirs):
         yield ours[0] if ours else None, their[0] if their else None
 
 
 def _runs(mine: list[str], theirs: list[str]) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield runs of like and of unlike items, in order. What both lists begin and end with needs no search."""
+    """Yield runs of equal and of different items, in order. A common beginning and end are found without a search."""
     shorter = min(len(mine), len(theirs))
     head = next((n for n in range(shorter) if mine[n] != theirs[n]), shorter)
     tail = next((n for n in range(shorter - head) if mine[-1 - n] != theirs[-1 - n]), shorter - head)

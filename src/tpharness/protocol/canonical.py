@@ -2,7 +2,7 @@
 
 Canonical bytes are JCS of `{version, turns}`. Left out are `meta:*` and `data-sys-*` messages and parts, and optional
 fields that are null. Timestamps are in UTC with `Z`, without trailing zeros in the fraction. JSON that belongs to tools
-and applications (arguments, returned content, event data, metadata) is data: nothing in it is touched.
+and applications (arguments, returned content, event data, metadata) is data and is not changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BARE_HASH = re.compile("[0-9a-fA-F]{64}")
 
 
 def canonical_thread(thread: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `{version, turns}` in canonical form; parts that need no change are shared with the input."""
+    """Return `{version, turns}` in canonical form; unchanged parts are shared with the input."""
     return {"version": thread.get("version"), "turns": [canonical_turn(turn) for turn in thread.get("turns") or ()]}
 
 
@@ -68,7 +68,7 @@ def canonical_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def canonical_time(text: str) -> str:
-    """Return an ISO 8601 time in UTC with `Z`, the fraction without trailing zeros; what is no such time as it is."""
+    """Return an ISO 8601 time in UTC with `Z`, the fraction without trailing zeros; other text unchanged."""
     match = _TIME.fullmatch(text)
     if match is None:
         return text
@@ -93,7 +93,7 @@ def _parts(parts: list[Any]) -> list[Any]:
 
 def _part(part: Any) -> Any:
     if not isinstance(part, Mapping) or part.get("part_kind") not in _KNOWN_PARTS:
-        return part  # R7: what we do not know is preserved byte for byte
+        return part  # R7: unknown parts are preserved byte for byte
     out = _without_nulls(part)
     content = part.get("content")
     if part["part_kind"] in ("user-prompt", "file"):
@@ -107,7 +107,7 @@ def _part(part: Any) -> Any:
     if isinstance(reference, Mapping):
         out["content_ref"] = _without_nulls(reference)
         if content is None:
-            out.pop("content", None)  # the reference stands instead of the content (R6)
+            out.pop("content", None)  # the reference replaces the content (R6)
         digest = reference.get("hash")
         if isinstance(digest, str):
             bare = digest.removeprefix("sha256:")

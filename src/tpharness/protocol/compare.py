@@ -1,9 +1,9 @@
 """The two comparisons of threads (R39).
 
 **exact**: equal canonical bytes. **content**: equal after generated facts are masked, for streams that carry only what
-the wire itself says. Masked are times, which stand in order anyway, generated ids (by order of first use), names of
+the wire can say. Masked are times, whose order is compared anyway, generated ids (by order of first use), names of
 models and providers, usage, provider response ids, finish reasons of single responses, metadata of returns. Failed
-returns are alike whatever their text, since the wire does not tell them apart.
+returns are equal whatever their text, because the wire does not distinguish them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _FAILED = ("error", "validation_error")
 
 
 def same_exact(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two threads have the same canonical bytes. A thread that has none equals only itself, value by value."""
+    """Whether two threads have the same canonical bytes. Threads without any are compared value by value."""
     return _same(canonical_thread(one), canonical_thread(other))
 
 
 def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two threads are equal in what the wire tells."""
+    """Whether two threads are equal in everything that the wire carries."""
     return _same(content_form(one), content_form(other))
 
 
@@ -108,7 +108,7 @@ def _without_identifier(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal as JSON has it: `true` is not 1. False for values too deep to compare so."""
+    """Whether two JSON values are equal in JSON, where `true` is not 1. False for values that are nested too deeply."""
     try:
         return bool(one == other) and _same_types(one, other)
     except RecursionError:
@@ -125,7 +125,7 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _same_types(one: Any, other: Any) -> bool:
-    """Tell 1 from true, which Python calls equal and JSON does not; only looked at when all else is equal."""
+    """Whether equal values have equal types: 1 and true are equal in Python and different in JSON."""
     if one is other:
         return True
     if isinstance(one, dict):

@@ -1,4 +1,4 @@
-"""A diff of threads that speaks: turn, message, part, first differing character, and what decides there."""
+"""A diff of threads in words: turn, message, part, first differing character, and the rulings that decide there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.findings import shorten
-from tpharness.protocol.align import aligned
+from tpharness.protocol.align import align
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_form
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
@@ -57,15 +57,15 @@ class _Diff:
         key: Any,
         cites: str,
     ) -> Iterator[ThreadDifference]:
-        """Compare two lists: what stands on both sides is aligned, so that one missing item is told once."""
-        for i, j in aligned(one, other, (_fingerprint, _timeless, key)):
+        """Compare two lists, aligned so that one missing item is reported once."""
+        for i, j in align(one, other, (_fingerprint, _timeless, key)):
             if i is not None and j is not None:
                 yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
             elif i is not None:
-                text = f"{prefix}{_describe(one[i], i)} is there on the {self.a} side only"
+                text = f"{prefix}{_describe(one[i], i)} is only on the {self.a} side"
                 yield ThreadDifference(pointer=f"{pointer}/{i}", text=text, cites=_why(one[i]) or cites)
             elif j is not None:
-                text = f"{prefix}{_describe(other[j], j)} is there on the {self.b} side only"
+                text = f"{prefix}{_describe(other[j], j)} is only on the {self.b} side"
                 yield ThreadDifference(pointer=f"{pointer}/{j}", text=text, cites=_why(other[j]) or cites)
 
     def _turn(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
@@ -87,7 +87,7 @@ class _Diff:
             parts = one.get("parts") or [], other.get("parts") or []
             mine, theirs = [_part_key(p) for p in parts[0]], [_part_key(p) for p in parts[1]]
             if mine != theirs and sorted(mine) == sorted(theirs):
-                text = f"{where}: the parts stand in another order: {self.a} {_list(mine)}, {self.b} {_list(theirs)}"
+                text = f"{where}: the parts are in a different order: {self.a} {_list(mine)}, {self.b} {_list(theirs)}"
                 yield ThreadDifference(pointer=f"{pointer}/parts", text=text, cites="R11")
                 return
             yield from self._sequence(*parts, f"{pointer}/parts", f"{where}, ", self._part, _part_key, "R10")
@@ -124,7 +124,7 @@ class _Diff:
         if one is _ABSENT or other is _ABSENT:
             here, value = (self.b, other) if one is _ABSENT else (self.a, one)
             yield ThreadDifference(
-                pointer=pointer, text=f"{where} is there on the {here} side only: {shorten(value, 80)}", cites=cites
+                pointer=pointer, text=f"{where} is only on the {here} side: {shorten(value, 80)}", cites=cites
             )
             return
         if isinstance(one, str) and isinstance(other, str):
@@ -158,7 +158,7 @@ _FIELD_CITES = {
 
 
 def _why(item: Any) -> str:
-    """Name the ruling that usually decides whether this item stays."""
+    """Return the rulings that usually decide whether this item is kept."""
     if not isinstance(item, Mapping):
         return ""
     if item.get("message_type") == "system":
@@ -176,7 +176,7 @@ def _why(item: Any) -> str:
 
 
 def _fingerprint(item: Any) -> str:
-    """Return what is equal for equal items: the canonical text, or what Python shows when there is none."""
+    """Return a text that is equal for equal items: the canonical text, or `repr` if there is none."""
     try:
         return jcs(item).decode()
     except CanonicalError:

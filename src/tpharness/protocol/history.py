@@ -1,9 +1,9 @@
-"""Thread → the messages of the next model call, and an independent check that a model API would take them.
+"""Thread → the messages of the next model call, and an independent check that a model API would accept them.
 
-In: a thread; whose view is wanted; a system prompt, which threads never store (R8). Out: messages shaped as Pydantic
-AI's (`kind`, `parts`, `timestamp`). Other agents' texts are prefixed by name, system messages are left out. A call
-without a return is never sent (R46): the caller supplies returns, or the calls of that response are left out, and the
-result says so.
+In: a thread, the agent that is called, a system prompt, which threads never store (R8). Out: messages in the format of
+Pydantic AI (`kind`, `parts`, `timestamp`). Other agents' texts are prefixed by name, system messages are left out. A
+call without a return is never sent (R46): the caller supplies returns, or the calls of that response are left out, and
+the result says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RESPONSE_FIELDS = ("model_name", "provider_name", "provider_response_id", "usag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
-    """A call that has no return yet: whose it is and where it stands (JSON pointer)."""
+    """A call without a return: its agent and its place (JSON pointer)."""
 
     agent_id: str
     tool_name: str
@@ -39,7 +39,7 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Something of the thread that is not in the history, and why."""
+    """Something in the thread that is not in the history, and why."""
 
     pointer: str
     what: str
@@ -48,7 +48,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelHistory:
-    """The messages for the model, what was left out of them, and the calls that wait for a return."""
+    """The messages for the model, what was left out, and the calls that wait for a return."""
 
     messages: list[dict[str, Any]]
     left_out: tuple[LeftOut, ...] = ()
@@ -56,7 +56,7 @@ class ModelHistory:
 
 
 def pending_calls(thread: Mapping[str, Any]) -> list[PendingCall]:
-    """Return the calls that no later return answers, in order; the provider's own calls need none (R42)."""
+    """Return the calls without a later return, in order; calls that the provider executes do not need one (R42)."""
     waiting: dict[str, PendingCall] = {}
     for t, turn in enumerate(thread.get("turns") or ()):
         for m, message in enumerate(turn.get("messages") or ()):
@@ -84,8 +84,8 @@ def model_history(
 ) -> ModelHistory:
     """Rebuild the history for the next model call.
 
-    `viewing_agent` is the agent that is called, None for no prefixes; `supply_returns` maps ids of pending calls to
-    the content of returns that the caller makes for them (R46).
+    `viewing_agent` is the agent that is called, None to leave texts without prefixes; `supply_returns` maps ids of
+    pending calls to the content of returns that the caller makes for them (R46).
     """
     builder = _Builder(thread, viewing_agent, supply_returns or {})
     for index, turn in enumerate(thread.get("turns") or ()):
@@ -122,11 +122,15 @@ class _Builder:
         kind = message.get("message_type")
         if kind == "system":
             self.left_out.append(
-                LeftOut(pointer=pointer, what=str(message.get("event_type")), why="system messages are not the model's")
+                LeftOut(
+                    pointer=pointer,
+                    what=str(message.get("event_type")),
+                    why="system messages are not sent to the model",
+                )
             )
             return
         parts = [p for p in message.get("parts") or () if not str(p.get("part_kind", "")).startswith("meta:")]
-        parts = [self._prefixed(p, message.get("agent_id")) for p in parts]
+        parts = [self._prefix(p, message.get("agent_id")) for p in parts]
         sent = {"kind": kind, "parts": parts, "timestamp": message.get("timestamp")}
         if kind == "response":
             sent.update((k, message[k]) for k in _RESPONSE_FIELDS if k in message)
@@ -139,21 +143,21 @@ class _Builder:
             self._request(sent, pointer)
 
     def _request(self, sent: dict[str, Any], pointer: str) -> None:
-        """Hold the returns back until every call of their response has one: only then may both be sent."""
+        """Hold returns back until every call of their response has one, because only then may both be sent."""
         answers = [p for p in sent["parts"] if p.get("part_kind") in _ANSWERS and p.get("tool_call_id")]
         others = [p for p in sent["parts"] if p not in answers]
         for part in answers:
             if self._waiting is not None and part["tool_call_id"] in self._waiting[1]:
                 self._returns[part["tool_call_id"]] = part
             else:
-                why = "no call before it waits for it"
+                why = "it does not answer an open call"
                 self.left_out.append(LeftOut(pointer=pointer, what=f"return of {part['tool_call_id']}", why=why))
         if self._waiting is not None and all(call in self._returns for call in self._waiting[1]):
-            self._answered(sent.get("timestamp"))
+            self._add_cycle(sent.get("timestamp"))
         if others:
             self._send({**sent, "parts": others})
 
-    def _answered(self, timestamp: Any) -> None:
+    def _add_cycle(self, timestamp: Any) -> None:
         if self._waiting is None:
             return
         response, calls, _ = self._waiting
@@ -167,7 +171,7 @@ class _Builder:
             self.messages.append(message)
 
     def flush(self) -> None:
-        """Settle a response whose calls are not all answered: with supplied returns, or without the calls (R46)."""
+        """Add a response with unanswered calls: with the supplied returns, or without its calls (R46)."""
         if self._waiting is None:
             return
         response, calls, pointer = self._waiting
@@ -181,7 +185,7 @@ class _Builder:
                     "tool_call_id": call,
                     "content": self._supplied[call],
                 }
-            self._answered(response.get("timestamp"))
+            self._add_cycle(response.get("timestamp"))
             return
         self._waiting, self._returns = None, {}
         rest = [p for p in response["parts"] if p.get("part_kind") != "tool-call"]
@@ -190,7 +194,7 @@ class _Builder:
         if rest:
             self.messages.append({**response, "parts": rest})
 
-    def _prefixed(self, part: Mapping[str, Any], agent_id: Any) -> dict[str, Any]:
+    def _prefix(self, part: Mapping[str, Any], agent_id: Any) -> dict[str, Any]:
         if self._viewing is None or agent_id == self._viewing or part.get("part_kind") != "text":
             return dict(part)
         return {**part, "content": f"{{agent:{self._names.get(agent_id, agent_id)}}}: {part.get('content', '')}"}
@@ -199,12 +203,12 @@ class _Builder:
 def check_history(messages: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Report what a model API would reject: unanswered calls, orphan returns, empty messages, a response first.
 
-    `messages` as Pydantic AI shapes them. Places are JSON pointers into the list.
+    `messages` are in the format of Pydantic AI. Places are JSON pointers into the list.
     """
-    return list(_problems(messages))
+    return list(_find_problems(messages))
 
 
-def _problems(messages: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _find_problems(messages: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     asked: set[str] = set()
     asked_at = ""
     for index, message in enumerate(messages):
@@ -221,7 +225,7 @@ def _problems(messages: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             yield ORPHAN.at(Place(pointer=pointer), f"return for {call!r}", got=call)
         asked -= answered
         if message.get("kind") == "request" and all(p.get("part_kind") in _ANSWERS for p in parts):
-            continue  # returns may come in several requests, as long as nothing else comes between
+            continue  # returns may come in several consecutive requests
         for call in sorted(asked):
             yield UNANSWERED.at(Place(pointer=asked_at), f"no return for {call!r}", got=call)
         asked = {str(p.get("tool_call_id")) for p in parts if p.get("part_kind") == "tool-call"}

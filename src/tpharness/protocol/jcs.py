@@ -1,8 +1,8 @@
 """JSON canonicalisation by RFC 8785 (JCS): one value, one sequence of bytes.
 
-A walk over the value finds what a fast ordinary writer would write differently: numbers, keys beyond the BMP. Only
-those nodes are written here; the rest is left to orjson. Integers beyond ±(2^53−1), NaN, infinities, lone surrogates
-and keys that are no strings are errors that name the place (R38). No Unicode normalisation.
+A walk over the value finds the nodes that orjson would write differently: numbers, keys beyond the BMP. Only those are
+written here; orjson writes the rest. Integers beyond ±(2^53−1), NaN, infinities, lone surrogates
+and keys that are not strings are errors that name the place (R38). No Unicode normalisation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_DEPTH = 900
 
 
 class CanonicalError(TpharnessError):
-    """A value that has no canonical form; `pointer` is the JSON pointer of the place."""
+    """A value without a canonical form; `pointer` is the JSON pointer of the place."""
 
     def __init__(self, pointer: str, reason: str) -> None:
         super().__init__(f"{pointer or '(root)'}: {reason}", hint="send such values as strings (R38)")
@@ -35,17 +35,17 @@ class CanonicalError(TpharnessError):
 
 
 def jcs(value: Any) -> bytes:
-    """Return the canonical bytes of a JSON value. CanonicalError names the first place that has none."""
+    """Return the canonical bytes of a JSON value. CanonicalError names the first place without a canonical form."""
     try:
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS)
-    except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is no string
+    except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is not a string
         for pointer, reason in unsafe_places(value):
             raise CanonicalError(pointer, reason) from None
-        return _written(value).encode()
+        return _write(value).encode()
 
 
 def unsafe_places(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield pointer and reason of every place that has no canonical form (R38), however deep the value is nested."""
+    """Yield pointer and reason of every place without a canonical form (R38), however deep the value is nested."""
     waiting: list[tuple[str, Any, int]] = [("", value, 0)]
     while waiting:
         pointer, item, depth = waiting.pop()
@@ -56,10 +56,10 @@ def unsafe_places(value: Any) -> Iterator[tuple[str, str]]:
                 inside: list[tuple[str, Any, int]] = []
                 for key, child in item.items():
                     if not isinstance(key, str):
-                        yield pointer, f"the key {key!r} is no string"
+                        yield pointer, f"the key {key!r} is not a string"
                         continue
                     if not key.isascii() and _SURROGATE.search(key):
-                        yield pointer, "a surrogate stands alone in a key"
+                        yield pointer, "a key has a lone surrogate"
                     inside.append((f"{pointer}/{escape(key)}", child, depth + 1))
                 waiting += reversed(inside)
             case list() | tuple():
@@ -71,22 +71,22 @@ def unsafe_places(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _unsafe_scalar(value: Any) -> str:
-    """Return why a value without inner values has no canonical form; nothing when it has one."""
+    """Return why a value without inner values has no canonical form, or "" if it has one."""
     match value:
         case str() if not value.isascii() and _SURROGATE.search(value):
-            return "a surrogate stands alone in this text"
+            return "the text has a lone surrogate"
         case None | bool() | str():
             return ""
         case int() if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
             shown = str(value) if abs(value) < 10**40 else "of more than 40 digits"
             return f"the integer {shown} is beyond ±(2^53−1)"
         case float() if not math.isfinite(value):
-            return f"{value} is no JSON number"
+            return f"{value} is not a JSON number"
         case float() if MAX_SAFE_INTEGER < abs(value) < 1e21:  # its canonical form is an integer, read back as one
             return f"the number {value:.6g} is an integer beyond ±(2^53−1)"
         case int() | float():
             return ""
-    return f"{type(value).__name__} is no JSON value"
+    return f"{type(value).__name__} is not a JSON value"
 
 
 def escape(key: str) -> str:
@@ -122,7 +122,7 @@ def es_number(number: float) -> str:
 
 
 def _normal(value: Any) -> Any:
-    """Return the value with the nodes that orjson would write differently replaced; itself when there are none."""
+    """Return the value with the nodes that orjson would write differently replaced, or the value itself."""
     kind = type(value)
     if kind is dict:
         return _normal_dict(value)
@@ -166,7 +166,7 @@ def _normal_dict(value: dict[str, Any]) -> Any:
                 out = value.copy()
             out[key] = normal
     if odd:
-        return orjson.Fragment(_written(value))
+        return orjson.Fragment(_write(value))
     return value if out is None else out
 
 
@@ -179,13 +179,13 @@ def _normal_float(value: float) -> Any:
     return orjson.Fragment(es_number(value))
 
 
-def _written(value: Any) -> str:
-    """Write a whole value by the letter of the RFC; the slow way, without recursion: orjson stops at 254 levels."""
+def _write(value: Any) -> str:
+    """Write a value by the RFC without recursion: slow, but orjson stops at 254 levels."""
     out: list[str] = []
     waiting: list[tuple[bool, Any]] = [(False, value)]
     while waiting:
-        as_it_is, item = waiting.pop()
-        if as_it_is:
+        literal, item = waiting.pop()
+        if literal:
             out.append(item)
             continue
         match item:
@@ -194,7 +194,7 @@ def _written(value: Any) -> str:
                 waiting.append((True, "}"))
                 for index in range(len(keys) - 1, -1, -1):
                     comma = "," if index else ""
-                    waiting += [(False, item[keys[index]]), (True, f"{comma}{_written_scalar(keys[index])}:")]
+                    waiting += [(False, item[keys[index]]), (True, f"{comma}{_write_scalar(keys[index])}:")]
                 waiting.append((True, "{"))
             case list() | tuple():
                 waiting.append((True, "]"))
@@ -202,11 +202,11 @@ def _written(value: Any) -> str:
                     waiting += [(False, item[index]), (True, "," if index else "")]
                 waiting.append((True, "["))
             case _:
-                out.append(_written_scalar(item))
+                out.append(_write_scalar(item))
     return "".join(out)
 
 
-def _written_scalar(value: Any) -> str:
+def _write_scalar(value: Any) -> str:
     match value:
         case None:
             return "null"

@@ -1,9 +1,9 @@
 """Migration between versions, one step of the lineage at a time (R1), with a report of what was dropped.
 
 What a step changes follows from the features of the two versions: agent turns get or lose their `completion_status`,
-interrupted turns go where they cannot be shown, normative events are renamed. Fields that the older version does not
-know stay as unknown fields (R7). Upgrading and then downgrading is the identity, but for an event that already had
-another version's name, which `check_thread` reports.
+interrupted turns are dropped if the new version cannot show them, normative events are renamed. Fields that the older
+version does not define stay as unknown fields (R7). Upgrading and then downgrading gives the same thread, except for an
+event that already had another version's name, which `check_thread` reports.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Dropped", "Migration", "convert", "version_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """Something that the older version cannot say: where it stood, what it was, why it went."""
+    """Something that the older version cannot represent: its place, what it was, why it was dropped."""
 
     pointer: str
     what: str
@@ -38,7 +38,7 @@ class Migration:
 
 
 def version_of(thread: Mapping[str, Any]) -> Version:
-    """Return the version of a thread. UsageError for one that is unknown."""
+    """Return the version of a thread. UsageError for an unknown version."""
     try:
         return Version(thread.get("version"))
     except ValueError:
@@ -71,7 +71,7 @@ def _step(thread: dict[str, Any], one: Version, other: Version, dropped: list[Dr
         if had.interrupted_turns and not has.interrupted_turns and turn.get("completion_status") == "interrupted":
             dropped.append(Dropped(pointer=f"/turns/{index}", what=_what(turn), why=_why(other)))
             continue
-        new = _renamed(turn, names)
+        new = _rename_events(turn, names)
         if has.interrupted_turns and not had.interrupted_turns and turn.get("turn_type") == "agent":
             new["completion_status"] = "complete"
         elif had.interrupted_turns and not has.interrupted_turns:
@@ -87,10 +87,10 @@ def _what(turn: Mapping[str, Any]) -> str:
 
 
 def _why(version: Version) -> str:
-    return f"{version.value} knows complete turns only (R18)"
+    return f"{version.value} has complete turns only (R18)"
 
 
-def _renamed(turn: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _rename_events(turn: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     new = dict(turn)
     if "messages" in new:
         new["messages"] = [

@@ -1,6 +1,6 @@
-"""Bytes → JSON value, strictly: everything about the bytes that would make two readers disagree is a finding.
+"""Bytes → JSON value, strictly: everything in the bytes about which two readers could disagree is a finding.
 
-Never raises for what the bytes hold, whatever they hold: a value that cannot be had is None with a finding.
+No bytes make this raise: if there is no value, it is None with a finding.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ DUPLICATE = Kind("json-duplicate-key")
 UNSAFE = Kind("json-not-interoperable")
 
 _BOM = b"\xef\xbb\xbf"
-# Possessive, and a text without an end goes to the end: what it skips is never looked at twice.
+# Possessive, and a text without an end matches to the end of the data: no byte is read twice.
 _BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _MOST_DUPLICATES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """The value, None when there is none to be had, and what was found. `ok` is false when there is no value."""
+    """The value and the findings. `ok` is false if there is no value; `value` is None then."""
 
     value: Any
     findings: tuple[Finding, ...]
@@ -42,11 +42,11 @@ class Parsed:
 
 
 def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE) -> Parsed:
-    """Parse bytes strictly; duplicate keys, unsafe numbers and lone surrogates are found with their places."""
+    """Parse bytes strictly; duplicate keys, unsafe numbers and lone surrogates are reported with their places."""
     place = Place(file=file)
     if len(data) > max_size:
         got, expected = f"{len(data)} bytes", f"at most {max_size}"
-        return _nothing(TOO_LARGE.at(place, got=got, expected=expected))
+        return _failure(TOO_LARGE.at(place, got=got, expected=expected))
     findings: list[Finding] = []
     if data.startswith(_BOM):
         findings.append(BOM.at(place))
@@ -55,27 +55,27 @@ def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         finding = NOT_UTF8.at(Place(file=file, byte=error.start), f"byte 0x{data[error.start]:02x}: {error.reason}")
-        return _nothing(*findings, finding)
+        return _failure(*findings, finding)
     depth = _depth(data)
     if depth > MAX_DEPTH:
-        return _nothing(*findings, TOO_DEEP.at(place, got=f"{depth} levels", expected=f"at most {MAX_DEPTH}"))
+        return _failure(*findings, TOO_DEEP.at(place, got=f"{depth} levels", expected=f"at most {MAX_DEPTH}"))
     duplicates: list[tuple[dict[str, Any], str]] = []
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, duplicates))
     except json.JSONDecodeError as error:
         where = Place(file=file, line=error.lineno, column=error.colno)
-        return _nothing(*findings, NOT_JSON.at(where, error.msg, got=text[error.pos : error.pos + 40] or "end of file"))
-    except ValueError as error:  # an integer of more digits than Python converts
-        return _nothing(*findings, NOT_JSON.at(place, str(error)))
+        return _failure(*findings, NOT_JSON.at(where, error.msg, got=text[error.pos : error.pos + 40] or "end of file"))
+    except ValueError as error:  # an integer with more digits than Python converts
+        return _failure(*findings, NOT_JSON.at(place, str(error)))
     findings += [
-        DUPLICATE.at(Place(file=file, pointer=pointer), f"the key {key!r} stands twice in one object")
-        for pointer, key in _located(value, duplicates[:_MOST_DUPLICATES])
+        DUPLICATE.at(Place(file=file, pointer=pointer), f"an object has the key {key!r} twice")
+        for pointer, key in _places_of(value, duplicates[:_MOST_DUPLICATES])
     ]
     findings += [UNSAFE.at(Place(file=file, pointer=pointer), reason) for pointer, reason in unsafe_places(value)]
     return Parsed(value=value, findings=tuple(findings))
 
 
-def _nothing(*findings: Finding) -> Parsed:
+def _failure(*findings: Finding) -> Parsed:
     return Parsed(value=None, findings=findings, ok=False)
 
 
@@ -90,8 +90,8 @@ def _object(pairs: list[tuple[str, Any]], duplicates: list[tuple[dict[str, Any],
     return value
 
 
-def _located(value: Any, duplicates: list[tuple[dict[str, Any], str]]) -> list[tuple[str | None, str]]:
-    """Return each duplicate key with its JSON pointer; None where the object itself was overwritten by a duplicate."""
+def _places_of(value: Any, duplicates: list[tuple[dict[str, Any], str]]) -> list[tuple[str | None, str]]:
+    """Return each duplicate key with its JSON pointer; None if a duplicate key replaced the object itself."""
     wanted = {id(holder) for holder, _ in duplicates}
     places: dict[int, str] = {}
     waiting: list[tuple[str, Any]] = [("", value)] if wanted else []
@@ -103,15 +103,15 @@ def _located(value: Any, duplicates: list[tuple[dict[str, Any], str]]) -> list[t
             waiting += [(f"{pointer}/{escape(key)}", child) for key, child in item.items()]
         elif isinstance(item, list):
             waiting += [(f"{pointer}/{index}", child) for index, child in enumerate(item)]
-    located: list[tuple[str | None, str]] = []
+    found: list[tuple[str | None, str]] = []
     for holder, key in duplicates:
         place = places.get(id(holder))
-        located.append((None if place is None else f"{place}/{escape(key)}", key))
-    return located
+        found.append((None if place is None else f"{place}/{escape(key)}", key))
+    return found
 
 
 def _depth(data: bytes) -> int:
-    """Return how deep brackets nest, without building anything."""
+    """Return the deepest nesting of brackets, without parsing; 0 if it cannot exceed the limit."""
     if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
         return 0
     depth = deepest = 0

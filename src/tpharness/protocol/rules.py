@@ -1,6 +1,6 @@
-"""The rules of a thread that a schema cannot say: one function for each, over one index built in a single walk.
+"""The rules of a thread that a schema cannot express: one function each, over one index that is built in a single walk.
 
-In: any JSON value. Out: findings, the schema's first; rules look only at documents that fit their schema.
+In: any JSON value. Out: findings, those of the schema first; rules are applied only to documents that fit their schema.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OFFSET = re.compile(r"(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SCHEMES = ("https:", "s3:", "gs:", "azure:")
 _CLASSES = bytes.maketrans(b"0123456789:,[-", b"0000000000xxxx")
-_LONG_NUMBER = b"x" + b"0" * 16  # may stand in a text as well: the walk then says that it is none
+_LONG_NUMBER = b"x" + b"0" * 16  # may also be in a text: then the walk finds nothing
 _CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _PART_KINDS = frozenset(
     (
@@ -54,10 +54,10 @@ class _Call:
 
 @dataclass(slots=True)
 class Index:
-    """A thread walked once: what several rules need to know.
+    """What several rules need of a thread, collected in one walk.
 
-    `parts` and `messages` hold what the schema has looked at; fields of the same name elsewhere are unknown ones, which
-    may hold anything (R7).
+    `parts` and `messages` are those that the schema describes; fields of the same name elsewhere are unknown fields,
+    which may have any value (R7).
     """
 
     thread: Mapping[str, Any]
@@ -69,7 +69,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: its function, and what a version must have for it to hold. Rules with `observes` report at MAY only."""
+    """One rule: its function, and the features that a version needs for it. With `observes` it reports at MAY only."""
 
     find: Callable[[Index], Iterator[Finding]]
     needs: Callable[[Features], bool] = lambda _: True
@@ -77,9 +77,9 @@ class Rule:
 
 
 def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
-    """Return everything that is wrong with a thread, each with a JSON pointer; with `observations` also what is at MAY.
+    """Return everything that is wrong with a thread, with JSON pointers; with `observations` also findings at MAY.
 
-    Takes any JSON value and never raises for what it holds.
+    Accepts any JSON value and does not raise for any.
     """
     found = schema.schema_findings(thread)
     if found:
@@ -145,7 +145,7 @@ def _links(index: Index) -> Iterator[Finding]:
 
 
 def _times(index: Index) -> Iterator[Finding]:
-    """R4, R25: moments exist, turns do not overlap, messages stand in order within their turn."""
+    """R4, R25: times exist, turns do not overlap, messages are in order within their turn."""
     yield from _root_times(index.thread)
     end = ""
     for t, turn in enumerate(index.thread["turns"]):
@@ -159,7 +159,7 @@ def _times(index: Index) -> Iterator[Finding]:
         end = _key(start)
         if user:
             continue
-        stop = turn.get("completed_at") or turn["interruption"]["interrupted_at"]  # the schema asks for one of them
+        stop = turn.get("completed_at") or turn["interruption"]["interrupted_at"]  # the schema requires one of them
         if not _exists(stop):
             stop_field = "completed_at" if turn.get("completed_at") else "interruption/interrupted_at"
             yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{stop_field}"), got=stop)
@@ -171,7 +171,7 @@ def _times(index: Index) -> Iterator[Finding]:
             written = message["timestamp"]
             at = _key(written)
             if not _exists(written):
-                kind, bound = p.BAD_TIME, "a moment that exists"
+                kind, bound = p.BAD_TIME, "a time that exists"
             elif at < last:
                 kind, bound = (p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME), f"{last}Z or later"
             elif at > limit:
@@ -241,7 +241,7 @@ def _answer(part: Mapping[str, Any], call: _Call | None, place: Place) -> Iterat
 
 
 def _turns(index: Index) -> Iterator[Finding]:
-    """R9, R18, R24: what a turn may hold."""
+    """R9, R18, R24: the content of turns."""
     before: Mapping[str, Any] | None = None
     for t, turn in enumerate(index.thread["turns"]):
         if turn["turn_type"] == "agent":
@@ -273,7 +273,7 @@ def _carries(message: Mapping[str, Any]) -> bool:
 
 
 def _part_rules(index: Index) -> Iterator[Finding]:
-    """R6, R8: what a part may hold."""
+    """R6, R8: the content of parts."""
     for pointer, part in index.parts:
         kind = part["part_kind"]
         if kind == "system-prompt":
@@ -301,7 +301,7 @@ def _reference(reference: Mapping[str, Any], content: Any, pointer: str) -> Iter
 
 def _metadata_keys(index: Index) -> Iterator[Finding]:
     for t, turn in enumerate(index.thread["turns"]):
-        if turn["turn_type"] != "user":  # elsewhere it is an unknown field, which may hold anything (R7)
+        if turn["turn_type"] != "user":  # elsewhere it is an unknown field, which may have any value (R7)
             continue
         for key in turn.get("client_metadata") or ():
             if not _SEPARATOR.search(key):
@@ -309,7 +309,7 @@ def _metadata_keys(index: Index) -> Iterator[Finding]:
 
 
 def _event_names(index: Index) -> Iterator[Finding]:
-    """R1: a normative event has the name of its own version, not that of another one."""
+    """R1: a normative event has the name that its own version uses."""
     names = index.version.features.normative_events
     for _, pointer, message in index.messages:
         if message["message_type"] != "system":
@@ -335,7 +335,7 @@ def _namespaces(index: Index) -> Iterator[Finding]:
 
 
 def _unsafe(thread: Any) -> list[Finding]:
-    """R38; the document is walked only when it has no canonical bytes, or some that read back as other numbers."""
+    """R38; walks the document only if it has no canonical bytes, or bytes that are read back as other numbers."""
     try:
         if _LONG_NUMBER not in jcs(thread).translate(_CLASSES):
             return []
@@ -359,7 +359,7 @@ def _exists(at: str) -> bool:
 
 
 def _exists_canonical(at: str) -> bool:
-    """Whether a time with a fraction or an offset that Python does not read is one all the same."""
+    """Whether a time exists whose fraction or offset Python cannot read."""
     if not _OFFSET.search(at):
         return False
     try:
@@ -392,4 +392,4 @@ RULES: tuple[Rule, ...] = (
     Rule(find=_agent_form, observes=True),
     Rule(find=_namespaces, observes=True),
 )
-"""Every rule, with the features that it is about."""
+"""Every rule, with the features that it needs."""

@@ -23,9 +23,9 @@ _MOST = 50
 
 
 def schema_findings(thread: Any) -> list[Finding]:
-    """Return what the schema says of any JSON value, at most 50 findings."""
+    """Return what is wrong with a JSON value by its schema, at most 50 findings."""
     if not isinstance(thread, Mapping):
-        return [SCHEMA.at(Place(pointer=""), "a thread is an object", got=thread)]
+        return [SCHEMA.at(Place(pointer=""), "a thread must be an object", got=thread)]
     try:
         version = Version(thread.get("version"))
     except ValueError:
@@ -35,8 +35,8 @@ def schema_findings(thread: Any) -> list[Finding]:
         if validator.is_valid(thread):
             return []
         errors = list(validator.iter_errors(thread))
-    except (ValueError, TypeError, OverflowError) as error:  # a value that is no JSON value, told by its own rule
-        return [SCHEMA.at(Place(pointer=""), f"the document holds a value that JSON has no form for: {error}")]
+    except (ValueError, TypeError, OverflowError) as error:  # not a JSON value; a rule of its own reports it
+        return [SCHEMA.at(Place(pointer=""), f"the document has a value that JSON cannot represent: {error}")]
     return [_finding(error) for error in errors[:_MOST]]
 
 
