@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tpharness.causes import cause_of
-from tpharness.dialects import keep
 from tpharness.errors import InputError, UsageError
 from tpharness.explore.campaigns import judging
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
@@ -19,6 +18,7 @@ from tpharness.explore.campaigns.judging import FuzzKind, Judge
 from tpharness.explore.campaigns.keeping import load_subject
 from tpharness.explore.campaigns.state import CampaignState
 from tpharness.explore.generate.registry import GENERATORS
+from tpharness.journal import keep
 from tpharness.protocol.migrate import convert
 from tpharness.readings import AnswerRule, Readings
 from tpharness.run import Outcome, RunOptions, play_one
