@@ -18,9 +18,10 @@ import yaml
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.findings import Kind, Level, Place, load_kinds
 from tpharness.resources import conformance_dir, schema_path
+from tpharness.rooms import ROOMS
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
-ROOMS = ("acceptance", "explore", "histories")
+PACKAGES_BESIDE_THE_CORE = ("acceptance", *ROOMS)
 
 
 def named_kinds() -> Iterator[tuple[Path, ast.Call]]:
@@ -55,14 +56,16 @@ def test_every_code_that_a_detector_names_is_in_the_catalogue() -> None:
 def test_every_code_of_the_catalogue_is_named_by_a_detector() -> None:
     """The file has no entry that nothing can find; the entries of a room that was taken out are left alone."""
     named = named_codes()
-    missing_rooms = {room for room in ROOMS if not (SRC / room).is_dir()}
+    missing_rooms = {room for room in PACKAGES_BESIDE_THE_CORE if not (SRC / room).is_dir()}
     orphans = [k.code for k in load_kinds().values() if k.code not in named and k.room not in missing_rooms]
     assert orphans == []
 
 
 def test_a_kind_says_which_room_finds_it() -> None:
     """`room` is the package beside the core that names the code, and nothing for the core."""
-    rooms = {code: path.parts[0] if path.parts[0] in ROOMS else "" for code, path in named_codes().items()}
+    rooms = {
+        code: path.parts[0] if path.parts[0] in PACKAGES_BESIDE_THE_CORE else "" for code, path in named_codes().items()
+    }
     assert {code: load_kinds()[code].room for code in rooms} == rooms
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tpharness.findings import Level
-from tpharness.protocol.rules import KINDS, RULES, check_thread
+from tpharness.findings import Kind, Level
+from tpharness.protocol import problems, schema
+from tpharness.protocol.rules import RULES, check_thread
 
 LINK = "550e8400-e29b-41d4-a716-446655440000"
 DIGITS = "0123456789abcdef" * 4
@@ -16,6 +17,7 @@ FIRST = "/turns/0/messages/0"
 PART = f"{FIRST}/parts/0"
 RETURN = "/turns/0/messages/1/parts/0"
 MODE = "/turns/0/client_metadata/mode"
+KINDS = [value for module in (schema, problems) for value in vars(module).values() if isinstance(value, Kind)]
 
 
 def at(second: int) -> str:

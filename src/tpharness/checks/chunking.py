@@ -15,7 +15,6 @@ _PLAYED_ONCE = NotApplicable(reason="the case was played once, not once more in 
 CHUNKING = Check(
     name="chunking",
     title="the thread does not depend on how the stream is split",
-    kinds=(SPLIT_MATTERS,),
     not_applicable=lambda evidence: None if evidence.rechunked else _PLAYED_ONCE,
     judge=lambda evidence: compare_variants(evidence, evidence.rechunked, SPLIT_MATTERS),
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from tpharness.findings import Finding, Kind
+from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare, Expectation
@@ -92,7 +92,6 @@ class Check:
 
     name: str
     title: str
-    kinds: tuple[Kind, ...]
     not_applicable: Callable[[Evidence], NotApplicable | None]
     judge: Callable[[Evidence], list[Finding]]
 

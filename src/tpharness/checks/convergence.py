@@ -28,7 +28,6 @@ _NOT_FETCHED = NotApplicable(reason="the client did not fetch the server's threa
 CONVERGENCE = Check(
     name="convergence",
     title="after a fetch both sides are identical",
-    kinds=(NOT_CONVERGED,),
     not_applicable=lambda e: _NOT_FETCHED if e.server is None or e.adopted is None else None,
     judge=_judge,
 )

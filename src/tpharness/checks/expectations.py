@@ -118,7 +118,6 @@ def _findings(evidence: Evidence) -> list[Finding]:
 EXPECTATIONS = Check(
     name="expectations",
     title="the expectations of the scenario hold",
-    kinds=(OUTLINE_DIFFERS, THREAD_DIFFERS, FINDINGS_DIFFER, UNEXPECTED),
     not_applicable=lambda _: None,
     judge=_judge,
 )

@@ -30,7 +30,6 @@ def _judge(evidence: Evidence) -> list[Finding]:
 IDEMPOTENCE = Check(
     name="idempotence",
     title="repeating and re-reading do not change the thread",
-    kinds=(REPEAT_MATTERS, UNSTABLE),
     not_applicable=without_threads,
     judge=_judge,
 )

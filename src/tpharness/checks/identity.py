@@ -63,7 +63,6 @@ def _not_applicable(evidence: Evidence) -> NotApplicable | None:
 IDENTITY = Check(
     name="identity",
     title="both sides hold the same thread",
-    kinds=(DIFFERS, LIBRARY_DIFFERS),
     not_applicable=_not_applicable,
     judge=_judge,
 )

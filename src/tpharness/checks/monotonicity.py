@@ -42,7 +42,6 @@ def _not_applicable(evidence: Evidence) -> NotApplicable | None:
 MONOTONICITY = Check(
     name="monotonicity",
     title="the canonical thread only grows",
-    kinds=(SHRANK,),
     not_applicable=_not_applicable,
     judge=_judge,
 )

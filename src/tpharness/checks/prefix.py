@@ -34,7 +34,6 @@ def _not_applicable(evidence: Evidence) -> NotApplicable | None:
 PREFIX = Check(
     name="prefix",
     title="under loss the client holds a prefix of the server's thread",
-    kinds=(NOT_PREFIX,),
     not_applicable=_not_applicable,
     judge=_judge,
 )

@@ -69,7 +69,6 @@ def _is_said(part: Mapping[str, Any]) -> bool:
 RESUMABLE = Check(
     name="resumable",
     title="a model API accepts the history, which only grows",
-    kinds=(REWRITTEN, OTHERWISE, *history.KINDS),
     not_applicable=without_threads,
     judge=_judge,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpharness.checks.contract import Check, Evidence, without_threads
 from tpharness.findings import Finding
-from tpharness.protocol.rules import KINDS, check_thread
+from tpharness.protocol.rules import check_thread
 from tpharness.readings import Readings
 
 __all__ = ["VALIDITY"]
@@ -29,7 +29,6 @@ def _judge(evidence: Evidence) -> list[Finding]:
 VALIDITY = Check(
     name="validity",
     title="each thread keeps the schema and the rules",
-    kinds=KINDS,
     not_applicable=without_threads,
     judge=_judge,
 )

@@ -14,13 +14,12 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
 
-__all__ = ["KINDS", "LeftOut", "ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"]
+__all__ = ["LeftOut", "ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"]
 
 UNANSWERED = Kind("history-call-unanswered")
 ORPHAN = Kind("history-orphan-return")
 EMPTY = Kind("history-empty-message")
 STARTS_WRONG = Kind("history-starts-with-response")
-KINDS = (UNANSWERED, ORPHAN, EMPTY, STARTS_WRONG)
 
 _ANSWERS = ("tool-return", "retry-prompt")
 _RESPONSE_FIELDS = ("model_name", "provider_name", "provider_response_id", "usage", "finish_reason")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tpharness.findings import Kind
 
-__all__ = ["KINDS"]
-
 UNKNOWN_AGENT = Kind("agent-unknown")
 REGISTRY_KEY = Kind("agent-key-differs")
 AGENT_FORM = Kind("agent-id-not-uuid")
@@ -34,4 +32,3 @@ METADATA_KEY = Kind("client-metadata-key")
 EVENT_VERSION = Kind("event-name-of-another-version")
 NAMESPACE = Kind("namespace-unknown")
 UNSAFE = Kind("value-not-interoperable")
-KINDS = tuple(value for value in tuple(globals().values()) if isinstance(value, Kind))

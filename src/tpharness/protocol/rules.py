@@ -21,9 +21,7 @@ from tpharness.protocol.canonical import canonical_time
 from tpharness.protocol.jcs import CanonicalError, escape, jcs, unsafe_places
 from tpharness.protocol.versions import Features, Tier, Version, is_normative_name, neutral_event_name, tier
 
-__all__ = ["KINDS", "RULES", "Rule", "check_thread"]
-
-KINDS = (*schema.KINDS, *p.KINDS)
+__all__ = ["RULES", "Rule", "check_thread"]
 
 _LARGE = 100 * 1024
 _HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")

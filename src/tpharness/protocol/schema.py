@@ -14,11 +14,10 @@ from tpharness.protocol.jcs import escape
 from tpharness.protocol.versions import Version, version_names
 from tpharness.resources import schema_path
 
-__all__ = ["KINDS", "schema_findings"]
+__all__ = ["schema_findings"]
 
 SCHEMA = Kind("thread-schema")
 NO_VERSION = Kind("thread-version-unknown")
-KINDS = (SCHEMA, NO_VERSION)
 _MOST = 50
 
 
