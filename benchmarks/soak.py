@@ -37,7 +37,7 @@ from benchmarks.table import Row, report, shown
 from tpharness.checks import CHECKS, Delivery, Evidence, Side
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.errors import TargetError
-from tpharness.faults.plan import Fin, Pass, Pieces, Plan, Reset, Wait
+from tpharness.faults.plan import Fin, Pass, Plan, Rechunk, Reset, Wait
 from tpharness.findings import Level
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
@@ -48,7 +48,7 @@ from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net import Http
 from tpharness.targets.relay import Relay
 from tpharness.targets.remote import Patience
-from tpharness.targets.resume import frames_of, joined
+from tpharness.targets.resume import data_frames, join_resumed
 from tpharness.targets.server_process import ServerProcess
 from tpharness.vsp.assembler import Assembler
 
@@ -259,7 +259,7 @@ class Conversation:
         endpoint = soak.endpoint
         if kind in STRUCK:
             at = chance.randrange(1, 3000)
-            plans = {"drip": (Pieces((701,)),), "stall": (Pass(at), Wait(0.02)), "reset": (Pass(at), Reset())}
+            plans = {"drip": (Rechunk((701,)),), "stall": (Pass(at), Wait(0.02)), "reset": (Pass(at), Reset())}
             self._relay.plan(Plan(plans.get(kind, (Pass(at), Fin()))))
             endpoint = Endpoint(base=f"http://127.0.0.1:{self._relay.port}", relay=True)
         data = bytearray()
@@ -287,7 +287,7 @@ class Conversation:
     async def _back(self, kind: str, data: bytes) -> tuple[bytes, str | None]:
         """Come back for the rest of the stream (R31)."""
         soak = self._soak
-        frames, whole = frames_of(data)
+        frames, whole = data_frames(data)
         named = frames[-1].id if frames and kind == "resume" else None
         epoch = soak.epoch
         try:
@@ -298,7 +298,7 @@ class Conversation:
                 soak.wrong.append(f"{self.id}: cannot be resumed: {error}")
             return data, "network_failure"
         soak.counts["streams gone on with"] += 1
-        joint, findings = joined(data[:whole], rest, told, named=named)
+        joint, findings = join_resumed(data[:whole], rest, told, named=named)
         soak.wrong += [f"{self.id}: {finding.line()}" for finding in findings]
         return joint, None
 

@@ -57,4 +57,4 @@ def test_a_target_that_does_not_exist_is_said_plainly(project: pytest.Pytester) 
     """A wrong target fails each test with one line."""
     result = run(project, "--tpharness-scenarios", "scenarios", "--tpharness-server", "nobody", "-k", "good")
     result.assert_outcomes(failed=1, deselected=2)
-    result.stdout.fnmatch_lines(["*no target is called 'nobody'*"])
+    result.stdout.fnmatch_lines(["*there is no target 'nobody'*"])

@@ -101,7 +101,7 @@ def test_a_failure_is_replayed_by_its_command(call: Call) -> None:
         (("--kind", "bits"), "--kind takes programs, streams"),
         (("--db", "not/there"), "cannot make the folder"),
         (("--replay", "nothing.yaml"), "cannot read nothing.yaml"),
-        (("--server", "nobody"), "no target is called"),
+        (("--server", "nobody"), "there is no target"),
     ],
 )
 def test_wrong_usage_is_told(call: Call, options: tuple[str, ...], said: str) -> None:

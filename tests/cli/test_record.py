@@ -177,7 +177,7 @@ def test_a_server_under_test_is_recorded_with_its_verdict(call: Call, tmp_path: 
         (("URL/chat", "--prompt", "Hi", "--header", "no-colon"), "write 'Name: value'"),
         (("URL/chat", "--body", "missing.json"), "missing.json"),
         (("peer:serve",), "with --play ID"),
-        (("peer:no-such", "--play", "basics/tool-call-and-answer"), "no peer is called"),
+        (("peer:no-such", "--play", "basics/tool-call-and-answer"), "there is no peer"),
         (("reference", "--play", "basics"), "names 4 scenarios"),
         (("reference", "--play", "recorded/ai-sdk/merge-two"), "gives the stream itself"),
     ],

@@ -105,7 +105,7 @@ def test_nothing_to_sweep_is_no_pass(call: Call, folder: Path) -> None:
         (("--reasons", ","), "--reasons names no reason"),
         (("nothing/there",), "no scenario in"),
         (("two@event-1",), "takes scenarios, not places"),
-        (("--client", "nobody"), "no target is called"),
+        (("--client", "nobody"), "there is no target"),
         (("--cuts", "bytes", "--client", "python:tests.explore.defects:plain"), "add --side client"),
     ],
 )

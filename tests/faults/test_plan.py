@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tpharness.faults.compress import Compressor
 from tpharness.faults.plan import (
     Action,
-    Deaf,
+    Blackhole,
+    Buffer,
     Fin,
-    Gather,
     Gzip,
     Notify,
     Pass,
     Permute,
-    Pieces,
     Plan,
+    Rechunk,
     Reset,
     Send,
     Step,
@@ -36,7 +36,7 @@ ASKED = b"GET / HTTP/1.1\r\nAccept-Encoding: br, gzip\r\n\r\n"
 def actions(steps: tuple[Step, ...], *reads: bytes, asked: bytes = b"", ends: bool = True) -> list[Action]:
     """Return what is done with reads, writes next to each other joined."""
     carrier = Transmission(Plan(steps))
-    carrier.asked(asked)
+    carrier.see_request(asked)
     done = list(carrier.begin())
     for data in reads:
         done += carrier.feed(data)
@@ -60,7 +60,7 @@ def joined(done: list[Action]) -> list[Action]:
         ((), [Send(BODY), Fin()]),
         ((Pass(5), Fin()), [Send(b"data:"), Fin()]),
         ((Pass(5), Reset()), [Send(b"data:"), Reset()]),
-        ((Pass(5), Deaf()), [Send(b"data:"), Deaf()]),
+        ((Pass(5), Blackhole()), [Send(b"data:"), Blackhole()]),
         ((Fin(),), [Fin()]),
         ((Pass(0), Fin()), [Fin()]),
         ((Pass(5), Wait(0.1)), [Send(b"data:"), Wait(0.1), Send(BODY[5:]), Fin()]),
@@ -70,7 +70,7 @@ def joined(done: list[Action]) -> list[Action]:
         ),
         ((Pass(18), Fin()), [Send(BODY), Fin()]),
         ((Pass(99), Reset()), [Send(BODY), Fin()]),
-        ((Gather(),), [Send(BODY), Fin()]),
+        ((Buffer(),), [Send(BODY), Fin()]),
         ((Pass(6), Permute((3, 2, 1, 0)), Fin()), [Send(b"data: d\n\n1"), Fin()]),
         ((Permute((1, 0)),), [Send(b"ad" + BODY[2:]), Fin()]),
         ((Permute(tuple(range(99))),), [Send(BODY), Fin()]),
@@ -87,13 +87,13 @@ def test_a_plan_does_the_same_however_the_bytes_come(
 
 def test_a_buffering_proxy_says_nothing_before_the_end() -> None:
     """And then everything at once."""
-    assert actions((Gather(),), b"a", b"b", ends=False) == []
-    assert actions((Gather(),), b"a", b"b") == [Send(b"ab"), Fin()]
+    assert actions((Buffer(),), b"a", b"b", ends=False) == []
+    assert actions((Buffer(),), b"a", b"b") == [Send(b"ab"), Fin()]
 
 
 def test_pieces_have_their_sizes_across_reads() -> None:
     """A pause follows each; what is left over goes out in the end."""
-    done = actions((Pieces((1, 3), pause=0.5),), b"ab", b"cdef", b"gh")
+    done = actions((Rechunk((1, 3), pause=0.5),), b"ab", b"cdef", b"gh")
     wait = Wait(0.5)
     expected = [Send(b"a"), wait, Send(b"bcd"), wait, Send(b"e"), wait, Send(b"fgh"), wait, Fin()]
     assert done == expected

@@ -141,7 +141,7 @@ async def test_a_seed_has_to_fit(serve: Serve) -> None:
 
 
 def test_golden_threads_are_shown_as_they_came_and_written_again_the_same() -> None:
-    """What the server would have lived through, folded, gives each thread again: nothing is misunderstood."""
+    """What the server would have played, folded, gives each thread again: nothing is misunderstood."""
     wrong: list[str] = []
     scenarios = [load_scenario(one.path, root=one.root) for one in find((), (scenarios_dir(),))]
     goldens = {(one.id, version): read_golden(one.id, version) for one in scenarios for version in one.versions}

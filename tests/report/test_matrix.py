@@ -36,7 +36,7 @@ GONE = Pair(server="http://y", client="stdio:[mine]")
 REPORTS = {
     GOOD: report_of(Outcome.PASSED, Outcome.EXPECTED),
     BAD: report_of(Outcome.PASSED, Outcome.FAILED, Outcome.STALE),
-    GONE: Report(error="nobody listens there"),
+    GONE: Report(error="nothing listens there"),
 }
 
 
@@ -64,7 +64,7 @@ def test_the_json_of_a_matrix_fits_its_schema() -> None:
     jsonschema_rs.Draft202012Validator(schemas[0], registry=registry).validate(document)
     assert document["passed"] is False
     assert [report["passed"] for report in document["reports"]] == [True, False, False]
-    assert document["reports"][2]["error"] == "nobody listens there"
+    assert document["reports"][2]["error"] == "nothing listens there"
     assert json.loads(render_matrix([REPORTS[GOOD]]))["passed"] is True
 
 
@@ -76,7 +76,7 @@ def test_the_junit_of_a_matrix_has_a_suite_for_each_pair() -> None:
     assert [suite.get("failures") for suite in suites] == ["0", "2", "1"]
     failure = suites[2].find("testcase/failure")
     assert failure is not None
-    assert failure.text == "nobody listens there"
+    assert failure.text == "nothing listens there"
 
 
 def test_reports_on_pairs_are_written_where_they_were_asked_for(tmp_path: Any) -> None:

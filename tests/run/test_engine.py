@@ -225,7 +225,7 @@ def test_targets_are_named_or_refused() -> None:
     assert resolve_client("python:tpharness.targets:Reference").capabilities.name == "reference"
     for spec, words in (
         ("refrence", "no target"),
-        ("python:json", "names no object"),
+        ("python:json", "does not name an object"),
         ("python:no_such_module:x", "cannot import"),
         ("python:json:nothing", "has no nothing"),
         ("python:json:dumps", "is no server|lacks|missing"),

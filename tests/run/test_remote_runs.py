@@ -112,7 +112,7 @@ def test_a_promise_that_is_not_kept_fails_the_case_with_a_code_of_its_own() -> N
 
 def test_a_target_that_is_not_there_ends_the_run_before_its_first_event() -> None:
     """One clear line, and not one error for each case."""
-    with pytest.raises(TargetError, match="nobody listens there"):
+    with pytest.raises(TargetError, match="nothing listens there"):
         next(run_suite(RunOptions(server="http://127.0.0.1:9", ids=SOME, patience=CALM)))
 
 
@@ -127,7 +127,7 @@ def test_the_command_line_says_so_in_two_lines(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "tpharness: GET http://127.0.0.1:9/capabilities: nobody listens there: Connection refused",
+        "tpharness: GET http://127.0.0.1:9/capabilities: nothing listens there: Connection refused",
         "  start the server, or correct the port",
     ]
 

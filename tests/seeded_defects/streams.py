@@ -196,7 +196,7 @@ DEFECTS = (
         "client",
         "The end marker is reported as broken JSON.",
         "stream.after-finish R35",
-        wrap(chunks, "decode_odd", done_is_json),
+        wrap(chunks, "decode_untyped", done_is_json),
     ),
     defect(
         "thinking-chunks-unknown",

@@ -9,7 +9,7 @@ from tests.seeded_defects.seeding import defect, on_chunk, on_event, together, w
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.server_events.events import EventKind
-from tpharness.server_events.parts import kept
+from tpharness.server_events.parts import pick_fields
 from tpharness.vsp import records as c
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import Lifecycle
@@ -109,7 +109,7 @@ def system_prompts_stored(was):
         was(self, event)
         system = [p for p in event.get("parts") or () if p["part_kind"] == "system-prompt"]
         if system:
-            self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in system], self._at)
+            self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in system], self._at)
 
     return request
 

@@ -101,8 +101,8 @@ ODD: tuple[Any, ...] = (
 
 
 def both(event: Any) -> bool:
-    """Return the verdict of the table, after the schema has said the same."""
-    fits = not EVENT.faults(event)
+    """Return the verdict of the table, after the schema has given the same."""
+    fits = not EVENT.mismatches(event)
     assert VALIDATOR.is_valid(event) is fits, event
     return fits
 
@@ -178,7 +178,7 @@ def test_recorded_events_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "description"),
     [
         ({"event_kind": "stall"}, "stall: seconds is missing"),
         ({"event_kind": "stall", "seconds": float("nan")}, "stall: seconds is not a number from 0 to 1000000000"),
@@ -198,18 +198,18 @@ def test_recorded_events_fit() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_finding_names_the_field(event: dict[str, Any], said: str) -> None:
+def test_the_finding_names_the_field(event: dict[str, Any], description: str) -> None:
     """A malformed event is found with the path of its field, what was got and what was expected."""
     found = event_kind(event, Place(event=3))
     assert isinstance(found, Finding)
-    assert (found.kind, found.message, found.place.event) == (MALFORMED, said, 3)
+    assert (found.kind, found.message, found.place.event) == (MALFORMED, description, 3)
     assert found.expected
 
 
 def test_text_may_hold_a_lone_surrogate() -> None:
-    """A character that is split between two deltas is no fault of either (R43)."""
+    """A character that is split between two deltas is not a mismatch of either (R43)."""
     delta = {"part_delta_kind": "text", "content_delta": "\ud83d"}
-    assert EVENT.faults({"event_kind": "part_delta", "index": 0, "delta": delta}) == ()
+    assert EVENT.mismatches({"event_kind": "part_delta", "index": 0, "delta": delta}) == ()
 
 
 def test_a_time_beyond_the_calendar_is_no_time() -> None:
@@ -225,7 +225,7 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
     """An event, as it is or with one or two of its fields left out or changed."""
     event: dict[str, Any] = draw(st.sampled_from(EVENTS))
     for _ in range(draw(st.integers(0, 2))):
-        paths = [path for path, _ in places(EVENT, event)] if not EVENT.faults(event) else []
+        paths = [path for path, _ in places(EVENT, event)] if not EVENT.mismatches(event) else []
         if paths:
             path = draw(st.sampled_from(paths))
             event = changed(event, path, draw(ANYWHERE)) if draw(st.booleans()) else changed(event, path)
@@ -258,6 +258,6 @@ def test_odd_events_never_crash_and_change_nothing(events: list[dict[str, Any]])
     """A malformed event is a finding; thread and stream are what they would be without it (R36)."""
     recorder, chunks, threads = played(events)
     bad = {f.place.event for f in recorder.findings if f.kind is MALFORMED}
-    assert bad == {number for number, event in enumerate(events) if EVENT.faults(event)}
+    assert bad == {number for number, event in enumerate(events) if EVENT.mismatches(event)}
     without = played([event for number, event in enumerate(events) if number not in bad])
     assert (chunks, threads) == without[1:]

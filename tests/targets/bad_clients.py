@@ -77,7 +77,7 @@ async def _half(request: Request, connection: Connection) -> None:
 
 
 BAD_CLIENTS = (
-    BadClient("a client where nobody listens", None, "refused", "nobody listens there: .*refused.*start the server"),
+    BadClient("a client where nobody listens", None, "refused", "nothing listens there: .*refused.*start the server"),
     BadClient(
         "a client that speaks TLS, asked without",
         speaking_tls,
@@ -106,13 +106,13 @@ BAD_CLIENTS = (
         "only a server",
         declaring({**CLIENT, "roles": ["server"]}),
         "refused",
-        "declares no role client, only server",
+        "does not declare the role client, only server",
     ),
     BadClient(
         "a client of another contract",
         declaring({**CLIENT, "contract": "2.0"}),
         "refused",
-        "speaks version 2.0 of the contract",
+        "has version 2.0 of the contract",
     ),
     BadClient(
         "detects what nobody can",
@@ -139,13 +139,13 @@ BAD_CLIENTS = (
         "/receive answers with text/html, not application/json",
     ),
     BadClient(
-        "threads that are no JSON", saying("200 OK", b"{'threads'"), "errored", "/receive answers with what is no JSON"
+        "threads that are no JSON", saying("200 OK", b"{'threads'"), "errored", "/receive does not answer with JSON"
     ),
     BadClient(
         "threads nested 2,000 deep",
         saying("200 OK", b'{"threads":' + b"[" * 2000 + b"]" * 2000 + b"}"),
         "errored",
-        "/receive answers with what is no JSON: MUST json-too-deep|does not fit the contract: /threads",
+        "/receive does not answer with JSON: MUST json-too-deep|does not fit the contract: /threads",
     ),
     BadClient(
         "an answer without an end", receiving(_endless), "errored", "/receive answers with more than 67108864 bytes"
@@ -168,7 +168,7 @@ BAD_CLIENTS = (
         "a version is missing",
         changed(lambda threads: {v: t for v, t in threads.items() if v != "0.0.3"}),
         "failed",
-        "versions-not-kept: .*/receive: the answer holds no thread of version 0.0.3",
+        "versions-not-kept: .*/receive: the answer does not have a thread of version 0.0.3",
     ),
     BadClient(
         "threads with another id",
@@ -199,20 +199,20 @@ BAD_CLIENTS = (
         "fetches its stream and never reads it",
         breaking("read"),
         "errored",
-        "/receive: .*nothing for 0.25 s; stream 0 was asked for once and sent whole. read each stream",
+        "/receive: .*nothing for 0.25 s; stream 0 was requested once and sent whole. read each stream",
         patience=waiting(silence=0.25),
     ),
     BadClient(
         "claims resume, does not come back",
         breaking("resume"),
         "failed",
-        "reconnect-not-kept: .*broke off and was not asked for again",
+        "reconnect-not-kept: .*broke off and was not requested again",
     ),
     BadClient(
         "claims resume, begins anew",
         breaking("name"),
         "failed",
-        "reconnect-not-kept: .*broke off and was asked for again without the id of a frame",
+        "reconnect-not-kept: .*broke off and was requested again without the id of a frame",
     ),
     BadClient(
         "claims user_cancelled, reads on",
@@ -226,7 +226,7 @@ BAD_CLIENTS = (
         "says user_cancelled, keeps listening",
         breaking("close"),
         "failed",
-        "^detects-not-kept: .*0.08 s after `: tp stop` it still listens to stream 0$",
+        "^detects-not-kept: .*0.08 s after `: tp stop` it is still connected to stream 0$",
         "interruptions/stopped-by-its-client",
         patience=waiting(settle=0.08),
     ),
@@ -234,7 +234,7 @@ BAD_CLIENTS = (
         "claims timeout, waits for ever",
         breaking("timeout"),
         "failed",
-        "detects-not-kept: .*0.08 s after its limit of 0.05 s it still listens to stream 0",
+        "detects-not-kept: .*0.08 s after its limit of 0.05 s it is still connected to stream 0",
         "interruptions/timeout-while-a-tool-hangs",
         patience=waiting(settle=0.08),
     ),
@@ -242,7 +242,7 @@ BAD_CLIENTS = (
         "claims timeout, waits for ever whatever happens",
         breaking("timeout", "silence"),
         "failed",
-        "detects-not-kept: .*0.08 s after its limit of 0.05 s it still listens to stream 0",
+        "detects-not-kept: .*0.08 s after its limit of 0.05 s it is still connected to stream 0",
         "interruptions/timeout-while-a-tool-hangs",
         patience=waiting(silence=0.25, settle=0.08),
     ),
@@ -250,7 +250,7 @@ BAD_CLIENTS = (
         "claims timeout, has no patience",
         breaking("patience"),
         "failed",
-        "detects-not-kept: .*it went from stream 0 before its limit of 0.5 s was over",
+        "detects-not-kept: .*it disconnected from stream 0 before its limit of 0.5 s",
         "interruptions/timeout-while-a-tool-hangs",
     ),
     BadClient(
@@ -264,7 +264,7 @@ BAD_CLIENTS = (
         "claims network_failure, makes a turn of nothing",
         breaking("network_failure"),
         "failed",
-        "detects-not-kept: .*stream 0 broke off, and the thread ends with a complete turn more than the streams tell",
+        "detects-not-kept: .*stream 0 broke off, and the thread ends with one complete turn more than the streams have",
         "interruptions/before-first-chunk-network",
     ),
     BadClient("adopts nothing", breaking("adopt"), "errored", "/adopt answers 404 Not Found: no such path", LOST),

@@ -281,12 +281,12 @@ HTML = b"<!doctype html><title>Welcome</title>"
 CANCELLED = "interruptions/mid-text"
 
 BAD = (
-    Bad("nobody listens", None, "refused", "nobody listens there: .*refused.*start the server"),
+    Bad("nobody listens", None, "refused", "nothing listens there: .*refused.*start the server"),
     Bad(
         "a host that does not exist",
         None,
         "refused",
-        "there is no host no-such-host.invalid",
+        "the host no-such-host.invalid does not exist",
         url=lambda _: "http://no-such-host.invalid:9",
     ),
     Bad(
@@ -308,7 +308,7 @@ BAD = (
         "accepts and says nothing",
         silent,
         "refused",
-        "accepts the connection and says nothing for 0.25 s",
+        "accepts the connection and sends nothing for 0.25 s",
         patience=waiting(silence=0.25),
     ),
     Bad(
@@ -319,7 +319,9 @@ BAD = (
         patience=waiting(connect=0.25, answer=0.25),
     ),
     Bad("closes at once", closing, "refused", "closes the connection before its answer is whole"),
-    Bad("answers with what is no HTTP", lambda: saying(b"SSH-2.0-OpenSSH_9.6\r\n"), "refused", "what is no HTTP"),
+    Bad(
+        "does not answer with HTTP", lambda: saying(b"SSH-2.0-OpenSSH_9.6\r\n"), "refused", "does not answer with HTTP"
+    ),
     Bad(
         "a head without an end",
         lambda: saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * (1 << 20)),
@@ -368,9 +370,14 @@ BAD = (
         "another contract",
         declaring({**ALL, "contract": "2.0"}),
         "refused",
-        "speaks version 2.0 of the contract, tpharness speaks 1.1",
+        "has version 2.0 of the contract, tpharness has 1.1",
     ),
-    Bad("only a client", declaring({**ALL, "roles": ["client"]}), "refused", "declares no role server, only client"),
+    Bad(
+        "only a client",
+        declaring({**ALL, "roles": ["client"]}),
+        "refused",
+        "does not declare the role server, only client",
+    ),
     Bad(
         "capabilities that are no UTF-8",
         everything("200 OK", b'{"name":"\xff"}', "application/json"),
@@ -441,20 +448,20 @@ BAD = (
         "a thread that never appears",
         instead("GET", "thread", _nothing),
         "errored",
-        "answers 404: 0.08 s after its run ended there is still no thread",
+        "answers 404: 0.08 s after its run ended the thread still does not exist",
         patience=waiting(settle=0.08),
     ),
     Bad(
         "a thread with another id",
         thread({"version": "0.0.4", "thread_id": "t-1", "turns": []}),
         "errored",
-        "the thread says that its thread_id is 't-1'",
+        "the thread has the thread_id 't-1'",
     ),
     Bad(
         "a thread of another version",
         thread({"version": "0.0.3", "thread_id": "ID", "turns": []}),
         "errored",
-        "the thread says that its version is 0.0.3",
+        "the thread has the version 0.0.3",
     ),
     Bad("a thread that is no thread", thread({"messages": []}), "errored", "the thread does not fit the contract"),
     Bad("a thread that is no JSON", thread(b"{'version': '0.0.4'}"), "errored", "what is no JSON: MUST json-invalid"),
@@ -466,7 +473,7 @@ BAD = (
         "failed",
         "",
     ),
-    Bad("claims marks, sends none", breaking("marks"), "failed", "marks-not-kept: .*no mark came at all"),
+    Bad("claims marks, sends none", breaking("marks"), "failed", "marks-not-kept: .*there are no marks at all"),
     Bad("claims carriers, sends none", breaking("carriers"), "failed", "carriers-not-kept"),
     Bad("claims resume, has no ids", breaking("resume"), "failed", "resume-not-kept: .*no frame of a stream has an id"),
     Bad(

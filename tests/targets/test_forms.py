@@ -117,8 +117,8 @@ def test_capabilities_survive_the_way_there_and_back() -> None:
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({**GOOD, "contract": "2.0"}, "speaks version 2.0 of the contract"),
-        ({**GOOD, "roles": ["client"]}, "declares no role server"),
+        ({**GOOD, "contract": "2.0"}, "has version 2.0 of the contract"),
+        ({**GOOD, "roles": ["client"]}, "does not declare the role server"),
         ({**GOOD, "roles": []}, "/roles"),
         ({**GOOD, "versions": ["0.0.5"]}, "/versions/0"),
         ({**GOOD, "readings": {"R20": "all"}}, "/readings/R20"),

@@ -279,7 +279,7 @@ def test_what_a_relay_breaks_is_what_the_client_sees(
             target = HttpServer(raw.url, patience=CALM)
             try:
                 await target.open()
-                return await target.through(relay.port, silence=0.25 if silent else None).serve(
+                return await target.via_relay(relay.port, silence=0.25 if silent else None).serve(
                     script("tools/metadata")
                 )
             finally:

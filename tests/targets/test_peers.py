@@ -208,7 +208,7 @@ def test_a_file_that_says_what_no_peer_can_be(text: str, says: str, tmp_path: Pa
 
 def test_a_peer_that_nobody_knows() -> None:
     """With the nearest name."""
-    with pytest.raises(UsageError, match="no peer is called 'serv'") as raised:
+    with pytest.raises(UsageError, match="there is no peer 'serv'") as raised:
         resolve_server("peer:serv")
     assert raised.value.hint == "did you mean peer:serve?"
 

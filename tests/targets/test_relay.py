@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.targets.running import open_descriptors
 
-from tpharness.faults.plan import Deaf, Fin, Gather, Notify, Pass, Pieces, Plan, Reset, Step, Wait
+from tpharness.faults.plan import Blackhole, Buffer, Fin, Notify, Pass, Plan, Rechunk, Reset, Step, Wait
 from tpharness.targets.relay import Relay
 
 ANSWER = b"one two three four"
@@ -90,13 +90,13 @@ async def asked(relay: Relay, *, seconds: float = 5.0) -> bytes | str:
         ((Pass(7), Fin()), b"one two"),
         ((Fin(),), b""),
         ((Pass(7), Reset()), "ConnectionResetError"),
-        ((Pieces((1, 2, 3)),), ANSWER),
-        ((Gather(),), ANSWER),
+        ((Rechunk((1, 2, 3)),), ANSWER),
+        ((Buffer(),), ANSWER),
         ((Pass(7), Wait(0.01)), ANSWER),
     ],
 )
 def test_a_plan_is_carried_out_to_the_byte(steps: tuple[Step, ...], seen: bytes | str) -> None:
-    """And recorded is what the server said, not what got through."""
+    """The record has what the server sent, not what passed the relay."""
 
     async def work() -> None:
         async with upstream() as server, Relay("127.0.0.1", server.port) as relay:
@@ -115,7 +115,7 @@ def test_a_half_open_connection_tells_nobody() -> None:
     async def work() -> None:
         async with upstream(Upstream(b"one two stay")) as server:
             async with Relay("127.0.0.1", server.port) as relay:
-                relay.plan(Plan((Pass(3), Deaf())))
+                relay.plan(Plan((Pass(3), Blackhole())))
                 reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
                 writer.write(b"hello\n")
                 assert await reader.readexactly(3) == b"one"
@@ -187,8 +187,8 @@ def test_the_clock_is_the_callers_and_calls_reach_it() -> None:
         async def sleep(seconds: float) -> None:
             slept.append(seconds)
 
-        async with upstream() as server, Relay("127.0.0.1", server.port, on_call=called.append, sleep=sleep) as relay:
-            relay.plan(Plan((Notify("begin"), Pass(3), Wait(3600), Notify("x"), Pieces((5,), pause=60))))
+        async with upstream() as server, Relay("127.0.0.1", server.port, on_notify=called.append, sleep=sleep) as relay:
+            relay.plan(Plan((Notify("begin"), Pass(3), Wait(3600), Notify("x"), Rechunk((5,), pause=60))))
             assert await asked(relay) == ANSWER
         assert slept == [3600, 60, 60, 60]
         assert called == ["begin", "x"]

@@ -152,7 +152,7 @@ def test_the_language_of_targets_knows_stdio() -> None:
     assert isinstance(resolve_client("stdio:some program"), StdioClient)
 
 
-@pytest.mark.parametrize(("wrong", "says"), [("stdio:", "names no command"), ("stdio:a 'b", "cannot be split")])
+@pytest.mark.parametrize(("wrong", "says"), [("stdio:", "does not name a command"), ("stdio:a 'b", "cannot be split")])
 def test_a_command_that_is_none_is_the_callers_mistake(wrong: str, says: str) -> None:
     """Nothing is started."""
     with pytest.raises(UsageError, match=says):
@@ -170,7 +170,7 @@ NEVER_STARTS = {
     "closes its output": ("os.close(1); time.sleep(60)", "closed its standard input or output and still runs"),
     "speaks another contract": (
         "q = next(asked()); say(id=q['id'], capabilities={**told, 'contract': '2.0'}); time.sleep(60)",
-        "speaks version 2.0 of the contract, tpharness speaks 1.1",
+        "has version 2.0 of the contract, tpharness has 1.1",
     ),
     "has no name": (
         "q = next(asked()); told.pop('name'); say(id=q['id'], capabilities=told); time.sleep(60)",
@@ -178,7 +178,7 @@ NEVER_STARTS = {
     ),
     "is a client alone": (
         "q = next(asked()); say(id=q['id'], capabilities={**told, 'roles': ['client']}); time.sleep(60)",
-        "declares no role server, only client",
+        "does not declare the role server, only client",
     ),
     "refuses to start": (
         "q = next(asked()); say(id=q['id'], error={'message': 'out of order'}); time.sleep(60)",
@@ -217,7 +217,7 @@ GOES_WRONG = {
     "hangs": ("time.sleep(60)", r"does not answer within 0\.3 s"),
     "writes garbage": ("sys.stdout.buffer.write(b'\\xff\\xfe\\n'); sys.stdout.flush()", "is no JSON"),
     "writes no number": ("sys.stdout.write('{\"id\": NaN}\\n'); sys.stdout.flush()", "NaN is no JSON"),
-    "answers no object": ("sys.stdout.write('[1]\\n'); sys.stdout.flush()", r"is no JSON object: \[1\]"),
+    "answers no object": ("sys.stdout.write('[1]\\n'); sys.stdout.flush()", r"is not a JSON object: \[1\]"),
     "answers another id": ("say(id=q['id'] + 7, served={})", "has the id 9, the request has the id 2"),
     "answers out of order": ("say(id=q['id'] - 1, capabilities=told)", "has the id 1, the request has the id 2"),
     "answers no id": ("say(served={})", "has the id None, the request has the id 2"),
@@ -234,7 +234,7 @@ GOES_WRONG = {
     ),
     "lacks a version": (
         "t = threads(q['case']); del t['0.0.3']; say(id=q['id'], served={'threads': t, 'streams': [[]]})",
-        "holds no thread of version 0.0.3",
+        "does not have a thread of version 0.0.3",
     ),
     "has another thread": (
         "t = threads(q['case']); t['2.0.0']['thread_id'] = 'x'; say(id=q['id'], served={'threads': t})",

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.targets.running import bounded
 
-from tpharness.targets.stream_server import Ending, Offer, StreamServer, resumable
+from tpharness.targets.stream_server import Ending, ServedStream, StreamServer, resumable
 
 HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
@@ -19,13 +19,13 @@ FRAMES = (b'data: {"type":"start"}\n\n', b"", b'data: {"type":"start-step"}\n\n'
 CHUNKS = b'18\r\ndata: {"type":"start"}\n\n\r\n1d\r\ndata: {"type":"start-step"}\n\n\r\n'
 
 
-async def connected(offer: Offer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connected(offer: ServedStream) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to where an offer is."""
     url = urlsplit(offer.url)
     return await asyncio.open_connection(url.hostname, url.port)
 
 
-async def asked(offer: Offer, *lines: str, method: str = "GET", path: str = "", http: str = "1.1") -> bytes:
+async def asked(offer: ServedStream, *lines: str, method: str = "GET", path: str = "", http: str = "1.1") -> bytes:
     """Return everything that is answered until the connection ends; ConnectionResetError when it is reset."""
     reader, writer = await connected(offer)
     head = [f"{method} {path or urlsplit(offer.url).path} HTTP/{http}", "Host: x", *lines]

@@ -15,7 +15,7 @@ from tpharness.readings import Readings
 from tpharness.vsp import CHUNK_TYPES, RECORDS, chunk_from_object
 from tpharness.vsp import records as c
 from tpharness.vsp.assembler import Assembler
-from tpharness.vsp.carrier import carried_return
+from tpharness.vsp.carrier import apply_carried_return
 from tpharness.vsp.content import ContentParts
 from tpharness.vsp.encode import encode_sse, encode_stream
 from tpharness.vsp.events import TurnEvents
@@ -263,7 +263,10 @@ def test_a_model_is_told_of_one_agent_alone() -> None:
 @pytest.mark.parametrize("told", [{"status": "x"}, {"status": 1}, {"status": None}, {}])
 def test_a_carried_status_that_nobody_knows_is_none(told: dict[str, Any]) -> None:
     """The status that the wire says stays (R22)."""
-    assert carried_return({"status": "error", "content": 1}, told) == ("tool-return", {"status": "error", "content": 1})
+    assert apply_carried_return({"status": "error", "content": 1}, told) == (
+        "tool-return",
+        {"status": "error", "content": 1},
+    )
 
 
 @pytest.mark.parametrize(

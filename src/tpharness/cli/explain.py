@@ -11,7 +11,7 @@ import typer
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
-from tpharness.faults.catalogue import Owed
+from tpharness.faults.catalogue import Guarantee
 from tpharness.findings import load_kinds
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
@@ -21,10 +21,10 @@ __all__ = ["explain"]
 
 
 _OWED = {
-    Owed.IDENTITY: "nothing is lost, so both threads are as they would have been without the fault",
-    Owed.PREFIX: "the client holds a prefix of the server's thread, and the same thread after a fetch",
-    Owed.CONTENT: "nothing is lost, so both threads are as they would have been, but for times",
-    Owed.AGREEMENT: "whichever came first, both sides tell the same",
+    Guarantee.IDENTITY: "nothing is lost, so both threads are as they would have been without the fault",
+    Guarantee.PREFIX: "the client holds a prefix of the server's thread, and the same thread after a fetch",
+    Guarantee.CONTENT: "nothing is lost, so both threads are as they would have been, but for times",
+    Guarantee.AGREEMENT: "whichever came first, both sides tell the same",
 }
 
 
@@ -59,7 +59,7 @@ def explain(
             print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
     elif name in FAULTS:
         fault = FAULTS[name]
-        print(f"{fault.name}\n  {fault.title}\n  owed: {_OWED[fault.owed]}")
+        print(f"{fault.name}\n  {fault.title}\n  owed: {_OWED[fault.guarantee]}")
         for ruling in fault.rulings:
             print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
         print(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")

@@ -75,7 +75,7 @@ def _rulings() -> Rows:
 
 def _faults() -> Rows:
     return [
-        (f.name, f.title, {"name": f.name, "title": f.title, "owed": f.owed.value, "rulings": list(f.rulings)})
+        (f.name, f.title, {"name": f.name, "title": f.title, "owed": f.guarantee.value, "rulings": list(f.rulings)})
         for f in FAULTS.values()
     ]
 

@@ -1,6 +1,6 @@
-"""The faults by name: what each does on the wire, what is owed nevertheless, and what it needs. Pure.
+"""The faults by name: what each does on the wire, what both sides still guarantee, and what the fault needs. Pure.
 
-In: a recorded response. Out: a plan for the next one, None where the fault finds no place in it.
+In: a recorded response. Out: a plan for the next one, or None if the fault cannot be placed in it.
 """
 
 from __future__ import annotations
@@ -10,70 +10,70 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tpharness.faults.places import PLACES, RecordedResponse
-from tpharness.faults.plan import Deaf, Fin, Gather, Gzip, Notify, Pass, Permute, Pieces, Plan, Reset, Step, Wait
+from tpharness.faults.plan import Blackhole, Buffer, Fin, Gzip, Notify, Pass, Permute, Plan, Rechunk, Reset, Step, Wait
 
-__all__ = ["CANCEL", "FAULTS", "KILL", "Comeback", "Fault", "Owed"]
+__all__ = ["CANCEL", "FAULTS", "KILL", "Fault", "Guarantee", "ResumeFrom"]
 
 CANCEL = "cancel"
-"""What a plan calls when the user is to press stop."""
+"""The notification of a plan upon which the user presses stop."""
 
 KILL = "kill"
-"""What a plan calls when the server is to be ended with SIGKILL."""
+"""The notification of a plan upon which the server is killed with SIGKILL."""
 
 _STALL = 0.1  # seconds: shorter than any limit
 _DRIP = 0.002
 _FOR_EVER = 3600.0
 
 
-class Owed(Enum):
-    """What holds in spite of a fault."""
+class Guarantee(Enum):
+    """What both sides still guarantee under a fault."""
 
     IDENTITY = "identity"  # nothing is lost: both threads are as they would have been
     PREFIX = "prefix"  # the client holds a prefix of the server's thread, and all of it after a fetch (R32)
     CONTENT = "content"  # the same, but for what depends on the order of arrival: times (R39)
-    AGREEMENT = "agreement"  # whichever came first: both sides tell the same
+    AGREEMENT = "agreement"  # whichever came first, both sides have the same thread
 
 
-class Comeback(Enum):
-    """How the client comes back for the rest of a stream that broke off (R31)."""
+class ResumeFrom(Enum):
+    """From where a client asks for the rest of a stream that broke off (R31)."""
 
-    AFTER_THE_LAST = "after the last frame"  # with Last-Event-ID, the last frame that it has whole
-    AFTER_AN_EARLIER = "after an earlier frame"  # some frames come twice
-    FROM_THE_START = "from the start"  # without Last-Event-ID: all frames come again
+    LAST_FRAME = "after the last frame"  # with Last-Event-ID, the last frame that it has whole
+    EARLIER_FRAME = "after an earlier frame"  # some frames come twice
+    START = "from the start"  # without Last-Event-ID: all frames come again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One fault. `plan` makes it of a recorded response; `comeback` needs a server that resumes."""
+    """One fault. `plan` returns its plan for a recorded response; `resume_from` needs a server that resumes."""
 
     name: str
     title: str
-    owed: Owed
+    guarantee: Guarantee
     place: str = ""
     steps: Callable[[int], tuple[Step, ...]] = lambda _: ()
-    comeback: Comeback | None = None
+    resume_from: ResumeFrom | None = None
     rulings: tuple[str, ...] = ()
 
     @property
     def kills(self) -> bool:
-        """Whether the server has to be one that can be ended and started again."""
+        """Whether it needs a server that can be killed and started again."""
         return Notify(KILL) in self.steps(1)
 
     @property
     def falls_silent(self) -> bool:
-        """Whether the client sees a silence that does not end."""
-        return any(step in (Deaf(), Wait(_FOR_EVER)) for step in self.steps(1))
+        """Whether the client sees a silence without end."""
+        return any(step in (Blackhole(), Wait(_FOR_EVER)) for step in self.steps(1))
 
     def offset(self, response: RecordedResponse) -> int | None:
-        """Return where it strikes, None where the response has no such place."""
+        """Return the byte offset where it strikes, None if the response does not have such a place."""
         return PLACES[self.place](response) if self.place else 0
 
     def plan(self, response: RecordedResponse) -> Plan | None:
-        """Return the plan, None where the response has no place for it."""
+        """Return the plan, None if the fault cannot be placed in the response."""
         offset = self.offset(response)
         if offset is None:
             return None
-        if self.owed is Owed.CONTENT:
+        if self.guarantee is Guarantee.CONTENT:
             found = response.outputs()
             return None if found is None else Plan((Pass(offset), Permute(found[1])))
         return Plan(self.steps(offset))
@@ -83,57 +83,57 @@ def _cut(offset: int) -> tuple[Step, ...]:
     return (Pass(offset), Fin())
 
 
-def _fin(name: str, place: str) -> Fault:
+def _closing_fault(name: str, place: str) -> Fault:
     title = f"the connection is closed {place}"
-    return Fault(name=name, title=title, owed=Owed.PREFIX, place=place, steps=_cut, rulings=("R27", "R32"))
+    return Fault(name=name, title=title, guarantee=Guarantee.PREFIX, place=place, steps=_cut, rulings=("R27", "R32"))
 
 
-def _back(name: str, title: str, comeback: Comeback) -> Fault:
+def _resuming_fault(name: str, title: str, resume_from: ResumeFrom) -> Fault:
     return Fault(
         name=name,
-        title=f"the connection is closed in the middle, and the client comes back {title}",
-        owed=Owed.IDENTITY,
+        title=f"the connection is closed in the middle, and the client reconnects {title}",
+        guarantee=Guarantee.IDENTITY,
         place="in the middle",
         steps=_cut,
-        comeback=comeback,
+        resume_from=resume_from,
         rulings=("R31",),
     )
 
 
-def _unharmed(name: str, title: str, *steps: Step) -> Fault:
-    return Fault(name=name, title=title, owed=Owed.IDENTITY, steps=lambda _: steps, rulings=("R35",))
+def _harmless_fault(name: str, title: str, *steps: Step) -> Fault:
+    return Fault(name=name, title=title, guarantee=Guarantee.IDENTITY, steps=lambda _: steps, rulings=("R35",))
 
 
 _ALL = (
-    _fin("fin-before-first-byte", "before the first byte"),
-    _fin("fin-in-head", "in the head of the response"),
-    _fin("fin-after-head", "after the head"),
-    _fin("fin-in-middle", "in the middle"),
-    _fin("fin-in-character", "inside a UTF-8 character"),
-    _fin("fin-in-string", "inside a JSON string"),
-    _fin("fin-between-newlines", "between the two newlines of an event"),
-    _fin("fin-in-chunk-size", "inside the size line of a chunk"),
-    _fin("fin-before-last-chunk", "before the last chunk"),
+    _closing_fault("fin-before-first-byte", "before the first byte"),
+    _closing_fault("fin-in-head", "in the head of the response"),
+    _closing_fault("fin-after-head", "after the head"),
+    _closing_fault("fin-in-middle", "in the middle"),
+    _closing_fault("fin-in-character", "inside a UTF-8 character"),
+    _closing_fault("fin-in-string", "inside a JSON string"),
+    _closing_fault("fin-between-newlines", "between the two newlines of an event"),
+    _closing_fault("fin-in-chunk-size", "inside the size line of a chunk"),
+    _closing_fault("fin-before-last-chunk", "before the last chunk"),
     Fault(
         name="reset",
         title="the connection is reset in the middle",
-        owed=Owed.PREFIX,
+        guarantee=Guarantee.PREFIX,
         place="in the middle",
         steps=lambda offset: (Pass(offset), Reset()),
         rulings=("R27", "R32"),
     ),
     Fault(
         name="half-open",
-        title="nothing passes any more from the middle on, and nobody is told",
-        owed=Owed.PREFIX,
+        title="from the middle on nothing passes, and neither side is notified",
+        guarantee=Guarantee.PREFIX,
         place="in the middle",
-        steps=lambda offset: (Pass(offset), Deaf()),
+        steps=lambda offset: (Pass(offset), Blackhole()),
         rulings=("R27", "R32"),
     ),
     Fault(
         name="stall-for-ever",
-        title="nothing comes any more from the middle on, and the connection stays",
-        owed=Owed.PREFIX,
+        title="from the middle on nothing comes, and the connection stays open",
+        guarantee=Guarantee.PREFIX,
         place="in the middle",
         steps=lambda offset: (Pass(offset), Wait(_FOR_EVER)),
         rulings=("R27", "R32"),
@@ -141,7 +141,7 @@ _ALL = (
     Fault(
         name="stall",
         title=f"nothing comes for {_STALL:g} s in the middle, which is shorter than any limit",
-        owed=Owed.IDENTITY,
+        guarantee=Guarantee.IDENTITY,
         place="in the middle",
         steps=lambda offset: (Pass(offset), Wait(_STALL)),
         rulings=("R27",),
@@ -149,27 +149,31 @@ _ALL = (
     Fault(
         name="drip",
         title="everything comes in small pieces, slowly",
-        owed=Owed.IDENTITY,
-        steps=lambda _: (Pieces((97,), pause=_DRIP),),
+        guarantee=Guarantee.IDENTITY,
+        steps=lambda _: (Rechunk((97,), pause=_DRIP),),
         rulings=("R35",),
     ),
-    _unharmed("rechunk", "every write is split and joined otherwise", Pieces((1, 2, 3, 5, 8, 13, 21, 34, 55, 89))),
-    _unharmed("buffer", "a proxy keeps everything back until it is whole", Gather()),
-    _unharmed("gzip", "a proxy compresses the body", Gzip()),
+    _harmless_fault(
+        "rechunk", "all writes are split and joined differently", Rechunk((1, 2, 3, 5, 8, 13, 21, 34, 55, 89))
+    ),
+    _harmless_fault("buffer", "a proxy holds everything back until it is complete", Buffer()),
+    _harmless_fault("gzip", "a proxy compresses the body", Gzip()),
     Fault(
         name="reorder",
-        title="the outputs of two parallel calls change places",
-        owed=Owed.CONTENT,
+        title="the outputs of two parallel calls are swapped",
+        guarantee=Guarantee.CONTENT,
         place="before the outputs of two parallel calls",
         rulings=("R11", "R39"),
     ),
-    _back("resume", "with the id of the last frame that it has", Comeback.AFTER_THE_LAST),
-    _back("resume-twice-told", "with the id of an earlier frame, so that some come twice", Comeback.AFTER_AN_EARLIER),
-    _back("resume-from-start", "without an id, so that all come again", Comeback.FROM_THE_START),
+    _resuming_fault("resume", "with the id of the last frame that it has", ResumeFrom.LAST_FRAME),
+    _resuming_fault(
+        "resume-twice-told", "with the id of an earlier frame, so that some come twice", ResumeFrom.EARLIER_FRAME
+    ),
+    _resuming_fault("resume-from-start", "without an id, so that all come again", ResumeFrom.START),
     Fault(
         name="kill",
-        title="the server is ended with SIGKILL in the middle, and started again",
-        owed=Owed.PREFIX,
+        title="the server is killed with SIGKILL in the middle, and started again",
+        guarantee=Guarantee.PREFIX,
         place="in the middle",
         steps=lambda offset: (Pass(offset), Notify(KILL), Reset()),
         rulings=("R32",),
@@ -177,7 +181,7 @@ _ALL = (
     Fault(
         name="cancel-race",
         title="the user presses stop while the last bytes are on their way",
-        owed=Owed.AGREEMENT,
+        guarantee=Guarantee.AGREEMENT,
         place="before the last chunk",
         steps=lambda offset: (Pass(offset), Notify(CANCEL)),
         rulings=("R26",),

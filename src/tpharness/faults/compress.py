@@ -1,8 +1,8 @@
 """A response whose body is compressed on the way, as some proxies do to everything they carry. Pure.
 
 In: the raw bytes of one HTTP/1.1 response, split anywhere. Out: the same response with `Content-Encoding: gzip` and a
-chunked body, each read flushed so that nothing waits in the compressor. A response that has no body to compress, or is
-compressed already, passes as it is.
+chunked body, each read flushed so that nothing waits in the compressor. A response without a body, or one that is
+compressed already, passes unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Compressor:
         self._ended = False
 
     def feed(self, data: bytes) -> bytes:
-        """Take in bytes; return what goes on."""
+        """Take in bytes; return the bytes to pass on."""
         if self._passing:
             return data
         if self._ended:
@@ -57,7 +57,7 @@ class Compressor:
         return out
 
     def end(self) -> bytes:
-        """Take in the end of the connection; return what goes on. The body of a broken response stays broken."""
+        """Take in the end of the connection; return the bytes to pass on. A broken body stays broken."""
         if self._passing or self._ended:
             return b""
         if self._zip is None:

@@ -1,7 +1,7 @@
 """Where a response can be cut: offsets in the raw bytes of one that was recorded. Pure.
 
-In: a whole HTTP/1.1 response with an event stream as its body. Out: an offset for each kind of place, None where the
-response has none. A cut at offset N lets N bytes through.
+In: a whole HTTP/1.1 response with an event stream as its body. Out: an offset for each kind of place, None if the
+response does not have such a place. A cut at offset N lets N bytes through.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RecordedResponse:
 
     @classmethod
     def parse(cls, raw: bytes) -> RecordedResponse:
-        """Read a response; a head without an end has no body."""
+        """Read a response; a response without the end of its head does not have a body."""
         head_end = raw.find(b"\r\n\r\n") + 4
         if head_end < 4:
             return cls(raw, b"", (), ())
@@ -53,7 +53,7 @@ class RecordedResponse:
 
     @property
     def whole(self) -> bool:
-        """Whether the body has come to its end, as far as its framing tells."""
+        """Whether the body is complete according to its framing."""
         if self.size_lines:
             return self.raw.endswith(b"0\r\n\r\n")
         head, blank, body = self.raw.partition(b"\r\n\r\n")
@@ -65,7 +65,7 @@ class RecordedResponse:
         return self.offsets[index] if 0 < index < len(self.offsets) else None
 
     def before_the_first_byte(self) -> int | None:
-        """Nothing comes at all."""
+        """Before the first byte: nothing arrives."""
         return 0 if self.raw else None
 
     def in_the_head(self) -> int | None:
@@ -74,7 +74,7 @@ class RecordedResponse:
         return end // 2 if end > 1 else None
 
     def after_the_head(self) -> int | None:
-        """The head is whole, and nothing of the body comes."""
+        """After the whole head, before the body."""
         end = self.raw.find(b"\r\n\r\n")
         return end + 4 if end >= 0 and self.body else None
 
@@ -141,7 +141,7 @@ class RecordedResponse:
         return None if found is None else found[0]
 
     def before_the_last_chunk(self) -> int | None:
-        """The body is whole, but the transfer coding does not say so."""
+        """After the whole body, before the last chunk of the transfer coding."""
         return self.size_lines[-1] if len(self.size_lines) > 1 else None
 
 

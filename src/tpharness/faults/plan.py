@@ -15,15 +15,15 @@ from tpharness.faults.compress import Compressor
 
 __all__ = [
     "Action",
-    "Deaf",
+    "Blackhole",
+    "Buffer",
     "Fin",
-    "Gather",
     "Gzip",
     "Notify",
     "Pass",
     "Permute",
-    "Pieces",
     "Plan",
+    "Rechunk",
     "Reset",
     "Send",
     "Transmission",
@@ -40,21 +40,21 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Let nothing pass for so many seconds. Also the action."""
+    """Let nothing pass for this many seconds. Also the action."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Notify:
-    """Tell the test that this place is reached. Also the action."""
+    """Notify the test that this place has been reached. Also the action."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Let the rest pass in writes of these sizes, over and over, with a pause of so many seconds between them."""
+class Rechunk:
+    """Let the rest pass in writes of these sizes, cyclically, with a pause of this many seconds between them."""
 
     sizes: tuple[int, ...]
     pause: float = 0.0
@@ -62,19 +62,19 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Permute:
-    """Keep the next bytes back until there are as many as `order` has, then let them pass in that order."""
+    """Hold back as many bytes as `order` has, then let them pass in that order."""
 
     order: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
-    """Keep the rest back until it is whole, as a proxy does that buffers."""
+class Buffer:
+    """Hold the rest back until it is complete, as a buffering proxy does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gzip:
-    """Compress the body, as a proxy does that nobody asked to."""
+    """Compress the body, as some proxies do unasked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
-class Deaf:
-    """Pass nothing any more, in neither direction, and close nothing. Also the action."""
+class Blackhole:
+    """Drop everything in both directions without closing the connection. Also the action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class Send:
     data: bytes
 
 
-Step = Pass | Wait | Notify | Pieces | Permute | Gather | Gzip | Fin | Reset | Deaf
-Action = Send | Wait | Notify | Fin | Reset | Deaf
+Step = Pass | Wait | Notify | Rechunk | Permute | Buffer | Gzip | Fin | Reset | Blackhole
+Action = Send | Wait | Notify | Fin | Reset | Blackhole
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ class Transmission:
         self._compressor: Compressor | None = None
         self.over = False
 
-    def asked(self, data: bytes) -> None:
-        """Take note of what the client sends: no proxy compresses for one that does not accept that."""
+    def see_request(self, data: bytes) -> None:
+        """Take note of what the client sends: proxies compress only for a client that accepts it."""
         if len(self._request) < _HEAD:
             self._request += data
 
@@ -156,11 +156,11 @@ class Transmission:
                         self._kept.clear()
                         self._steps.pop(0)
                         yield from self._advance()
-                case Pieces(pause=pause):
+                case Rechunk(pause=pause):
                     self._kept += data
                     data = b""
                     yield from self._pieces(pause)
-                case Gather():
+                case Buffer():
                     self._kept += data
                     data = b""
                 case Gzip() if self._compressor is not None and _ACCEPTS.search(self._request):
@@ -183,17 +183,17 @@ class Transmission:
         yield Fin()
 
     def _advance(self) -> Iterator[Action]:
-        """Do what needs no bytes; stop at the first step that does."""
+        """Do the steps that need no bytes; stop at the first that needs some."""
         while self._steps and not self.over:
             match self._steps[0]:
                 case Pass(count) if count > 0:
                     self._left = count
                     return
-                case Pieces(sizes=sizes):
+                case Rechunk(sizes=sizes):
                     self._sizes = cycle(sizes)
                     self._size = next(self._sizes)
                     return
-                case Gather():
+                case Buffer():
                     return
                 case Permute(order) if order:
                     return
@@ -202,7 +202,7 @@ class Transmission:
                     return
                 case Wait() | Notify() as action:
                     yield action
-                case Fin() | Reset() | Deaf() as action:
+                case Fin() | Reset() | Blackhole() as action:
                     self.over = True
                     yield action
             self._steps.pop(0)

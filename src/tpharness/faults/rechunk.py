@@ -1,4 +1,4 @@
-"""Splitting a stream differently without changing what it says: reads and deltas."""
+"""Split a stream differently without changing its content: other reads, other deltas."""
 
 from __future__ import annotations
 

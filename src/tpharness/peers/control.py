@@ -1,8 +1,8 @@
-"""The control contract in front of a framework of Python: routes, threads, and runs that are cut for real.
+"""The control contract in front of a Python framework: routes, threads, and runs that are cut for real.
 
-In: a `Framework`. Out: an ASGI application. The application is what somebody would write around the framework: it keeps
+In: a `Framework`. Out: an ASGI application. The application is what a user of the framework would write: it keeps
 the history that the framework leaves behind after each run, and renders it as a thread. How the run ended is known
-here, since no history tells it.
+here, since the histories do not record it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.dialects.messages import time_key
 from tpharness.errors import TargetError
 from tpharness.journal import Event, Interrupted, JournalWriter
-from tpharness.peers.playback import Outlet, Playback
-from tpharness.peers.story import Story
+from tpharness.peers.playback import Playback, ResponseBody
+from tpharness.peers.scripted_run import ScriptedRun
 from tpharness.protocol.versions import ERROR_EVENT, Version, newest_version
 from tpharness.readings import Readings
 from tpharness.reference_app import refusal
 from tpharness.reference_app.refusal import Refusal, problem
-from tpharness.reference_app.requests import RunRequest, checked, run_request, thread_id_of, value_of
+from tpharness.reference_app.requests import RunRequest, parse_run_request, read_json, require_valid, thread_id_from
 from tpharness.reference_app.settings import Settings
 from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
@@ -52,14 +52,14 @@ class Conversation(Protocol):
     """One thread in the framework's own hands."""
 
     async def run(self, live: Live) -> None:
-        """Let the framework run; write what it sends to `live.outlet`. Cancelled when the connection goes away.
+        """Let the framework run; write what it sends to `live.body`. Cancelled when the client disconnects.
 
         Returns when the framework's stream has ended; an error of the model ends it too.
         """
         ...
 
     def cancel(self, reason: str) -> None:
-        """Stop the run in the framework's own way, so that its stream tells the client."""
+        """Stop the run in the framework's own way, so that its stream reports it."""
         ...
 
     def record(self, writer: JournalWriter, live: Live) -> str | None:
@@ -87,21 +87,21 @@ class Framework(Protocol):
         """Begin a conversation."""
         ...
 
-    def refuse(self, story: Story, request: RunRequest) -> None:
-        """Raise CannotPlayError for a run that the framework cannot make happen; most is refused by the story."""
+    def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
+        """Raise CannotPlayError for a run that the framework cannot play; `ScriptedRun` refuses most of them."""
         ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Live:
-    """A run that goes on: its request, its story, its order, and the way out."""
+    """A run in progress: its request, its script, its playback, and the body of its response."""
 
     request: RunRequest
-    story: Story
-    outlet: Outlet
+    scripted: ScriptedRun
+    body: ResponseBody
     playback: Playback
     waiting: bool = False
-    """Whether everything that the framework has said so far has been sent."""
+    """Whether all output of the framework so far has been sent."""
     failure: str | None = None
     """The text of the error by which the framework's run ended."""
     prompts: tuple[Mapping[str, Any], ...] = ()
@@ -111,7 +111,7 @@ class Live:
 
     def record_notices(self, writer: JournalWriter, until: str | None = None) -> None:
         """Write the application's events that happened, all or those up to a time, in the order of time (R25)."""
-        for index, notice in self.story.notices.items():
+        for index, notice in self.scripted.notices.items():
             at = self.playback.times[index]
             late = until is not None and time_key(at) > time_key(until)
             if index in self.recorded or index >= self.playback.done or late or not notice.kept:
@@ -130,7 +130,7 @@ class Live:
 
 @dataclass(slots=True)
 class _Thread:
-    """One thread: the framework's conversation, what is known beside it, and the run that goes on."""
+    """One thread: the framework's conversation, its header and journal, and the run in progress."""
 
     conversation: Conversation
     header: ThreadHeader
@@ -154,38 +154,38 @@ class _Application:
         return _json(forms.capabilities_json(self._framework.capabilities, ("server",)))
 
     async def start_run(self, request: Request) -> Response:
-        thread_id = thread_id_of(request)
-        asked = run_request(await value_of(request, self._settings), thread_id, self._settings)
+        thread_id = thread_id_from(request)
+        asked = parse_run_request(await read_json(request, self._settings), thread_id, self._settings)
         known = self._threads.get(thread_id)
         if known is not None and known.live is not None:
-            raise Refusal(409, "a run of this thread goes on", hint="wait for its end, or cancel it")
+            raise Refusal(409, "a run of this thread is in progress", hint="wait for its end, or cancel it")
         if asked.seed is not None:
             return problem(501, "a thread that is handed over")
         try:
-            story = Story.read(asked.script.events, part_kinds=self._framework.part_kinds)
-            self._framework.refuse(story, asked)
-            cut_by = _cut_by(asked, story)
+            scripted = ScriptedRun.read(asked.script.events, part_kinds=self._framework.part_kinds)
+            self._framework.refuse(scripted, asked)
+            planned = _plan_cut(asked, scripted)
         except CannotPlayError as error:
             return problem(501, str(error))
         if known is None and not asked.user:
             return problem(501, "a conversation that begins without a word of the user")
-        thread = known or self._begun(thread_id, asked)
+        thread = known or self._create_thread(thread_id, asked)
         for turn in asked.user:
             thread.writer.add_user_turn(forms.user_from(turn))
-        outlet = Outlet()
-        waiting = _Waiting()
+        body = ResponseBody()
+        waiting = _IsWaiting()
         playback = Playback(
             event_times(asked.script),
-            outlet,
+            body,
             started_at=asked.script.started_at,
             marks=asked.marks,
             waiting=waiting,
-            quiet=story.quiet,
-            notices={index: _frame(notice.chunk()) for index, notice in story.notices.items()},
-            at_end=None if cut_by is None else lambda: self._at_end(thread, cut_by),
+            quiet=scripted.quiet,
+            notices={index: _frame(notice.chunk()) for index, notice in scripted.notices.items()},
+            at_end=None if planned is None else lambda: self._end_as_scripted(thread, planned),
         )
         prompts = tuple(part for turn in asked.user for part in turn["parts"])
-        live = Live(request=asked, story=story, outlet=outlet, playback=playback, prompts=prompts)
+        live = Live(request=asked, scripted=scripted, body=body, playback=playback, prompts=prompts)
         waiting.live = live
         thread.live, thread.cut = live, None
         thread.task = asyncio.create_task(self._live(thread, live))
@@ -194,13 +194,13 @@ class _Application:
         return StreamingResponse(self._body(thread, live), headers=_HEADERS, media_type="text/event-stream")
 
     async def add_user_turn(self, request: Request) -> Response:
-        turn = checked("userTurn", await value_of(request, self._settings))
-        self._found(request).writer.add_user_turn(forms.user_from(turn))
+        turn = require_valid("userTurn", await read_json(request, self._settings))
+        self._find_thread(request).writer.add_user_turn(forms.user_from(turn))
         return Response(status_code=204)
 
     async def cancel(self, request: Request) -> Response:
-        asked = checked("cancelRequest", await value_of(request, self._settings))
-        thread = self._found(request)
+        asked = require_valid("cancelRequest", await read_json(request, self._settings))
+        thread = self._find_thread(request)
         live, task = thread.live, thread.task
         if live is None or task is None:
             return _json({"cancelled": False})
@@ -212,39 +212,39 @@ class _Application:
 
     async def thread(self, request: Request) -> Response:
         if request.method == "DELETE":
-            gone = self._threads.pop(thread_id_of(request), None)
+            gone = self._threads.pop(thread_id_from(request), None)
             if gone is not None and gone.task is not None:
                 gone.task.cancel()
             return Response(status_code=204)
         asked = request.query_params.get("version", newest_version().value)
         if asked not in [version.value for version in Version]:
             raise Refusal(400, f"there is no version {asked[:40]}")
-        found = self._found(request)
+        found = self._find_thread(request)
         renderer = DIALECTS[Version(asked)].renderer(found.header, Readings())
         return _json(renderer.render(found.writer.journal()))
 
     async def stop(self) -> None:
-        """End every run that goes on."""
+        """End every run in progress."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # ------------------------------------------------------------------------------------------------ runs
 
-    def _found(self, request: Request) -> _Thread:
-        thread = self._threads.get(thread_id_of(request))
+    def _find_thread(self, request: Request) -> _Thread:
+        thread = self._threads.get(thread_id_from(request))
         if thread is None:
             raise Refusal(404, "there is no such thread", hint="a run creates its thread")
         return thread
 
-    def _begun(self, thread_id: str, asked: RunRequest) -> _Thread:
+    def _create_thread(self, thread_id: str, asked: RunRequest) -> _Thread:
         header = ThreadHeader(thread_id=thread_id, created_at=asked.created_at, agents=asked.agents)
         thread = _Thread(self._framework.converse(thread_id), header)
         self._threads[thread_id] = thread
         return thread
 
     async def _live(self, thread: _Thread, live: Live) -> None:
-        """Run to the end, whoever reads; then record it and let the body end."""
+        """Run to the end, with or without readers; then record the run and end the body."""
         try:
             with contextlib.suppress(asyncio.CancelledError):
                 await thread.conversation.run(live)
@@ -255,10 +255,10 @@ class _Application:
         finally:
             live.playback.stop()
             thread.live = None
-            live.outlet.close()
+            live.body.close()
 
     def _record(self, thread: _Thread, live: Live) -> None:
-        cut, story = thread.cut, live.story
+        cut, scripted = thread.cut, live.scripted
         at = live.playback.now
         if cut is None and live.failure is not None:
             cut = Interrupted(reason="error", at=at)
@@ -267,28 +267,28 @@ class _Application:
             cut = Interrupted(reason=reason, at=at)
         live.record_notices(thread.writer)
         if live.failure is not None:
-            where = at if story.failed_at is None else live.playback.times[story.failed_at]
+            where = at if scripted.failed_at is None else live.playback.times[scripted.failed_at]
             thread.writer.add_event(Event(name=ERROR_EVENT, data={"error": live.failure}, at=where))
         if cut is None:
             thread.writer.complete_turn(at)
         else:
             thread.writer.interrupt_turn(cut.reason, cut.at)
 
-    def _at_end(self, thread: _Thread, how: _CutBy) -> None:
-        """Every event has happened: end the run as the script says, unless somebody else is to end it."""
+    def _end_as_scripted(self, thread: _Thread, how: _PlannedCut) -> None:
+        """All events have been played: end the run as the script says, unless a request has to end it."""
         live = thread.live
         if live is None or thread.task is None or thread.cut is not None or how.held:
             return
         thread.cut = how.cut
-        if how.told and how.cut is not None:
+        if how.reported and how.cut is not None:
             thread.conversation.cancel(how.cut.reason)
         else:
             thread.task.cancel()
 
     async def _body(self, thread: _Thread, live: Live) -> AsyncIterator[bytes]:
-        """Yield the body. A client that goes away interrupts the run with network_failure (R27)."""
+        """Yield the body. A client that disconnects interrupts the run with network_failure (R27)."""
         try:
-            while (data := await live.outlet.read()) is not None:
+            while (data := await live.body.read()) is not None:
                 yield data
         except asyncio.CancelledError:
             if thread.live is live and thread.task is not None and thread.cut is None:
@@ -299,30 +299,30 @@ class _Application:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _CutBy:
-    """How a run is cut after its last event: by somebody else, told to the client, or not told."""
+class _PlannedCut:
+    """How a run is cut after its last event: by a request (`held`), with a report to the client, or silently."""
 
     cut: Interrupted | None = None
-    told: bool = False
+    reported: bool = False
     held: bool = False
 
 
-def _cut_by(asked: RunRequest, story: Story) -> _CutBy | None:
-    """Return how the run is cut, None for one that ends by itself. CannotPlayError for what cannot be."""
-    if story.result_at is not None or story.failed_at is not None:
+def _plan_cut(asked: RunRequest, scripted: ScriptedRun) -> _PlannedCut | None:
+    """Return how the run is cut, None for a run that ends by itself. CannotPlayError for any other cut."""
+    if scripted.result_at is not None or scripted.failed_at is not None:
         return None  # it has ended before anything could cut it (R26)
     if asked.hold_at is not None:
-        return _CutBy(held=True)
+        return _PlannedCut(held=True)
     cut = asked.script.interruption
     if cut is None:
         raise CannotPlayError("a model that falls silent for good")
     if cut.reason in ("error", "safety_halt"):
         raise CannotPlayError(f"an interruption for {cut.reason} from outside")
-    return _CutBy(cut=cut, told=asked.script.abort)
+    return _PlannedCut(cut=cut, reported=asked.script.abort)
 
 
-class _Waiting:
-    """Whether the framework has said everything so far; false until the run is there."""
+class _IsWaiting:
+    """Whether all output of the framework has been sent; false until the run exists."""
 
     live: Live | None = None
 

@@ -1,7 +1,7 @@
 """The control contract over HTTP: Starlette routes, each a few lines round `Threads` and `Receiver`.
 
 In: requests. Out: what conformance/control.openapi.yaml says. Beside the contract: GET /openapi.json, the contract
-itself, and GET /content/{sha256}, what references of large returns lead to.
+itself, and GET /content/{sha256}, the content of large returns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tpharness.reference_app.openapi import openapi_document
 from tpharness.reference_app.receive import Receiver
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.replay_buffer import UnknownFrameError
-from tpharness.reference_app.requests import checked, real_time, run_request, thread_id_of, value_of
+from tpharness.reference_app.requests import check_time, parse_run_request, read_json, require_valid, thread_id_from
 from tpharness.reference_app.settings import Settings
 from tpharness.reference_app.store import MemoryStore, SqliteStore, Store
 from tpharness.reference_app.stream import STREAM_HEADERS, ReplayResponse
@@ -39,13 +39,13 @@ from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
 from tpharness.vsp.encode import encode_json
 
-__all__ = ["ReferenceApp", "capabilities_of"]
+__all__ = ["ReferenceApp", "declared_capabilities"]
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
-def capabilities_of(settings: Settings) -> Capabilities:
-    """Return everything there is; durable only with a store."""
+def declared_capabilities(settings: Settings) -> Capabilities:
+    """Return all capabilities; durable only with a store."""
     return Capabilities(
         name="tpharness reference",
         implementation_version=package_version("tpharness"),
@@ -61,7 +61,7 @@ def capabilities_of(settings: Settings) -> Capabilities:
 
 
 class ReferenceApp:
-    """The application. Everything that lives is made when it starts and ended by `stop` or when it shuts down."""
+    """The application. Its threads and connections are made when it starts and ended by `stop` or at shutdown."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -101,13 +101,13 @@ class ReferenceApp:
         await self._gate(scope, receive, send)
 
     async def stop(self) -> None:
-        """End all runs, so that their streams end; what is asked after this is refused."""
+        """End all runs, so that their streams end; later requests are refused."""
         if self._threads is not None:
             await self._threads.stop()
 
     @contextlib.asynccontextmanager
     async def alive(self) -> AsyncIterator[None]:
-        """Live while the context does; an ASGI server's lifespan does the same. InputError as for `SqliteStore`."""
+        """Run while the context is open; an ASGI server's lifespan does the same. InputError as for `SqliteStore`."""
         store: Store = MemoryStore() if self.settings.store is None else SqliteStore(self.settings.store)
         self._threads = Threads(self.settings, store, self._contents)
         self._store = store
@@ -129,7 +129,7 @@ class ReferenceApp:
 
     async def _capabilities(self, request: Request) -> Response:
         del request
-        return _json(forms.capabilities_json(capabilities_of(self.settings), ("server", "client")))
+        return _json(forms.capabilities_json(declared_capabilities(self.settings), ("server", "client")))
 
     async def _openapi(self, request: Request) -> Response:
         del request
@@ -138,27 +138,27 @@ class ReferenceApp:
     # ----------------------------------------------------------------- server
 
     async def _start_run(self, request: Request) -> Response:
-        thread_id = thread_id_of(request)
-        asked = run_request(await value_of(request, self.settings), thread_id, self.settings)
+        thread_id = thread_id_from(request)
+        asked = parse_run_request(await read_json(request, self.settings), thread_id, self.settings)
         thread = await self.threads.begin(thread_id, asked)
         if thread.fold.buffer is None:
             raise RuntimeError("a run that has begun has a buffer")
         return ReplayResponse(thread.fold.buffer, thread.run)
 
     async def _add_user_turn(self, request: Request) -> Response:
-        thread_id = thread_id_of(request)
-        turn = checked("userTurn", await value_of(request, self.settings))
-        real_time(turn["submitted_at"], "/submitted_at")
+        thread_id = thread_id_from(request)
+        turn = require_valid("userTurn", await read_json(request, self.settings))
+        check_time(turn["submitted_at"], "/submitted_at")
         await self.threads.add_user(thread_id, turn)
         return Response(status_code=204)
 
     async def _cancel(self, request: Request) -> Response:
-        thread_id = thread_id_of(request)
-        asked = checked("cancelRequest", await value_of(request, self.settings))
+        thread_id = thread_id_from(request)
+        asked = require_valid("cancelRequest", await read_json(request, self.settings))
         return _json({"cancelled": await self.threads.cancel(thread_id, asked["reason"])})
 
     async def _stream(self, request: Request) -> Response:
-        thread = await self.threads.find(thread_id_of(request))
+        thread = await self.threads.find(thread_id_from(request))
         buffer = thread.fold.buffer
         if buffer is None:
             return Response(status_code=204)
@@ -166,8 +166,10 @@ class ReferenceApp:
         try:
             place = buffer.after(last)
         except UnknownFrameError:
-            hint = "send the id of a frame of this thread, or none for the stream from its beginning"
-            raise Refusal(400, f"no frame of this thread has the id {shorten(last, 60)}", hint=hint) from None
+            hint = "send the id of a frame of this thread, or leave the header out for the whole stream"
+            raise Refusal(
+                400, f"this thread does not have a frame with the id {shorten(last, 60)}", hint=hint
+            ) from None
         if buffer.at_end(place):
             return Response(status_code=204)
         if request.method == "HEAD":
@@ -175,7 +177,7 @@ class ReferenceApp:
         return ReplayResponse(buffer, thread.run, place)
 
     async def _thread(self, request: Request) -> Response:
-        thread_id = thread_id_of(request)
+        thread_id = thread_id_from(request)
         if request.method == "DELETE":
             await self.threads.delete(thread_id)
             return Response(status_code=204)
@@ -184,7 +186,7 @@ class ReferenceApp:
             version = Version(asked)
         except ValueError:
             hint = f"versions are {version_names()}"
-            raise Refusal(400, f"there is no version {shorten(asked, 40)}", hint=hint) from None
+            raise Refusal(400, f"{shorten(asked, 40)} is not a version of ThreadProtocol", hint=hint) from None
         return _json(await self.threads.document(thread_id, version))
 
     async def _content(self, request: Request) -> Response:
@@ -203,16 +205,16 @@ class ReferenceApp:
     # ----------------------------------------------------------------- client
 
     async def _receive(self, request: Request) -> Response:
-        value = checked("receiveRequest", await value_of(request, self.settings))
+        value = require_valid("receiveRequest", await read_json(request, self.settings))
         return _json(await self._receiver.receive(value))
 
     async def _adopt(self, request: Request) -> Response:
-        value = checked("adoptRequest", await value_of(request, self.settings))
+        value = require_valid("adoptRequest", await read_json(request, self.settings))
         return _json({"threads": value["threads"]})
 
 
 class _Gate:
-    """What is decided before a request is looked at: whether it may ask, and that paths reach the router undecoded."""
+    """Checks the token of a request before anything else, and gives the router undecoded paths."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
         self._app = app
@@ -222,7 +224,7 @@ class _Gate:
         if scope["type"] == "http":
             if self._expected is not None and not self._knows(scope):
                 hint = "send Authorization: Bearer TOKEN, with the token that the server was started with"
-                refused = refusal.problem(401, "this server wants a token", hint, {"www-authenticate": "Bearer"})
+                refused = refusal.problem(401, "this server requires a token", hint, {"www-authenticate": "Bearer"})
                 await refused(scope, receive, send)
                 return
             raw = scope.get("raw_path") or scope["path"].encode()
@@ -238,8 +240,8 @@ class _Gate:
 
 async def _on_store_failure(request: Request, error: Exception) -> Response:
     del request
-    hint = "look after the disk that --store lies on"
-    return refusal.problem(503, f"the store does not take it: {shorten(str(error), 120)}", hint)
+    hint = "check the disk of --store"
+    return refusal.problem(503, f"the store cannot write: {shorten(str(error), 120)}", hint)
 
 
 def _json(value: Any) -> Response:

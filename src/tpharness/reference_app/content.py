@@ -32,7 +32,7 @@ class DamagedContentError(Exception):
 def large_content(event: Mapping[str, Any]) -> Any:
     """Return the content of a tool result if it is too large for a thread, else None.
 
-    Only what the tool gave successfully is content; a result that has its reference already is left alone.
+    Only a successful result has content; a result that has its reference already is not changed.
     """
     if event.get("event_kind") not in _RETURNS:
         return None
@@ -43,12 +43,12 @@ def large_content(event: Mapping[str, Any]) -> Any:
         return None
     try:
         return content if len(orjson.dumps(content)) > LARGE_RETURN else None
-    except TypeError:  # what JSON has no form for stays where it is, and the rules find it (R38)
+    except TypeError:  # a value that JSON cannot represent stays, and the rules report it (R38)
         return None
 
 
 def content_bytes(content: Any) -> tuple[bytes, str] | None:
-    """Return the bytes of a content and their media type; None for what has no canonical form (R38)."""
+    """Return the bytes of a content and their media type; None if it does not have a canonical form (R38)."""
     try:
         return (content.encode("utf-8"), _TEXT) if isinstance(content, str) else (jcs(content), _JSON)
     except (CanonicalError, UnicodeEncodeError):
@@ -62,7 +62,7 @@ def reference(data: bytes, media_type: str, base: str) -> dict[str, Any]:
 
 
 class ContentStore:
-    """Bytes by their SHA-256: files in a folder, or a dictionary when there is none. Its methods block."""
+    """Bytes by their SHA-256: files in a folder, or a dictionary without a folder. Its methods block."""
 
     def __init__(self, folder: Path | None, base: str) -> None:
         self.base = base
@@ -70,7 +70,7 @@ class ContentStore:
         self._held: dict[str, bytes] = {}
 
     def put(self, data: bytes) -> str:
-        """Store bytes and return their hash in hex. What is there already is not written again. OSError."""
+        """Store bytes and return their hash in hex. Existing bytes are not written again. OSError."""
         digest = hashlib.sha256(data).hexdigest()
         if self._folder is None:
             self._held[digest] = data
@@ -84,11 +84,11 @@ class ContentStore:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(target)  # a reader sees all of it or nothing
+        draft.replace(target)  # readers see the whole file or nothing
         return digest
 
     def get(self, digest: str) -> bytes | None:
-        """Return the bytes with this hash, None when there are none. DamagedContentError when they are others."""
+        """Return the bytes with this hash, None if they do not exist. DamagedContentError if they have another hash."""
         if self._folder is None:
             return self._held.get(digest)
         try:
@@ -99,17 +99,17 @@ class ContentStore:
             raise DamagedContentError(digest)
         return data
 
-    def inlined(self, thread: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a thread with its stored contents in place of their references, for a version that has none (2.0.0).
+    def inline_contents(self, thread: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a thread with its stored contents in place of their references, which 2.0.0 does not have.
 
-        What cannot be had stays a reference.
+        A content that is missing stays a reference.
         """
-        return {**thread, "turns": [self._inlined(turn, "messages", self._message) for turn in thread["turns"]]}
+        return {**thread, "turns": [self._replace_items(turn, "messages", self._message) for turn in thread["turns"]]}
 
     def _message(self, message: Any) -> Any:
-        return self._inlined(message, "parts", self._part)
+        return self._replace_items(message, "parts", self._part)
 
-    def _inlined(self, holder: Any, name: str, change: Any) -> Any:
+    def _replace_items(self, holder: Any, name: str, change: Any) -> Any:
         items = holder.get(name)
         if not isinstance(items, list):
             return holder

@@ -1,7 +1,7 @@
-"""One thread's log, folded: what its documents say, and the stream of its latest run.
+"""One thread's log, folded: its documents, and the stream of its latest run.
 
-In: entries of the log, one at a time; the server makes them while it lives and reads them again after it died, through
-the same `apply`. So what is regenerated is what was sent. Out: documents in any version, and the
+In: entries of the log, one at a time; the server makes them while it runs and reads them again after a restart, through
+the same `apply`, so the regenerated stream is the one that was sent. Out: documents in any version, and the
 `ReplayBuffer`. No I/O.
 
 Entries are JSON objects, by `kind`: `thread` {created_at, agents, extra}, `agents`, `seed` {thread}, `user` {turn},
@@ -21,7 +21,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.reference_app.content import content_bytes, large_content, reference
 from tpharness.reference_app.replay_buffer import ReplayBuffer
-from tpharness.reference_app.seed import lived
+from tpharness.reference_app.seed import seed_turns
 from tpharness.server_events import Encoder, Recorder, RunState, event_time
 from tpharness.targets import forms
 from tpharness.vsp.encode import DONE, encode_sse
@@ -33,7 +33,7 @@ _OWN_FIELDS = ("version", "thread_id", "created_at", "updated_at", "agents", "tu
 
 
 class ThreadFold:
-    """One thread. `content_base` is what references to large returns begin with."""
+    """One thread. `content_base` is the base URL of references to large returns."""
 
     def __init__(self, thread_id: str, content_base: str) -> None:
         self.thread_id = thread_id
@@ -42,7 +42,7 @@ class ThreadFold:
         self.held = False
         self.hold_at: str | None = None
         self.refers = False
-        """Whether the thread holds references to contents that this server has stored."""
+        """Whether the thread has references to contents that this server has stored."""
         self.at = ""
         """When the latest event of the latest run happened."""
         self._base = content_base
@@ -58,7 +58,7 @@ class ThreadFold:
     # ------------------------------------------------------------------ entries
 
     def apply(self, entry: Entry) -> None:
-        """Take in an entry of the log; the buffer gets what it puts on the wire."""
+        """Apply an entry of the log; what it sends goes to the buffer."""
         match entry["kind"]:
             case "thread":
                 self._header = {k: entry[k] for k in ("created_at", "agents", "extra")}
@@ -82,29 +82,29 @@ class ThreadFold:
                 self.end(entry["reason"], entry["at"], tell=entry["tell"])
 
     def play(self, event: Mapping[str, Any]) -> bytes:
-        """Play one event; return the bytes that it puts on the wire, which `sent` takes when they may be seen."""
+        """Play one event; return the bytes to send, which go to `sent` once clients may see them."""
         self.at = event_time(event, self._started_at) or self.at
         content = large_content(event)
         if content is not None:
-            event = self._referring(event, content)
+            event = self._store_content(event, content)
         self._recorder.feed(event)
         return _encode(self._running_encoder().feed(event))
 
     def sent(self, data: bytes) -> None:
-        """Put the bytes of the next event on the buffer, with its mark."""
+        """Write the bytes of the next event to the buffer, with its mark."""
         self._played += 1
         if self.buffer is not None:
             self.buffer.write(data, self._played)
 
     def cut(self, reason: str | None, at: str) -> None:
-        """End the run in the thread; `reason` None means that its own events ended it (R26: they go first)."""
+        """End the run in the thread; `reason` None: its own events ended it (R26: they take precedence)."""
         if reason is not None and not self.over:
             self._recorder.interrupt(reason, at)
             self._interrupted = True
         self.running = self.held = False
 
     def finish(self, reason: str | None, at: str, *, tell: bool) -> None:
-        """End the stream of a run that was `cut`: the client is told with an abort chunk where it is to be."""
+        """End the stream of a run that was `cut`, with an abort chunk if `tell` is true."""
         if self.buffer is None or self.buffer.closed:
             return
         if not self._interrupted or reason is None:
@@ -137,14 +137,14 @@ class ThreadFold:
     # ---------------------------------------------------------------- documents
 
     def document(self, version: Version) -> dict[str, Any]:
-        """Return the thread as of now; a run that goes on does not appear."""
+        """Return the thread as of now, without a run in progress."""
         if version not in self._renderers:
             self._renderers[version] = DIALECTS[version].renderer(self._thread_header(), Readings())
         document: dict[str, Any] = self._renderers[version].render(self._recorder.journal())
         if self._seed is None:
             return document
-        told = convert(self._seed, version).thread["turns"]
-        turns = [*told, *document["turns"][self._seed_lengths[version] :]]
+        seeded = convert(self._seed, version).thread["turns"]
+        turns = [*seeded, *document["turns"][self._seed_lengths[version] :]]
         return {**document, "turns": turns}
 
     # ------------------------------------------------------------------- inside
@@ -159,7 +159,7 @@ class ThreadFold:
         self._seed = seed
         extra = {k: v for k, v in seed.items() if k not in _OWN_FIELDS}
         self._header = {**self._header, "created_at": seed["created_at"], "extra": extra}
-        for turn in lived(seed):
+        for turn in seed_turns(seed):
             if isinstance(turn, UserTurn):
                 self._add_user(turn)
                 continue
@@ -195,8 +195,8 @@ class ThreadFold:
         self.buffer = ReplayBuffer(self._runs, marks=entry["marks"])
         self.buffer.write(_encode(self._encoder.start(run["started_at"], self._user)), 0)
 
-    def _referring(self, event: Mapping[str, Any], content: Any) -> Mapping[str, Any]:
-        """R6: the thread holds the reference, the wire the content; a carrier tells the client the reference."""
+    def _store_content(self, event: Mapping[str, Any], content: Any) -> Mapping[str, Any]:
+        """R6: the thread has the reference, the wire the content; a carrier sends the reference to the client."""
         stored = content_bytes(content)
         if stored is None:
             return event

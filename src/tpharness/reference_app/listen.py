@@ -1,9 +1,8 @@
-"""One stream as a client listens to it over HTTP: connecting, reconnecting, and seeing by itself how it ends.
+"""One stream that a client reads over HTTP: connecting, reconnecting, and observing how it ends.
 
-In: a URL and the moment's silence that is borne. Out: the data of each event to a function, once each (R31), and what
-was observed of the end: `user_cancelled` for the comment `: tp stop`, `timeout` after a silence – comments are nothing
-(R35), so they do not break it –, `network_failure` when the stream broke off and could not be resumed, None when it had
-said how it ends.
+In: a URL and the longest silence. Out: the data of each event to a function, once each (R31), and what was observed of
+the end: `user_cancelled` for the comment `: tp stop`, `timeout` after a silence (comments are ignored, R35),
+`network_failure` if the stream broke off and could not be resumed, None if it had signalled its end.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ _LONGEST_DELAY = 1.0
 
 @dataclass(slots=True, kw_only=True)
 class Listener:
-    """Listens to one URL.
+    """Reads the stream at one URL.
 
-    `feed` takes the data of an event; `ended` says whether the stream has told its end, `done` whether nothing follows.
-
-    `resumes` is whether a stream that breaks off is asked for again. `most` bytes are read at all.
+    `feed` takes the data of an event; `ended` returns whether the stream has signalled its end, `done` whether nothing
+    follows. `resumes`: a stream that breaks off is requested again. At most `most` bytes are read. `silence` is in
+    seconds.
     """
 
     session: aiohttp.ClientSession
@@ -40,7 +39,7 @@ class Listener:
     silence: float
     most: int
     resumes: bool
-    feed: Callable[[bytes], None]
+    feed: Callable[[bytes], object]
     ended: Callable[[], bool]
     done: Callable[[], bool]
     _seen: set[str] = field(default_factory=set)
@@ -81,7 +80,7 @@ class Listener:
                 try:
                     return await self._body(response, monitor, limit, seen)
                 finally:
-                    response.close()  # the server is to notice that nobody listens any more
+                    response.close()  # so that the server notices the disconnect
         except (aiohttp.ClientError, OSError):
             return _BROKEN
 

@@ -1,11 +1,11 @@
-"""The client's role: streams are listened to and folded, and the threads are handed back.
+"""The client's role: streams are read and folded, and the threads are returned.
 
-In: a `receiveRequest`. Out: a `received`. Times are the request's: what a stream says happened when it was begun,
-unless its carriers say better, and its end at `end.at`. An `end.reason` is told and counts; without one the client
-judges by itself.
+In: a `receiveRequest`. Out: a `received`. Times are the request's: everything in a stream happens when it was begun,
+unless its carriers have times, and its end at `end.at`. An `end.reason` in the request counts; without one the client
+observes the end itself.
 
-What a `content_ref` names is never fetched, unless its host is allowed: then its bytes are fetched once and held
-against the reference, and `contents` beside the threads says for each whether they are what the reference says.
+The content of a `content_ref` is never fetched, unless its host is allowed: then its bytes are fetched once and
+compared with the reference, and `contents` beside the threads says for each whether they match.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.reference_app.listen import Listener
 from tpharness.reference_app.refusal import Refusal
-from tpharness.reference_app.requests import real_time
+from tpharness.reference_app.requests import check_time
 from tpharness.reference_app.settings import Settings
 from tpharness.targets import forms
 from tpharness.vsp.assembler import Assembler
@@ -45,14 +45,14 @@ class Receiver:
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
 
     async def receive(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Receive a case that fits the contract; return a `received`. Refusal for a URL or a time that is none."""
-        _check(value)
+        """Receive a case that fits the contract; return a `received`. Refusal for an invalid URL or time."""
+        _check_request(value)
         agents = value["agents"]
         assembler = Assembler(agent_id=next(iter(agents), "assistant"), providers=provider_names(agents))
         for turn in value["turns"]:
@@ -70,7 +70,7 @@ class Receiver:
     # ------------------------------------------------------------------- inside
 
     async def _turn(self, assembler: Assembler, turn: Mapping[str, Any]) -> None:
-        at, told = turn["begun_at"], turn["end"].get("reason")
+        at, given = turn["begun_at"], turn["end"].get("reason")
         assembler.begin(at, agent_id=turn["agent_id"])
         seen = None
         if "packets" in turn:
@@ -83,13 +83,13 @@ class Receiver:
                 url=turn["url"],
                 silence=min(float(limits.get("stream_seconds", self._settings.client_seconds)), 1e7),
                 most=self._settings.max_stream,
-                resumes=told is None,
-                feed=lambda data: void(assembler.feed(encode_data(data), at)),
+                resumes=given is None,
+                feed=lambda data: assembler.feed(encode_data(data), at),
                 ended=lambda: _ended(assembler),
                 done=lambda: assembler.state is StreamState.DONE,
             )
             seen = await listener.listen()
-        assembler.close(told if told is not None else seen, turn["end"]["at"])
+        assembler.close(given if given is not None else seen, turn["end"]["at"])
 
     def _connections(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -100,10 +100,10 @@ class Receiver:
     async def _contents(self, threads: Mapping[str, Any]) -> list[dict[str, Any]]:
         references = {ref["uri"]: ref for ref in _references(list(threads.values())) if isinstance(ref.get("uri"), str)}
         allowed = [ref for uri, ref in references.items() if self._may_fetch(uri)]
-        return [await self._verified(ref) for ref in allowed]
+        return [await self._verify(ref) for ref in allowed]
 
     def _may_fetch(self, uri: str) -> bool:
-        """Whether the scheme is one that may be fetched and the host one that was allowed, with its port if it says."""
+        """Whether the scheme and the host may be fetched; an allowed host may include a port."""
         try:
             url = URL(uri)
         except ValueError:
@@ -111,7 +111,7 @@ class Receiver:
         safe = url.scheme == "https" or (url.scheme == "http" and is_loopback(url.host or ""))
         return safe and bool({url.host, f"{url.host}:{url.port}"} & set(self._settings.allow_content))
 
-    async def _verified(self, ref: Mapping[str, Any]) -> dict[str, Any]:
+    async def _verify(self, ref: Mapping[str, Any]) -> dict[str, Any]:
         uri, wanted = ref["uri"], str(ref.get("hash", "")).removeprefix("sha256:").lower()
         digest, size, why = hashlib.sha256(), 0, ""
         try:
@@ -145,37 +145,32 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def void(value: object) -> None:
-    """Take a value and give none."""
-    del value
-
-
 def _ended(assembler: Assembler) -> bool:
-    """Whether the stream has said how its turn ends: what comes after that decides nothing."""
+    """Whether the stream has signalled how its turn ends: what comes after that is ignored."""
     return assembler.state in (StreamState.FINISHED, StreamState.ABORTED, StreamState.DONE)
 
 
-def _check(value: Mapping[str, Any]) -> None:
-    real_time(value["created_at"], "/created_at")
+def _check_request(value: Mapping[str, Any]) -> None:
+    check_time(value["created_at"], "/created_at")
     for index, turn in enumerate(value["turns"]):
         place = f"/turns/{index}"
         if turn["turn_type"] == "user":
-            real_time(turn["submitted_at"], f"{place}/submitted_at")
+            check_time(turn["submitted_at"], f"{place}/submitted_at")
             continue
-        real_time(turn["begun_at"], f"{place}/begun_at")
-        real_time(turn["end"]["at"], f"{place}/end/at")
+        check_time(turn["begun_at"], f"{place}/begun_at")
+        check_time(turn["end"]["at"], f"{place}/end/at")
         try:
             for number, packet in enumerate(forms.packets_from(turn.get("packets", ()))):
-                real_time(packet.at, f"{place}/packets/{number}/at")
+                check_time(packet.at, f"{place}/packets/{number}/at")
         except (binascii.Error, ValueError) as error:
-            raise Refusal(422, f"{place}/packets: data_base64 is no base64: {error}") from None
+            raise Refusal(422, f"{place}/packets: data_base64 is not base64: {error}") from None
         if "url" in turn:
             try:
                 good = URL(turn["url"]).scheme in ("http", "https") and URL(turn["url"]).host is not None
             except ValueError:
                 good = False
             if not good:
-                raise Refusal(422, f"{place}/url: {shorten(turn['url'], 80)} is no http(s) URL")
+                raise Refusal(422, f"{place}/url: {shorten(turn['url'], 80)} is not an http(s) URL")
 
 
 def _references(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Refusing a request: every answer that is no success is a `problem` of the contract."""
+"""Refuse a request: every answer that is not a success is a `problem` of the contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 400
 
 
 class Refusal(Exception):  # noqa: N818  # an answer, not an error of ours
-    """A request that is not carried out: the HTTP status, what is wrong, and what to do."""
+    """A request that is refused: the HTTP status, what is wrong, and what to do."""
 
     def __init__(self, status: int, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -38,15 +38,15 @@ async def on_refusal(request: Request, error: Exception) -> Response:
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:
-    """Answer what the router found: no such path, no such method."""
+    """Answer an error of the router: an unknown path or method."""
     if not isinstance(error, HTTPException):
         return problem(500, "the server failed")
     asked = shorten(f"{request.method} {request.url.path}", 120)
-    hint = "GET /openapi.json has every path that there is"
+    hint = "GET /openapi.json has every path"
     return problem(error.status_code, f"{asked}: {error.detail}", hint, error.headers)
 
 
 async def on_failure(request: Request, error: Exception) -> Response:
-    """Answer a defect of this server without a word about its inside; the log on standard error has the traceback."""
+    """Answer a defect of this server without details; the log on standard error has the traceback."""
     del request, error
     return problem(500, "the server failed on this request", "its log says why; this is a defect of tpharness")

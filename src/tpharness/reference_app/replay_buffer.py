@@ -1,4 +1,4 @@
-"""What a run has sent: packets of frames with ids and marks, and where a reader goes on after a frame.
+"""What a run has sent: packets of frames with ids and marks, and where a reader resumes after a frame.
 
 In: the bytes of one event at a time, whole SSE events without ids. Out: the bytes for the wire, for any number of
 readers and from any frame. Everything follows from the bytes and their order, so a buffer that is filled again after
@@ -22,7 +22,7 @@ _READ = 256 * 1024
 
 
 class UnknownFrameError(ValueError):
-    """A Last-Event-ID that no frame of this thread ever had."""
+    """A Last-Event-ID that does not belong to a frame of this thread."""
 
 
 class ReplayBuffer:
@@ -32,7 +32,7 @@ class ReplayBuffer:
         self.run = run
         self.closed = False
         self.restored = False
-        """Whether its server died and came back: frames may have been seen that are not here."""
+        """Whether its server was restarted: clients may have seen frames that are not here."""
         self.readers: set[Callable[[], None]] = set()
         """Called whenever there is something new."""
         self._marks = marks
@@ -51,7 +51,7 @@ class ReplayBuffer:
         self._append(b"".join(named), first)
 
     def finish(self, data: bytes, *, outside: bool) -> None:
-        """Append the last frames; `outside` says that it was not the run's own events that ended it."""
+        """Append the last frames; `outside`: the run was ended from outside, not by its own events."""
         if outside:
             self._end = len(self._packets)
             named = [b"id: %d.end.%d\n%b" % (self.run, n, f) for n, f in enumerate(split_frames(data))]
@@ -59,7 +59,7 @@ class ReplayBuffer:
         else:
             self.write(data)
         self.closed = True
-        self._tell()
+        self._notify_readers()
 
     def read(self, place: tuple[int, int]) -> tuple[bytes, tuple[int, int]]:
         """Return bytes from a place on, about 256 KiB at most, and the place after them."""
@@ -80,7 +80,7 @@ class ReplayBuffer:
     def after(self, last_event_id: str) -> tuple[int, int]:
         """Return the place after the frame with this id; the beginning for one of an earlier run, or for "".
 
-        UnknownFrameError for an id that was never given out.
+        UnknownFrameError for an id that was never used.
         """
         if not last_event_id:
             return 0, 0
@@ -93,15 +93,15 @@ class ReplayBuffer:
         if match[2]:
             if self._end is None:
                 raise UnknownFrameError(last_event_id)
-            return self._behind(self._end, number, last_event_id)
+            return self._place_after(self._end, number, last_event_id)
         if number >= self._frames:
             if self.restored and self._end is not None:
                 return self._end, 0
             raise UnknownFrameError(last_event_id)
-        packet = bisect_right(self._firsts, number) - 1  # the last, since events that say nothing begin there too
-        return self._behind(packet, number - self._firsts[packet], last_event_id)
+        packet = bisect_right(self._firsts, number) - 1  # the last, since events without frames begin there too
+        return self._place_after(packet, number - self._firsts[packet], last_event_id)
 
-    def _behind(self, packet: int, frame: int, last_event_id: str) -> tuple[int, int]:
+    def _place_after(self, packet: int, frame: int, last_event_id: str) -> tuple[int, int]:
         data = self._packets[packet]
         found = next(islice(iter_frames(data), frame, None), None)
         if found is None:
@@ -112,8 +112,8 @@ class ReplayBuffer:
     def _append(self, data: bytes, first: int) -> None:
         self._packets.append(data)
         self._firsts.append(first)
-        self._tell()
+        self._notify_readers()
 
-    def _tell(self) -> None:
+    def _notify_readers(self) -> None:
         for reader in tuple(self.readers):
             reader()

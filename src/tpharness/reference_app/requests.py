@@ -1,6 +1,6 @@
-"""Requests → values that fit the contract; whatever does not is refused with the JSON pointer of the place.
+"""Requests → values that fit the contract; others are refused with the JSON pointer of the place.
 
-In: a request. Out: decoded JSON that has been checked, and `RunRequest`. Everything after this may rely on the shape.
+In: a request. Out: decoded JSON that has been checked, and `RunRequest`. Later code relies on the shape.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from tpharness.server_events.shapes import EVENT
 from tpharness.targets import forms
 from tpharness.targets.contract import RunScript
 
-__all__ = ["RunRequest", "checked", "real_time", "run_request", "thread_id_of", "value_of"]
+__all__ = ["RunRequest", "check_time", "parse_run_request", "read_json", "require_valid", "thread_id_from"]
 
 _NOT_BRACKETS = bytes(b for b in range(256) if b not in b"[]{}")
 _JSON = re.compile(r"\s*application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
-_LONGEST = 1e7  # seconds; longer waits are as good as endless, and loops cannot count them
+_LONGEST = 1e7  # seconds; longer waits are practically endless, and event loops cannot represent them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """A `runRequest`: the user turns as JSON too, since they are stored as they came. Times of limits in seconds."""
+    """A `runRequest`: the user turns as JSON too, since they are stored unchanged. Limits are in seconds."""
 
     created_at: str
     agents: Mapping[str, Mapping[str, Any]]
@@ -50,8 +50,8 @@ class RunRequest:
     time_scale: float
 
 
-async def value_of(request: Request, settings: Settings) -> Any:
-    """Read the body as JSON. Refusal for another media type, too many bytes, what is no JSON or nests too deep."""
+async def read_json(request: Request, settings: Settings) -> Any:
+    """Read the body as JSON. Refusal for another media type, too many bytes, invalid JSON or too deep nesting."""
     said = request.headers.get("content-type", "")
     if not _JSON.fullmatch(said):
         raise Refusal(415, f"the body is {said or 'of no media type'}", hint="send Content-Type: application/json")
@@ -86,7 +86,7 @@ _UNSURE = object()
 
 
 def _fast(data: bytes) -> Any:
-    """Decode what is surely JSON of bearable depth; the strict parser says what is wrong with everything else."""
+    """Decode JSON that is surely not too deep; the strict parser reports what is wrong with everything else."""
     brackets = data.translate(None, _NOT_BRACKETS)
     work = len(data)  # each round takes away the innermost pairs; what takes many long rounds is not worth them
     for _ in range(MAX_DEPTH):
@@ -104,46 +104,46 @@ def _fast(data: bytes) -> Any:
 
 
 def _refuse_constants(data: bytes) -> None:
-    """Refuse NaN and infinities, which Python reads and which are no JSON."""
+    """Refuse NaN and infinities, which Python reads and which are not JSON."""
 
     def refuse(name: str) -> None:
-        raise Refusal(400, f"{name} is no JSON", hint="the body is one JSON value in UTF-8")
+        raise Refusal(400, f"{name} is not JSON", hint="the body is one JSON value in UTF-8")
 
     json.loads(data, parse_constant=refuse)
 
 
-def checked(name: str, value: Any) -> Any:
-    """Return the value if it is a `name` of the contract. Refusal says where it is not."""
+def require_valid(name: str, value: Any) -> Any:
+    """Return the value if it is a `name` of the contract, else raise Refusal with the place that does not fit."""
     found = forms.problems(name, value)
     if found:
         raise Refusal(422, "; ".join(found), hint=f"conformance/schemas/control.schema.json, $defs/{name}")
     return value
 
 
-def real_time(text: Any, pointer: str) -> None:
-    """Refuse a time that has the form of one and names no moment that can be reckoned with, such as February 30."""
+def check_time(text: Any, pointer: str) -> None:
+    """Refuse a text that has the form of a time and is not one, such as February 30."""
     try:
         good = 1 < datetime.fromisoformat(text).year < 9999
     except (ValueError, TypeError):
         good = False
     if not good:
         raise Refusal(
-            422, f"{pointer}: {shorten(text, 60)} is no time", hint="write RFC 3339, such as 2025-01-20T10:00:00Z"
+            422, f"{pointer}: {shorten(text, 60)} is not a time", hint="write RFC 3339, such as 2025-01-20T10:00:00Z"
         )
 
 
-def run_request(value: Any, thread_id: str, settings: Settings) -> RunRequest:
-    """Read a `runRequest` for a thread. Refusal says where it is wrong."""
+def parse_run_request(value: Any, thread_id: str, settings: Settings) -> RunRequest:
+    """Read a `runRequest` for a thread. Refusal with the place if it is invalid."""
     _check_run(value, settings)
     run, hold, limits = value["run"], value.get("hold"), value.get("limits") or {}
-    real_time(value["created_at"], "/created_at")
-    real_time(run["started_at"], "/run/started_at")
+    check_time(value["created_at"], "/created_at")
+    check_time(run["started_at"], "/run/started_at")
     if hold is not None:
-        real_time(hold["at"], "/hold/at")
+        check_time(hold["at"], "/hold/at")
     if "interruption" in run:
-        real_time(run["interruption"]["at"], "/run/interruption/at")
+        check_time(run["interruption"]["at"], "/run/interruption/at")
     for index, turn in enumerate(value.get("user", ())):
-        real_time(turn["submitted_at"], f"/user/{index}/submitted_at")
+        check_time(turn["submitted_at"], f"/user/{index}/submitted_at")
     seed = value.get("seed")
     if seed is not None:
         _check_seed(seed, thread_id)
@@ -164,7 +164,7 @@ def run_request(value: Any, thread_id: str, settings: Settings) -> RunRequest:
     )
 
 
-def thread_id_of(request: Request) -> str:
+def thread_id_from(request: Request) -> str:
     """Return the id in the path, which reaches the router undecoded so that it may hold a slash."""
     try:
         return unquote(request.path_params["thread_id"], errors="strict")
@@ -173,17 +173,17 @@ def thread_id_of(request: Request) -> str:
 
 
 def _check_run(value: Any, settings: Settings) -> None:
-    """Refuse what is no `runRequest`.
+    """Refuse what is not a `runRequest`.
 
-    Schema libraries refuse lone surrogates, which deltas may have (R43), and name the place of an event badly: where
-    the schema is not content, the table of events is asked, and the schema about the rest.
+    Schema libraries reject lone surrogates, which deltas may have (R43), and describe errors in events badly: if the
+    schema does not accept the request, the table of events checks the events and the schema the rest.
     """
     run = value.get("run") if isinstance(value, dict) else None
     events = run.get("events") if isinstance(run, dict) else None
     if not isinstance(events, list):
-        checked("runRequest", value)
+        require_valid("runRequest", value)
     elif len(events) > settings.max_events or forms.problems("runRequest", value):
-        checked("runRequest", {**value, "run": {**value["run"], "events": []}})
+        require_valid("runRequest", {**value, "run": {**value["run"], "events": []}})
         _check_events(events, settings)
 
 
@@ -195,11 +195,11 @@ def _check_events(events: list[Any], settings: Settings) -> None:
             hint="play a shorter script",
         )
     for index, event in enumerate(events):
-        faults = EVENT.faults(event)
-        if faults:
-            steps = "".join(f"/{step}" for step in (index, *faults[0].path))
+        mismatches = EVENT.mismatches(event)
+        if mismatches:
+            steps = "".join(f"/{step}" for step in (index, *mismatches[0].path))
             hint = "events are as Pydantic AI serialises them: conformance/schemas/server-event.schema.json"
-            raise Refusal(422, f"/run/events{steps}: {faults[0].message()}", hint=hint)
+            raise Refusal(422, f"/run/events{steps}: {mismatches[0].message()}", hint=hint)
 
 
 def _check_seed(seed: Mapping[str, Any], thread_id: str) -> None:
@@ -207,11 +207,13 @@ def _check_seed(seed: Mapping[str, Any], thread_id: str) -> None:
         raise Refusal(
             422,
             f"/seed/thread_id: {shorten(seed['thread_id'], 60)}, and the path names {shorten(thread_id, 60)}",
-            hint="the seed is the thread so far; give it the id under which it goes on",
+            hint="the seed is the thread so far; give it the id of the thread in the path",
         )
     wrong = [f for f in check_thread(seed) if f.level is Level.MUST]
     if wrong:
-        raise Refusal(422, f"/seed: {wrong[0].line()}", hint="`tpharness check` says all that is wrong with a thread")
+        raise Refusal(
+            422, f"/seed: {wrong[0].line()}", hint="`tpharness check` reports everything that is wrong with a thread"
+        )
 
 
 def _seconds(value: Any) -> float | None:

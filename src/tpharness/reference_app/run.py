@@ -1,7 +1,7 @@
-"""One run, as a task of its own: it plays its script whoever reads, and ends once.
+"""One run, as a task of its own: it plays its script with or without readers, and ends once.
 
-In: a request that was checked, and the thread's fold. Out: entries of the log, and packets on the buffer. What a client
-may see of a cycle that has become canonical is written to the buffer after the log has it.
+In: a request that was checked, and the thread's fold. Out: entries of the log, and packets on the buffer. What shows
+a canonical cycle to a client is written to the buffer after the log has it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _QUIET = frozenset(
         *("deferred_tool_requests", "deferred_tool_results"),
     )
 )
-"""Events after which no thread shows more than before."""
-_TURN = 64  # events played before others get a turn
+"""Events that do not change the thread."""
+_TURN = 64  # events played before other tasks run
 _LONGEST = 1e7
 
 
@@ -42,9 +42,9 @@ class RunTools:
     store: Store
     contents: ContentStore
     forget: Callable[[str], None]
-    """Put a thread away whose fold may have more than its log; it is folded anew when it is asked for."""
+    """Forget a thread whose fold may have more than its log; it is loaded again from its log."""
     running: set[Any] = field(default_factory=set)
-    """The runs that go on."""
+    """The runs in progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +54,12 @@ class _Stop:
 
 
 class Run:
-    """A run that goes on. `start` begins it, `stop` asks it to end, `wait` returns when its thread shows the end."""
+    """A run in progress. `start` begins it, `stop` asks it to end, `wait` returns when its thread shows the end."""
 
     def __init__(self, fold: ThreadFold, request: RunRequest, tools: RunTools) -> None:
         self.readers = 0
         self.stopped = False
-        """Whether it was asked to stop and that is what ended it."""
+        """Whether a request to stop ended it."""
         self.heartbeat = request.heartbeat_seconds or tools.settings.heartbeat
         self._fold = fold
         self._request = request
@@ -75,7 +75,7 @@ class Run:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, before: Sequence[Entry]) -> None:
-        """Begin: store what comes before the run and the run's beginning, then play on its own."""
+        """Store what comes before the run and its beginning, then start to play."""
         request = self._request
         script = request.script
         run = {"agent_id": script.agent_id, "started_at": script.started_at}
@@ -98,7 +98,7 @@ class Run:
             await stored
 
     def stop(self, reason: str) -> None:
-        """Ask the run to end; the first reason stands (R26)."""
+        """Ask the run to end; the first reason counts (R26)."""
         if self._stop is None:
             self._stop = _Stop(reason=reason)
             self._wake.set()
@@ -114,14 +114,14 @@ class Run:
             await asyncio.wait([self._storing])
 
     def reader_came(self) -> None:
-        """Somebody reads the stream."""
+        """A reader has connected."""
         self.readers += 1
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
 
     def reader_left(self, *, gone: bool) -> None:
-        """A reader reads no more; `gone` when its connection broke before the stream had ended."""
+        """A reader has left; `gone`: it disconnected before the stream had ended."""
         self.readers -= 1
         if self.readers or not gone or not self._fold.running:
             return
@@ -133,7 +133,7 @@ class Run:
     # ------------------------------------------------------------------- inside
 
     def _watch_unread(self) -> None:
-        """A run that only waits for its end is given up when nobody has come back for a while."""
+        """End a run that only waits for its end if no reader reconnects for a while."""
         self._unread = asyncio.get_running_loop().call_later(self._tools.settings.unread_seconds, self._still_unread)
 
     def _still_unread(self) -> None:
@@ -146,7 +146,7 @@ class Run:
     async def _live(self) -> None:
         try:
             await self._play()
-        except Exception:  # noqa: BLE001  # whatever it is, the run has to end
+        except Exception:  # noqa: BLE001  # any error has to end the run
             _LOG.exception("a run of thread %r failed", self._fold.thread_id)
             await self._fail()
         finally:
@@ -172,7 +172,7 @@ class Run:
             await self._end(cut.reason, cut.at, tell=script.abort)
         elif self._request.hold_at is not None:
             await self._hold(self._request.hold_at)
-        else:  # the model fell silent for good and said no result
+        else:  # the script ends without a result
             await self._end("error", fold.at, tell=True)
 
     async def _play_event(self, event: Mapping[str, Any]) -> None:
@@ -216,7 +216,7 @@ class Run:
                 self._storing = None
 
     async def _stall(self, event: Mapping[str, Any]) -> None:
-        """Be silent, as long as a limit lets it; what is known so far is stored, since this may take long."""
+        """Wait, at most to the limit; what is known so far is stored first, since this may take long."""
         await self._commit()
         seconds = min(float(event["seconds"]) * self._request.time_scale, _LONGEST)
         limit = self._request.stream_seconds
@@ -229,7 +229,7 @@ class Run:
             self._stop = _Stop(reason="timeout", at=shift(began, limit / self._request.time_scale))
 
     async def _hold(self, at: str) -> None:
-        """Be silent until somebody or a limit ends the run; whatever it is happened at `at`."""
+        """Wait until a request or a limit ends the run; `at` is the time of that end."""
         self._fold.held = True
         await self._commit({"kind": "held"})
         if not self.readers:
@@ -254,13 +254,13 @@ class Run:
         fold.finish(reason, at, tell=tell)
 
     async def _fail(self) -> None:
-        """End a run that cannot go on because of us: the disk is full, or a defect."""
+        """End a run that cannot continue because of the server: the disk is full, or a defect."""
         fold = self._fold
         at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
         self._pending = []
         try:
             await self._end("error", at, tell=True)
-        except Exception:  # noqa: BLE001  # whatever it is, the run has to end
+        except Exception:  # noqa: BLE001  # any error has to end the run
             _LOG.exception("the end of a run of thread %r could not be stored", fold.thread_id)
             fold.end("error", at, tell=True)
         self._tools.forget(fold.thread_id)

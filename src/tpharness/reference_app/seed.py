@@ -1,8 +1,8 @@
-"""A thread that is already there → what a server would have lived through to write it.
+"""An existing thread → the user turns and runs that a server would have played to write it.
 
 In: a thread of any version that keeps its rules. Out: user turns and runs of server events, to be played into a fresh
-recorder: then the calls of its turns are known, and a run after them may answer those that wait (R30). Documents show
-the seed's turns as they came, not as they would be written again: unknown fields survive (R7).
+recorder: then the calls of its turns are known, and a later run may answer pending calls (R30). Documents show
+the seed's turns unchanged, so that unknown fields survive (R7).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tpharness.protocol.migrate import convert
 from tpharness.protocol.versions import newest_version
 from tpharness.targets.contract import RunScript
 
-__all__ = ["lived"]
+__all__ = ["seed_turns"]
 
 _FACTS = ("model_name", "provider_name", "provider_response_id", "usage", "finish_reason")
 _OUTCOMES = {"error": "failed", "validation_error": "retried"}
 
 
-def lived(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
-    """Yield the turns of a thread as a server lives them; a run that was not interrupted ends with its result."""
+def seed_turns(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
+    """Yield the turns of a thread as a server would play them; a run that was not interrupted ends with its result."""
     for turn in convert(thread, newest_version()).thread["turns"]:
         if turn["turn_type"] == "user":
             yield UserTurn(
@@ -45,7 +45,7 @@ def lived(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
 
 
 def _unkept_usage(turn: Mapping[str, Any]) -> dict[str, int]:
-    """Return what responses were paid for that the thread does not show (R17)."""
+    """Return the usage of responses that the thread does not show (R17)."""
     lost = {k: v for k, v in (turn.get("total_usage") or {}).items() if isinstance(v, int)}
     for message in turn["messages"]:
         for name, count in (message.get("usage") or {}).items():

@@ -67,7 +67,7 @@ async def _serve(settings: Settings, listening: socket.socket, on_listening: Cal
         app,
         log_level="warning",
         access_log=False,
-        lifespan="off",  # ours, so that a store that cannot be opened is told as what it is
+        lifespan="off",  # ours, so that a store that cannot be opened is reported as such
         ws="none",
         backlog=_BACKLOG,
         server_header=False,

@@ -1,4 +1,4 @@
-"""What a reference server is told when it starts. No I/O."""
+"""The settings of a reference server. No I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGE_RETURN = 100 * 1024
 class Settings:
     """Where threads are kept, who may ask, and the limits that keep one caller from using the machine up.
 
-    `store` None keeps everything in memory. `continues` is what a run does when its last reader goes away and the
+    `store` None keeps everything in memory. `continues` is what a run does when its last reader disconnects and the
     request does not say. Sizes are bytes, times seconds.
     """
 
@@ -28,9 +28,9 @@ class Settings:
     content_url: str = "tpharness:content"
     """What `content_ref.uri` begins with; `/<sha256>` follows. The default names the server that holds the thread."""
     allow_content: tuple[str, ...] = ()
-    """Hosts from which the client's role may fetch what a `content_ref` names; none by default."""
+    """Hosts from which the client's role may fetch the content of a `content_ref`; by default none."""
     unread_seconds: float = 60.0
-    """A run that waits for its end and that nobody reads is given up after this."""
+    """Seconds after which a run that waits for its end is ended if it does not have a reader."""
     client_seconds: float = Timeouts().client_stream
     """Silence after which the client's role gives a stream up whose limits do not say."""
     max_body: int = 64 * 1024 * 1024

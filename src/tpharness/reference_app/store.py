@@ -1,8 +1,8 @@
-"""Where logs of threads are kept: in SQLite, or nowhere but in the folds that live.
+"""Where the logs of threads are stored: in SQLite, or only in memory as folds.
 
-A log is the entries of one thread in order (see `fold`). `append` is called when something happens and gives an
-awaitable that is done when it can no longer be lost: the process may die at any moment after. What several threads
-append at the same time goes into one transaction, so a wait for the disk is shared.
+A log is the entries of one thread in order (see `fold`). `append` returns an awaitable that is done when the
+entries can no longer be lost: the process may die at any moment after. What several threads append at the same time
+goes into one transaction, so a wait for the disk is shared.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Store(Protocol):
     """Keeps logs."""
 
     durable: bool
-    """Whether what is appended survives the process."""
+    """Whether appended entries survive the process."""
 
     def append(self, thread_id: str, entries: Sequence[Entry]) -> asyncio.Future[None] | None:
-        """Append entries; None when there is nothing to wait for."""
+        """Append entries; None if there is nothing to wait for."""
         ...
 
     async def load(self, thread_id: str) -> list[Entry] | None:
-        """Return the log of a thread, None when there is none."""
+        """Return the log of a thread, None if it does not exist."""
         ...
 
     async def delete(self, thread_id: str) -> None:
-        """Forget a log."""
+        """Delete a log."""
         ...
 
     async def run(self, work: Callable[[], Any]) -> Any:
@@ -54,12 +54,12 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish what was begun, and let go."""
+        """Finish pending work, and close the store."""
         ...
 
 
 class MemoryStore:
-    """Keeps nothing: the folds that live are all there is."""
+    """Stores nothing: threads exist only as folds in memory."""
 
     durable = False
 
@@ -68,7 +68,7 @@ class MemoryStore:
         del thread_id, entries
 
     async def load(self, thread_id: str) -> None:
-        """Know nothing."""
+        """Return None: nothing is stored."""
         del thread_id
 
     async def delete(self, thread_id: str) -> None:
@@ -76,7 +76,7 @@ class MemoryStore:
         del thread_id
 
     async def run(self, work: Callable[[], Any]) -> Any:
-        """Do the work here: it touches no disk."""
+        """Do the work here: it does not touch a disk."""
         return work()
 
     async def close(self) -> None:
@@ -86,7 +86,7 @@ class MemoryStore:
 class SqliteStore:
     """One connection, owned by one thread, with a write-ahead log that is synced with each transaction.
 
-    Another process that has the file open is an InputError, and so is a file that is no store.
+    Another process that has the file open is an InputError, and so is a file that is not a store.
     """
 
     durable = True
@@ -111,13 +111,13 @@ class SqliteStore:
         return self._submit(lambda c: _nothing(c.executemany("INSERT INTO log (thread_id, entry) VALUES (?, ?)", rows)))
 
     async def load(self, thread_id: str) -> list[Entry] | None:
-        """Return the log of a thread, None when there is none."""
+        """Return the log of a thread, None if it does not exist."""
         query = "SELECT entry FROM log WHERE thread_id = ? ORDER BY id"
         rows = await self._submit(lambda c: c.execute(query, (thread_id,)).fetchall())
         return [_value(data) for (data,) in rows] or None
 
     async def delete(self, thread_id: str) -> None:
-        """Forget a log."""
+        """Delete a log."""
         await self._submit(lambda c: _nothing(c.execute("DELETE FROM log WHERE thread_id = ?", (thread_id,))))
 
     async def run(self, work: Callable[[], Any]) -> Any:
@@ -138,15 +138,15 @@ class SqliteStore:
         return done
 
     def _serve(self) -> None:
-        going_on = True
-        while going_on:
+        running = True
+        while running:
             batch = [self._work.get()]
             while not self._work.empty():
                 batch.append(self._work.get())
             last = next((done for work, done in batch if work is None), None)
             results = self._transact([(work, done) for work, done in batch if work is not None])
             if last is not None:
-                going_on = False
+                running = False
                 self._connection.close()
                 results.append((last, None, None))
             self._loop.call_soon_threadsafe(_settle, results)
@@ -154,7 +154,7 @@ class SqliteStore:
     def _transact(
         self, batch: list[tuple[Callable[[sqlite3.Connection], Any], asyncio.Future[Any]]]
     ) -> list[tuple[asyncio.Future[Any], Any, Exception | None]]:
-        """Do all work in one transaction; one piece that fails fails alone, a commit that fails fails them all."""
+        """Do all work in one transaction; work that fails fails alone, a commit that fails fails all of it."""
         results: list[tuple[asyncio.Future[Any], Any, Exception | None]] = []
         connection = self._connection
         try:
@@ -162,7 +162,7 @@ class SqliteStore:
             for work, done in batch:
                 try:
                     results.append((done, work(connection), None))
-                except Exception as error:  # noqa: BLE001  # whatever it is, the caller is told
+                except Exception as error:  # noqa: BLE001  # any error is passed to the caller
                     results.append((done, None, error))
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -186,7 +186,7 @@ def _open(path: Path) -> sqlite3.Connection:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {_FORMAT}")
         elif found != _FORMAT:
-            raise sqlite3.DatabaseError(f"the file is no store of format {_FORMAT}")  # noqa: TRY301  # closed below
+            raise sqlite3.DatabaseError(f"the file is not a store of format {_FORMAT}")  # noqa: TRY301  # closed below
         connection.execute("COMMIT")
     except BaseException:
         connection.close()

@@ -1,7 +1,7 @@
 """A buffer over HTTP: one reader's connection.
 
-Written on the bare ASGI interface: thousands of these wait at the same time, and one that waits is a task for its
-client's going away, an event and a timer.
+Written on the bare ASGI interface: thousands of these wait at the same time, and each needs only a task that watches
+for the disconnect, an event and a timer.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["STREAM_HEADERS", "ReplayResponse"]
 STREAM_HEADERS: Mapping[str, str] = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache",
-    "x-accel-buffering": "no",  # or nginx keeps a stream back
+    "x-accel-buffering": "no",  # otherwise nginx buffers the stream
     "x-vercel-ai-ui-message-stream": "v1",
 }
 _RAW = [(k.encode(), v.encode()) for k, v in STREAM_HEADERS.items()]
 
 
 class ReplayResponse(Response):
-    """Sends a buffer from a place on, until its run ends; comments when there is nothing to say (R35)."""
+    """Sends a buffer from a place on, until its run ends; heartbeat comments when there is nothing to send (R35)."""
 
     def __init__(self, buffer: ReplayBuffer, run: Run | None, place: tuple[int, int] = (0, 0)) -> None:
         self.status_code = 200
@@ -52,7 +52,7 @@ class ReplayResponse(Response):
         watch: asyncio.Task[None] | None = None
         complete = False
         try:
-            await asyncio.sleep(0)  # a run that has nothing to wait for is over after this
+            await asyncio.sleep(0)  # a run without waits has ended after this
             while not self._gone:
                 data, self._place = self._buffer.read(self._place)
                 if self._buffer.at_end(self._place):

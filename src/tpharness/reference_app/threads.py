@@ -1,7 +1,7 @@
-"""All threads of a server: those that live in memory, loaded from the log when they are asked for.
+"""All threads of a server: kept in memory, loaded from the log when they are requested.
 
-In: what was asked of a thread. Out: folds that are up to date with their logs. A run that was going on when its server
-died is interrupted with `error` when its thread is loaded: at the time of its latest event that the log has, or, when
+In: requests for a thread. Out: folds that are up to date with their logs. A run that was in progress when its server
+died is interrupted with `error` when its thread is loaded: at the time of its latest event in the log, or, if
 it was only waiting for its end, at the time that its request gave for that (`hold.at`).
 """
 
@@ -26,7 +26,7 @@ __all__ = ["LiveThread", "Threads"]
 
 
 class LiveThread:
-    """A thread in memory; `gone` when it was deleted or put away meanwhile."""
+    """A thread in memory; `gone`: it was deleted or unloaded meanwhile."""
 
     def __init__(self, fold: ThreadFold) -> None:
         self.fold = fold
@@ -49,14 +49,14 @@ class Threads:
         self.stopping = False
 
     async def find(self, thread_id: str) -> LiveThread:
-        """Return a thread. Refusal with 404 when there is none."""
+        """Return a thread. Refusal with 404 if it does not exist."""
         thread = await self._find(thread_id)
         if thread is None:
             raise Refusal(404, f"there is no thread {thread_id!r}", hint="a run creates it")
         return thread
 
     async def begin(self, thread_id: str, request: RunRequest) -> LiveThread:
-        """Start a run, creating its thread if need be. Refusal when one goes on, or a limit is reached."""
+        """Start a run, creating its thread if need be. Refusal if one is in progress, or a limit is reached."""
         while True:
             thread = await self._find(thread_id) or self._create(thread_id)
             async with thread.lock:
@@ -69,7 +69,7 @@ class Threads:
                 return thread
 
     async def add_user(self, thread_id: str, turn: Mapping[str, Any]) -> None:
-        """Record a user turn that no run answers."""
+        """Add a user turn without a run."""
         async with self._locked(thread_id) as thread:
             self._refuse_running(thread)
             entry: Entry = {"kind": "user", "turn": turn}
@@ -79,7 +79,7 @@ class Threads:
                 await stored
 
     async def cancel(self, thread_id: str, reason: str) -> bool:
-        """Stop the run of a thread; return whether there was one that this ended. Done when the thread shows it."""
+        """Stop the run of a thread; return whether this ended one. Returns when the thread shows it."""
         thread = await self.find(thread_id)
         run = thread.run
         if run is None or not thread.fold.running:
@@ -96,7 +96,7 @@ class Threads:
             document = thread.fold.document(version)
             refers = thread.fold.refers
         if refers and not version.features.content_refs:
-            inlined: dict[str, Any] = await self._store.run(lambda: self._contents.inlined(document))
+            inlined: dict[str, Any] = await self._store.run(lambda: self._contents.inline_contents(document))
             return inlined
         return document
 
@@ -115,7 +115,7 @@ class Threads:
             await self._store.delete(thread_id)
 
     async def stop(self) -> None:
-        """End every run, because the server does: their clients are told `error`."""
+        """End every run, because the server ends: their clients get `error`."""
         self.stopping = True
         runs = list(self._tools.running)
         for run in runs:
@@ -129,7 +129,7 @@ class Threads:
         while True:
             thread = await self.find(thread_id)
             async with thread.lock:
-                if not thread.gone:  # put away or deleted while we waited
+                if not thread.gone:  # unloaded or deleted while we waited
                     yield thread
                     return
 
@@ -205,13 +205,15 @@ class Threads:
                 hint="a seed is for a thread that the server has never seen; DELETE the thread first",
             )
         if len(self._tools.running) >= self._settings.max_runs:
-            raise Refusal(503, f"{self._settings.max_runs} runs go on", hint="cancel some, or wait for their ends")
+            raise Refusal(
+                503, f"{self._settings.max_runs} runs are in progress", hint="cancel some, or wait for their ends"
+            )
 
     def _refuse_running(self, thread: LiveThread) -> None:
         if thread.fold.running:
             raise Refusal(
                 409,
-                f"a run of thread {thread.fold.thread_id!r} goes on",
+                f"a run of thread {thread.fold.thread_id!r} is in progress",
                 hint="wait for its end, or POST …/cancel",
             )
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from tpharness.checks import Evidence, Variant
 from tpharness.errors import TargetError
 from tpharness.faults import RecordedResponse
-from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Owed
+from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Guarantee
 from tpharness.faults.plan import Plan
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case
@@ -132,14 +132,17 @@ async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Ev
         await asyncio.gather(*crashes)
 
     case = replace(case, id=struck.id)
-    if fault.owed is Owed.CONTENT:
+    if fault.guarantee is Guarantee.CONTENT:
         players = replace(players, compare=Compare.CONTENT)
-    if fault.owed not in (Owed.IDENTITY, Owed.CONTENT):  # what the scenario pins is the thread of an unharmed run
+    if fault.guarantee not in (
+        Guarantee.IDENTITY,
+        Guarantee.CONTENT,
+    ):  # what the scenario pins is the thread of an unharmed run
         case = replace(case, scenario=replace(case.scenario, expect=Expectation()))
-    async with Relay(*_address(players), on_call=called) as relay:
+    async with Relay(*_address(players), on_notify=called) as relay:
         relay.plan(*[Plan()] * struck.struck, plan)
-        through = _through(players, relay.port, fault=fault, stop=stop, recovered=recovered)
-        pieces = await play(case, through, thorough=False, lost=fault.owed is Owed.PREFIX)
+        via_relay = _through(players, relay.port, fault=fault, stop=stop, recovered=recovered)
+        pieces = await play(case, via_relay, thorough=False, lost=fault.guarantee is Guarantee.PREFIX)
         _reached(relay)
     return [_held_against(piece, struck.unharmed) for piece in pieces]
 
@@ -159,10 +162,10 @@ def _reached(relay: Relay) -> None:
 
 def _owed(fault: Fault, players: Players, unharmed: Sequence[Evidence]) -> list[Evidence]:
     """Return whose threads are to be those of the unharmed run: both, that of a server that goes on, or none."""
-    if fault.owed is Owed.IDENTITY:
+    if fault.guarantee is Guarantee.IDENTITY:
         return list(unharmed)
     goes_on = isinstance(players.server, HttpServer) and "continue" in players.server.capabilities.disconnect
-    if fault.owed is Owed.PREFIX and goes_on and not fault.kills:
+    if fault.guarantee is Guarantee.PREFIX and goes_on and not fault.kills:
         return [replace(piece, client=None) for piece in unharmed]
     return []
 
@@ -201,20 +204,22 @@ def _through(
     recovered: Callable[[], Awaitable[None]] | None = None,
 ) -> Players:
     if isinstance(players.server, HttpServer):
-        comeback = None if fault is None else fault.comeback
+        resume_from = None if fault is None else fault.resume_from
         silence = _SILENCE if fault is not None and _ends(fault) == "timeout" else None
         recovered = recovered if fault is not None and fault.kills else None
-        server = players.server.through(port, comeback=comeback, stop=stop, silence=silence, recovered=recovered)
+        server = players.server.via_relay(
+            port, resume_from=resume_from, stop=stop, silence=silence, recovered=recovered
+        )
         return replace(players, server=server)
     if isinstance(players.client, HttpClient):
-        comeback, ends = (None, None) if fault is None else (fault.comeback, _ends(fault))
-        return replace(players, client=players.client.through(port, ends=ends, comeback=comeback))
+        resume_from, ends = (None, None) if fault is None else (fault.resume_from, _ends(fault))
+        return replace(players, client=players.client.via_relay(port, ends=ends, resume_from=resume_from))
     return players
 
 
 def _ends(fault: Fault) -> str | None:
     """Return what a client sees of the end of a stream that a fault has struck, None for nothing at all."""
-    if fault.owed is not Owed.PREFIX:
+    if fault.guarantee is not Guarantee.PREFIX:
         return None
     return "timeout" if fault.falls_silent else "network_failure"
 
@@ -223,22 +228,24 @@ def _lacks(fault: Fault, players: Players, case: Case) -> str:
     """Return what the target on the wire does not declare of what a fault needs, or why it says nothing here."""
     given = any(run.events is None or run.wire is not None for _, run in case.scenario.runs)
     if given and (
-        isinstance(players.server, HttpServer) or fault.owed not in (Owed.IDENTITY, Owed.CONTENT) or fault.comeback
+        isinstance(players.server, HttpServer)
+        or fault.guarantee not in (Guarantee.IDENTITY, Guarantee.CONTENT)
+        or fault.resume_from
     ):
         return "the scenario gives the stream itself"
     if fault.kills and not (isinstance(players.server, PeerServer) and players.server.capabilities.durable):
         return "the server is not one that tpharness has started (peer:NAME), or does not declare durable"
     if isinstance(players.server, HttpServer):
         declared = players.server.capabilities
-        if fault.comeback is not None and not (declared.resume and "continue" in declared.disconnect):
+        if fault.resume_from is not None and not (declared.resume and "continue" in declared.disconnect):
             return "the server does not declare resume, or not that a run goes on without its client"
-        if fault.owed is Owed.AGREEMENT and not declared.cancel:
+        if fault.guarantee is Guarantee.AGREEMENT and not declared.cancel:
             return "the server does not declare cancel"
         return ""
-    if fault.comeback is not None and not players.client.capabilities.resume:
+    if fault.resume_from is not None and not players.client.capabilities.resume:
         return "the client does not declare resume"
     if _ends(fault) == "timeout" and "timeout" not in players.client.capabilities.detects:
         return "the client does not declare that it notices a timeout"
-    if fault.owed is Owed.AGREEMENT:
+    if fault.guarantee is Guarantee.AGREEMENT:
         return "a client cannot be cancelled from outside"
     return ""

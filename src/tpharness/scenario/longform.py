@@ -17,7 +17,7 @@ from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, did_you_mean
 from tpharness.server_events.events import EventKind, event_time
-from tpharness.server_events.forms import Fault
+from tpharness.server_events.forms import Mismatch
 from tpharness.server_events.shapes import EVENT, MILLISECONDS, SECONDS
 
 __all__ = ["take_events", "take_nodes"]
@@ -47,7 +47,7 @@ def take_events(log: EventLog, events: list[dict[str, Any]], where: str, started
 
 def _take(log: EventLog, event: dict[str, Any], started_at: str, place: str, position: Position) -> None:
     elapsed = event.get("_t_ms")
-    if not MILLISECONDS.faults(elapsed):  # one that is no time stays, for the recorder to find
+    if not MILLISECONDS.mismatches(elapsed):  # one that is no time stays, for the recorder to find
         event.pop("_t_ms", None)
     at = event.get("at")
     if at is not None and (not isinstance(at, str) or iso_time(at) is None):
@@ -67,7 +67,7 @@ def _take(log: EventLog, event: dict[str, Any], started_at: str, place: str, pos
         call_id = part.get("tool_call_id")
         if event.get("event_kind") == "function_tool_call" and isinstance(call_id, str) and call_id in log.calls:
             log.calls[call_id].started = True
-    if event.get("event_kind") == "stall" and not SECONDS.faults(event.get("seconds")):
+    if event.get("event_kind") == "stall" and not SECONDS.mismatches(event.get("seconds")):
         log.ticker.wait(event["seconds"])
 
 
@@ -81,25 +81,25 @@ def _checked(log: EventLog, item: Node, place: str) -> bool:
         said = f"{place}.event_kind is not known{near}"
         log.problems.add(BAD_VALUE, kind.position, said, got=shown(kind), expected=", ".join(_KINDS))
         return False
-    faults = EVENT.faults(plain(item))
-    for fault in faults:
-        _report(log, item, kind.value, fault, place)
-    return not faults
+    mismatches = EVENT.mismatches(plain(item))
+    for mismatch in mismatches:
+        _report(log, item, kind.value, mismatch, place)
+    return not mismatches
 
 
-def _report(log: EventLog, item: MapNode, kind: str, fault: Fault, place: str) -> None:
-    """Add a fault where it stands: at the value, or at the map that lacks the key."""
+def _report(log: EventLog, item: MapNode, kind: str, mismatch: Mismatch, place: str) -> None:
+    """Add a mismatch where it stands: at the value, or at the map that lacks the key."""
     node: Node = item
-    for step in fault.path:
+    for step in mismatch.path:
         node = node.items[step]  # type: ignore[union-attr,index]  # the path was read from this very node
-    if fault.missing is not None:
-        owner = Fault(path=fault.path, expected="").where()
+    if mismatch.missing is not None:
+        owner = Mismatch(path=mismatch.path, expected="").where()
         whose = f"{place}.{owner} of" if owner else f"{place}:"
-        said = f"{whose} a {kind} event needs the key {fault.missing!r}"
-        log.problems.add(MISSING_KEY, node.position, said, expected=fault.expected)
+        said = f"{whose} a {kind} event needs the key {mismatch.missing!r}"
+        log.problems.add(MISSING_KEY, node.position, said, expected=mismatch.expected)
     else:
-        said = f"{place}.{fault.where()} has a wrong value"
-        log.problems.add(BAD_VALUE, node.position, said, got=shown(node), expected=fault.expected)
+        said = f"{place}.{mismatch.where()} has a wrong value"
+        log.problems.add(BAD_VALUE, node.position, said, got=shown(node), expected=mismatch.expected)
 
 
 def _place_labels(log: EventLog, node: Node, place: str) -> None:

@@ -148,7 +148,7 @@ def _inline(events: Sequence[Mapping[str, Any]]) -> bool:
 def _odd(event: Mapping[str, Any]) -> bool:
     kind = event.get("event_kind")
     known = isinstance(kind, str) and kind in EVENT.records
-    return not known or "label" in event or "_t_ms" in event or bool(EVENT.faults(event))
+    return not known or "label" in event or "_t_ms" in event or bool(EVENT.mismatches(event))
 
 
 def _labelled(events: list[dict[str, Any]], labels: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ _WIRE_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 class Encoder:
     """Encodes one run: call `start`, then `feed` for each event, then `abort` if the run was stopped.
 
-    `knows` says whether the thread has a call of that id: a result for any other is not told (R36).
+    `knows` says whether the thread has a call of that id: a result for any other is not carried (R36).
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Encoder:
         return [opening, *self._carry(agent_id=self._agent_id, started_at=at)]
 
     def feed(self, event: Mapping[str, Any]) -> Chunks:
-        """Return the chunks of one event; none for an event that the wire does not tell, or that is malformed."""
+        """Return the chunks of one event; an empty list for an event that is not sent, or that is malformed."""
         kind = event_kind(event)
         if isinstance(kind, Finding):
             return []  # the recorder reports it
@@ -78,7 +78,7 @@ class Encoder:
         return [] if action is None else action(self, event)
 
     def abort(self, reason: str, at: str) -> Chunks:
-        """Return the chunks by which a server says that the run was stopped."""
+        """Return the chunks that report that the run was stopped."""
         return [*self._carry(at, interrupted_at=at), {"type": "abort", "reason": reason}]
 
     # ---------------------------------------------------------------- actions
@@ -221,19 +221,19 @@ class Encoder:
         chunks = self._announce()
         if outcome == "interrupted":
             return chunks  # R41
-        told = {k: part[k] for k in ("content_ref", "metadata") if part.get(k) is not None}
+        carried = {k: part[k] for k in ("content_ref", "metadata") if part.get(k) is not None}
         events = list(data_events(part.get("metadata")))
         if events:
-            told.pop("metadata", None)
+            carried.pop("metadata", None)
         content = part.get("content")
         error = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         if (retry or outcome != "success") and not isinstance(content, str):
-            told["content"] = content
+            carried["content"] = content
         if retry:
-            told["part_kind"] = "retry-prompt"
-        chunks += self._carry(**({"tool_return": told} if told else {}))
+            carried["part_kind"] = "retry-prompt"
+        chunks += self._carry(**({"tool_return": carried} if carried else {}))
         base = {"toolCallId": call_id}
-        if retry or outcome not in ("success", "retried", "denied"):  # R22: what nobody knows is no success
+        if retry or outcome not in ("success", "retried", "denied"):  # R22: an unknown outcome is not a success
             chunks.append({"type": "tool-output-error", **base, "errorText": error})
         elif outcome == "retried":
             call = self._calls.get(call_id, {})

@@ -36,7 +36,7 @@ class EventKind(Enum):
     ENQUEUED_MESSAGES = "enqueued_messages"
     CUSTOM = "custom"
     AGENT_RUN_RESULT = "agent_run_result"
-    # What Pydantic AI's stream does not say:
+    # Not in Pydantic AI's stream:
     MODEL_REQUEST = "model_request"
     MODEL_RESPONSE_END = "model_response_end"
     TOOL_PROGRESS = "tool_progress"
@@ -60,19 +60,19 @@ UNKNOWN = Kind("server-event-unknown")
 
 
 def event_kind(event: Any, place: Place = _NOWHERE) -> EventKind | Finding:
-    """Return the kind of an event whose fields are what they must be, or the finding that says why it has none (R36).
+    """Return the kind of an event if its fields fit, else the finding that says what is wrong (R36).
 
-    The finding names the first field that is missing or holds what it must not. Without a `place` it has none yet:
-    making one for every event would cost as much as the look at the event.
+    The finding names the first field that is missing or has a wrong value. `place` is optional, because making one for
+    every event would cost as much as the check itself.
     """
-    faults = EVENT.faults(event)
-    if faults:
-        fault = faults[0]
+    mismatches = EVENT.mismatches(event)
+    if mismatches:
+        mismatch = mismatches[0]
         kind = event.get("event_kind") if isinstance(event, Mapping) else None
         if not isinstance(kind, str):
-            return MALFORMED.at(place, got=event, expected=EVENT.said)
-        got = event if fault.missing is not None else fault.got
-        return MALFORMED.at(place, f"{kind}: {fault.message()}", got=got, expected=fault.expected)
+            return MALFORMED.at(place, got=event, expected=EVENT.description)
+        got = event if mismatch.missing is not None else mismatch.got
+        return MALFORMED.at(place, f"{kind}: {mismatch.message()}", got=got, expected=mismatch.expected)
     known = _KINDS.get(event["event_kind"])
     return UNKNOWN.at(place, got=event["event_kind"]) if known is None else known
 
@@ -80,7 +80,7 @@ def event_kind(event: Any, place: Place = _NOWHERE) -> EventKind | Finding:
 def event_time(event: Mapping[str, Any], started_at: str) -> str | None:
     """Return when an event that has its shape happened: its `at`, or the run's start plus its `_t_ms`.
 
-    None when it says neither, or when the calendar ends before it.
+    None if it has neither, or if the time lies beyond the calendar.
     """
     at = event.get("at")
     if at is not None:
@@ -95,7 +95,7 @@ def event_time(event: Mapping[str, Any], started_at: str) -> str | None:
 
 
 def shift(at: str, seconds: float) -> str:
-    """Return an ISO 8601 time moved by `seconds`, in UTC, to the microsecond, with no more digits than it needs."""
+    """Return an ISO 8601 time moved by `seconds`, in UTC, to the microsecond, without trailing zeros."""
     moment = datetime.fromisoformat(at) + timedelta(seconds=round(seconds, 6))
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC)

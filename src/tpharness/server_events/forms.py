@@ -1,8 +1,8 @@
-"""Forms that a JSON value may have, and the faults of one that does not.
+"""Forms that a JSON value may have, and the mismatches of a value that does not have its form.
 
-In: a decoded JSON value. Out: its faults: where, what was got, what was expected; none when it fits. A form is data, so
-that a table of them can be read, and cheap to ask, since every event of every run is asked about. Must not contain:
-what an event is (`shapes`).
+In: a decoded JSON value. Out: its mismatches: where, what was got, what was expected; an empty tuple if it fits. A form
+is data, so that a table of forms can be read, and it is fast, since every event of every run is checked. Must not
+contain: the forms of events (`shapes`).
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Fault", "Form", "Listed", "Record", "Scalar", "Tagged"]
+__all__ = ["Form", "Listed", "Mismatch", "Record", "Scalar", "Tagged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One wrong of a value. `path` leads to the place, or to the object that lacks the field when `missing`."""
+class Mismatch:
+    """A place where a value has a wrong form. `path` leads there, or to the object without its field `missing`."""
 
     path: tuple[str | int, ...] = ()
     got: Any = None
     expected: str
     missing: str | None = None
 
-    def under(self, step: str | int) -> Fault:
-        """Return the fault as the object sees it in which the value stands under `step`."""
-        return Fault(path=(step, *self.path), got=self.got, expected=self.expected, missing=self.missing)
+    def under(self, step: str | int) -> Mismatch:
+        """Return the same mismatch, seen from the object that has the value under `step`."""
+        return Mismatch(path=(step, *self.path), got=self.got, expected=self.expected, missing=self.missing)
 
     def where(self) -> str:
         """Return the path in words, such as `parts[0].content`, with the name of a missing field at its end."""
@@ -38,49 +38,49 @@ class Fault:
 
 
 class Form(Protocol):
-    """What a value may be. `plain` are types of which every value fits, so that most values need no call."""
+    """The form of a value. `plain` are types of which every value fits, so that most values need no call."""
 
     @property
-    def said(self) -> str:
-        """What is expected, for people."""
+    def description(self) -> str:
+        """What is expected, in words for a message."""
 
     @property
     def plain(self) -> frozenset[type]:
         """Exact types of which every value fits."""
 
-    def faults(self, value: Any) -> tuple[Fault, ...]:
+    def mismatches(self, value: Any) -> tuple[Mismatch, ...]:
         """Return everything that is wrong with a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A value that is judged as a whole."""
+    """A value that is checked as a whole."""
 
-    said: str
+    description: str
     holds: Callable[[Any], bool]
     plain: frozenset[type] = frozenset()
 
-    def faults(self, value: Any) -> tuple[Fault, ...]:
-        """Return the one fault of a value that does not fit."""
-        return () if self.holds(value) else (Fault(got=value, expected=self.said),)
+    def mismatches(self, value: Any) -> tuple[Mismatch, ...]:
+        """Return the one mismatch of a value that does not fit."""
+        return () if self.holds(value) else (Mismatch(got=value, expected=self.description),)
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A list of values of one form."""
 
-    said: str
+    description: str
     item: Form
     nullable: bool = False
     plain: frozenset[type] = frozenset()
 
-    def faults(self, value: Any) -> tuple[Fault, ...]:
-        """Return the faults of the items."""
+    def mismatches(self, value: Any) -> tuple[Mismatch, ...]:
+        """Return the mismatches of the items."""
         if value is None and self.nullable:
             return ()
         if not isinstance(value, list | tuple):
-            return (Fault(got=value, expected=self.said),)
-        return tuple(f.under(i) for i, item in enumerate(value) for f in self.item.faults(item))
+            return (Mismatch(got=value, expected=self.description),)
+        return tuple(f.under(i) for i, item in enumerate(value) for f in self.item.mismatches(item))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,45 +89,47 @@ class Record:
 
     fields: Mapping[str, Form]
     required: tuple[str, ...] = ()
-    said: str = "an object"
+    description: str = "an object"
     plain: frozenset[type] = frozenset()
 
-    def faults(self, value: Any) -> tuple[Fault, ...]:
-        """Return the faults of the fields, those that are missing first."""
+    def mismatches(self, value: Any) -> tuple[Mismatch, ...]:
+        """Return the mismatches of the fields, those that are missing first."""
         if type(value) is not dict and not isinstance(value, Mapping):
-            return (Fault(got=value, expected=self.said),)
-        return _field_faults(value, self.fields, self.required)
+            return (Mismatch(got=value, expected=self.description),)
+        return _field_mismatches(value, self.fields, self.required)
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
     """An object whose required text field `tag` says which record it is; one that the table does not name is `other`.
 
-    Only `other`, which has every object whose tag is no text, says that the tag is required.
+    Objects whose tag is not text are checked by `other`, so only `other` has to require the tag.
     """
 
     tag: str
     records: Mapping[str, Record]
     other: Record
-    said: str = "an object"
+    description: str = "an object"
     plain: frozenset[type] = frozenset()
 
-    def faults(self, value: Any) -> tuple[Fault, ...]:
-        """Return the faults of the record that the tag names."""
+    def mismatches(self, value: Any) -> tuple[Mismatch, ...]:
+        """Return the mismatches of the record that the tag names."""
         if type(value) is not dict and not isinstance(value, Mapping):
-            return (Fault(got=value, expected=self.said),)
+            return (Mismatch(got=value, expected=self.description),)
         tag = value.get(self.tag)
         record = self.records.get(tag, self.other) if isinstance(tag, str) else self.other
-        return _field_faults(value, record.fields, record.required)
+        return _field_mismatches(value, record.fields, record.required)
 
 
-def _field_faults(value: Mapping[str, Any], fields: Mapping[str, Form], required: tuple[str, ...]) -> tuple[Fault, ...]:
-    """Return the faults of an object. Every event goes through this loop: nothing is made unless something is wrong."""
-    found: tuple[Fault, ...] = ()
+def _field_mismatches(
+    value: Mapping[str, Any], fields: Mapping[str, Form], required: tuple[str, ...]
+) -> tuple[Mismatch, ...]:
+    """Return the mismatches of an object. Every event goes through this loop: it allocates only for a mismatch."""
+    found: tuple[Mismatch, ...] = ()
     for name in required:
         if name not in value:
-            found += (Fault(expected=fields[name].said, missing=name),)
+            found += (Mismatch(expected=fields[name].description, missing=name),)
     for name, given in value.items():
-        if name in fields and type(given) not in (form := fields[name]).plain and (inner := form.faults(given)):
-            found += tuple(fault.under(name) for fault in inner)
+        if name in fields and type(given) not in (form := fields[name]).plain and (inner := form.mismatches(given)):
+            found += tuple(mismatch.under(name) for mismatch in inner)
     return found

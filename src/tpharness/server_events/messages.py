@@ -2,7 +2,7 @@
 
 In: the list that `ModelMessagesTypeAdapter` writes, the agent's name, and how the run ended. Out: the journal of that
 run. Only the messages of the latest run count; what the user submitted stands in the user turn (R9), system prompts
-are no part of a thread (R8). A response whose `state` is not `complete` had not finished.
+are not part of a thread (R8). A response whose `state` is not `complete` had not finished.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_messages(
     *,
     before: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Write messages into the turn that is open; return the time of the last of them, `at` when there are none.
+    """Write messages into the turn that is open; return the time of the last message, or `at` if there are no messages.
 
     `before` is called with the time of each message before it is written: what else happened until then goes there.
     """

@@ -1,7 +1,7 @@
 """Parts as server events state them → the fields that a journal's parts have.
 
-In: parts that have the shape of their kind (`shapes`). Out: their fields, without those that are null and those that no
-thread knows; a part of a kind that tpharness does not know keeps all of its own (R7).
+In: parts that have the shape of their kind (`shapes`). Out: their fields, without those that are null and those that
+are not part of a thread; a part of a kind that tpharness does not know keeps all of its own (R7).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from tpharness.facts import binary_identifier, parse_tool_args
 
-__all__ = ["call_fields", "file_content", "kept", "part_fields"]
+__all__ = ["call_fields", "file_content", "part_fields", "pick_fields"]
 
 _PART_FIELDS = {
     "text": ("content", "id"),
@@ -23,7 +23,7 @@ _PART_FIELDS = {
 }
 
 
-def kept(part: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def pick_fields(part: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Return the fields of these names that are not null."""
     return {name: part[name] for name in names if part.get(name) is not None}
 
@@ -33,7 +33,7 @@ def part_fields(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
     names = _PART_FIELDS.get(kind)
     if names is None:
         return {k: v for k, v in part.items() if k != "part_kind" and v is not None}
-    fields = kept(part, names)
+    fields = pick_fields(part, names)
     if kind == "thinking" and "id" in fields:
         fields["thinking_id"] = fields.pop("id")
     if kind.startswith("builtin-") and "args" in fields:
@@ -45,12 +45,12 @@ def call_fields(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a call that is complete, its arguments parsed (R12)."""
     held = part.get("args")
     args = {} if held is None or held == "" else parse_tool_args(held)
-    return {**kept(part, ("tool_name", "tool_call_id")), "args": args}
+    return {**pick_fields(part, ("tool_name", "tool_call_id")), "args": args}
 
 
 def file_content(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a file part, with the identifier that Pydantic AI gives it."""
-    fields = kept(content, ("kind", "data", "url", "media_type", "identifier", "vendor_metadata"))
+    fields = pick_fields(content, ("kind", "data", "url", "media_type", "identifier", "vendor_metadata"))
     if "data" in fields:
         fields.setdefault("identifier", binary_identifier(fields["data"]))
     return fields

@@ -22,7 +22,7 @@ from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPa
 from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events.events import EventKind, event_kind, event_time
-from tpharness.server_events.parts import call_fields, file_content, kept, part_fields
+from tpharness.server_events.parts import call_fields, file_content, part_fields, pick_fields
 from tpharness.server_events.returns import data_events, event_name, return_part
 from tpharness.server_events.shapes import DELTA
 
@@ -62,7 +62,7 @@ class Recorder:
 
     @property
     def version(self) -> int:
-        """Grows whenever a document could show a change."""
+        """A number that grows whenever a document could show a change."""
         return self._writer.version
 
     def add_user_turn(self, turn: UserTurn) -> None:
@@ -112,7 +112,7 @@ class Recorder:
     # ---------------------------------------------------------------- actions
 
     def _ignore(self, event: Mapping[str, Any]) -> None:
-        """R14: progress is no return; stalls only take time; the others repeat what parts say."""
+        """R14: progress is not a return; stalls only take time; the others repeat what parts say."""
 
     def _request(self, event: Mapping[str, Any]) -> None:
         self._finish_response()
@@ -120,7 +120,7 @@ class Recorder:
         self._request_facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
         prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
         if prompts:
-            self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
+            self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _part_start(self, event: Mapping[str, Any]) -> None:
         index, part = event["index"], event["part"]
@@ -235,11 +235,11 @@ class Recorder:
         call_id = part["tool_call_id"]
         if not self.knows(call_id):
             self._report(UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
-            return  # R36: as if it had not come, so the response goes on
+            return  # R36: it is ignored, so the response continues
         self._finish_response()
         self.state = RunState.EXECUTING
         written = return_part(part, self._writer.tool_name(call_id) or "")
-        if written is not None:  # R41: the result of a tool that the interruption stopped is no return
+        if written is not None:  # R41: the result of a tool that the interruption stopped is not a return
             if self._writer.answered(call_id):
                 self._report(SECOND_RETURN, f"second result for call {call_id!r}", got=part)
                 return
@@ -276,7 +276,7 @@ class Recorder:
             if prompts:
                 self._finish_response()
                 self.state = RunState.BETWEEN
-                self._writer.add_prompt([kept(p, ("part_kind", "content")) for p in prompts], self._at)
+                self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _error(self, event: Mapping[str, Any]) -> None:
         self._writer.fail_response()

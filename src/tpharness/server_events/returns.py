@@ -10,13 +10,13 @@ from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 __all__ = ["DENIAL", "data_events", "event_name", "return_part"]
 
 DENIAL = "The tool call was denied."
-"""What a denied call returns when nobody gave a reason; Pydantic AI's own words."""
+"""The content of the return of a denied call when no reason was given; Pydantic AI's own words."""
 
 _STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}
 
 
 def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str, Any]] | None:
-    """Return kind and fields of the return that a tool result stands for, None when it stands for none (R41).
+    """Return the kind and the fields of the return for a tool result, None if the result is not a return (R41).
 
     Outcomes map by R22; a `retry-prompt` stays one. `content_ref` is kept beside or instead of the content (R6).
     """

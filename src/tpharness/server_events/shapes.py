@@ -1,10 +1,10 @@
-"""What each server event must look like: one table of its fields, for events, parts and deltas.
+"""The fields that each server event must have: one table, for events, parts and deltas.
 
-Fields, part kinds, delta kinds and event kinds that the table does not name pass (R7). In JSON Schema
-`conformance/schemas/server-event.schema.json` says the same; a test holds the two against each other. No schema library
-is used at run time: those refuse text with a lone surrogate, which is legal in a delta (R43), and take far longer.
+Fields, part kinds, delta kinds and event kinds that the table does not name pass (R7).
+`conformance/schemas/server-event.schema.json` has the same as JSON Schema; a test compares the two. No schema library
+is used at run time: those reject text with a lone surrogate, which is legal in a delta (R43), and take far longer.
 
-Recorder and encoder rely on the shapes: whatever a field that they read may hold is stated here and nowhere else.
+Recorder and encoder rely on the shapes: the values that a field may have are stated here and nowhere else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST = 1_000_000_000
 
 
 def _is_time(value: Any) -> bool:
-    """Whether a value is null, or a time that every later step can calculate with: far from the calendar's ends."""
+    """Whether a value is null, or a time that later steps can calculate with: not at the ends of the calendar."""
     return value is None or (isinstance(value, str) and _is_time_text(value))
 
 
@@ -57,9 +57,9 @@ def _is_index(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer() and value >= 0  # 1.0 is an integer in JSON
 
 
-def _one_of(said: str, *types: type) -> Scalar:
-    """Return the form of a value that is of one of these types; a boolean is no number."""
-    return Scalar(said, lambda value: isinstance(value, types), frozenset(types))
+def _one_of(description: str, *types: type) -> Scalar:
+    """Return the form of a value that is of one of these types; a boolean is not a number."""
+    return Scalar(description, lambda value: isinstance(value, types), frozenset(types))
 
 
 ANY = Scalar("any value", lambda _: True, frozenset({str, int, float, bool, list, dict, _NULL}))
@@ -193,6 +193,6 @@ EVENT = Tagged(
         "agent_start": _event("agent_id", agent_id=NAME),
     },
     _event("event_kind"),
-    said="an object with a text event_kind",
+    description="an object with a text event_kind",
 )
 """A server event."""

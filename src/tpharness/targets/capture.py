@@ -1,7 +1,7 @@
-"""One stream of any application, as its bytes come: for recording, not for judging.
+"""One stream of any application, byte for byte: for recording, not for judging.
 
 In: a URL, a body to post to it (GET without one), and where to break off. Out: the bytes of the response, when each
-read came, and how it ended. TargetError for an answer that is no stream.
+read came, and how it ended. TargetError for an answer that is not a stream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """A response body as it came. `end` is None for a plain end, else the reason that a client would record (R27)."""
+    """A response body as received. `end` is None for a plain end, else the reason that a client would record (R27)."""
 
     data: bytes
     end: str | None
@@ -42,7 +42,7 @@ async def capture(
 ) -> Captured:
     """Read a stream to its end, to a number of bytes, or to the first place of `cut_at`, its last byte included.
 
-    What is broken off there is a connection that the client closes: `network_failure` (R27).
+    A stream that is cut there ends as if the client had closed the connection: `network_failure` (R27).
     """
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=silence)
     asked = {"accept": "text/event-stream", "accept-encoding": "identity", **headers}
@@ -66,11 +66,11 @@ async def capture(
                     response.close()
                     return Captured(data=bytes(data[:end]), end="network_failure", server=server)
                 if len(data) > _MOST:
-                    raise TargetError(f"{url} sends more than {_MOST} bytes", hint="break it off with --cut-after")
+                    raise TargetError(f"{url} sends more than {_MOST} bytes", hint="cut it with --cut-after")
             return Captured(data=bytes(data), end=None, server=server)
     except TimeoutError:
         if not data:
-            raise TargetError(f"{url} says nothing for {silence:g} s", hint="is this the right address?") from None
+            raise TargetError(f"{url} sends nothing for {silence:g} s", hint="is this the right address?") from None
         return Captured(data=bytes(data), end="timeout", server="")
     except (aiohttp.ClientError, OSError, ValueError) as error:
         if not data:
@@ -79,7 +79,7 @@ async def capture(
 
 
 def _place(data: bytes, cut_after: int | None, cut_at: bytes | None) -> int | None:
-    """Return after how many bytes the stream is broken off, None while it goes on."""
+    """Return after how many bytes the stream is cut, None while it continues."""
     places = []
     if cut_after is not None and len(data) >= cut_after:
         places.append(cut_after)

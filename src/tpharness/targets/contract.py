@@ -1,4 +1,4 @@
-"""What a target is: a server, a client or both, told what to play and asked for the thread afterwards.
+"""What a target is: a server, a client or both, which plays a script and then returns the thread.
 
 A target gives no verdicts. One whole case is a `Script`; a target that can be stepped offers sessions as well, which
 sweeps use to cut one run at every place with one fold.
@@ -37,9 +37,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a target declares, as `capabilities` of control.schema.json has it; what it declares it is held to.
+    """What a target declares, as `capabilities` of control.schema.json has it; the harness checks what it declares.
 
-    The fields from `marks` on are about networks: a target in this process needs none of them.
+    The fields from `marks` on are about networks: a target in this process does not need them.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Packet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What is seen of a stream's end: a reason (None for a plain end of the body) and when."""
+    """What was observed of a stream's end: a reason (None for a plain end of the body) and when."""
 
     reason: str | None
     at: str
@@ -82,9 +82,9 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScript:
-    """One agent run as the server lives it: the events that happen, and the interruption that stops them.
+    """One agent run as the server plays it: its events, and the interruption that stops them.
 
-    `abort` tells the server to say `abort` on the wire; without it the stream only stops.
+    `abort`: the server sends `abort` on the wire; without it the stream only stops.
     """
 
     agent_id: str
@@ -108,7 +108,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """One response body as the client gets it, and what it sees of its end."""
+    """One response body as the client gets it, and what it observes of its end."""
 
     agent_id: str
     begun_at: str
@@ -118,10 +118,10 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetOutput:
-    """What a target ended up with: a thread for each version, findings of its fold, a server's streams.
+    """The result of a target: a thread for each version, findings of its fold, a server's streams.
 
-    `ends` says for each stream what was really seen of its end, by a target that the harness reaches over a network;
-    empty for one that is simply asked, whose streams end as the scenario says.
+    `ends` has for each stream what was really observed of its end, for a target that is reached over a network; it is
+    empty for other targets, whose streams end as the scenario says.
     """
 
     threads: Mapping[Version, dict[str, Any]]
@@ -162,19 +162,19 @@ class ClientTarget(Protocol):
 
 @runtime_checkable
 class SeededServer(ServerTarget, Protocol):
-    """A server that can go on with a thread that it has never seen."""
+    """A server that can continue a thread that it has never seen."""
 
     async def serve_seeded(self, script: Script) -> TargetOutput | None:
-        """Play the script, its last run on a thread that is handed over; None when nothing comes before that run."""
+        """Play the script, its last run on a thread that it is given (seed); None if nothing comes before that run."""
         ...
 
 
 @runtime_checkable
 class ResumingClient(ClientTarget, Protocol):
-    """A client whose streams can be broken off and gone on with."""
+    """A client whose streams can break off and be resumed."""
 
     async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
-        """Receive the same as with `receive`, each stream broken off in the middle and gone on with (R31)."""
+        """Receive the same as with `receive`, each stream broken off in the middle and then resumed (R31)."""
         ...
 
 
@@ -183,7 +183,7 @@ class ServerSession(Protocol):
 
     @property
     def version(self) -> int:
-        """Grows whenever a document could show a change."""
+        """A number that grows whenever a document could show a change."""
         ...
 
     def user(self, turn: UserTurn) -> None:
@@ -199,7 +199,7 @@ class ServerSession(Protocol):
         ...
 
     def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
-        """Cut the run here; return the bytes by which the client is told."""
+        """Cut the run here; return the bytes that report it to the client."""
         ...
 
     def close(self) -> bytes:
@@ -220,7 +220,7 @@ class ClientSession(Protocol):
 
     @property
     def version(self) -> int:
-        """Grows whenever a document could show a change."""
+        """A number that grows whenever a document could show a change."""
         ...
 
     def user(self, turn: UserTurn) -> None:

@@ -1,4 +1,4 @@
-"""Where an HTTP target is: the address of its control contract, and the token that it wants."""
+"""Where an HTTP target is: the address of its control contract, and the token for it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TOKEN_VARIABLE = "TPHARNESS_TOKEN"  # noqa: S105  # the name of the variable, no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a target is: a base URL without a slash at its end, and the token it wants. Prints without the token.
+    """Where a target is: a base URL without a slash at its end, and the token for it. Prints without the token.
 
-    `relay` says that faults are made on the way, so that what breaks is not looked into with another connection;
-    `silence`, in seconds, is how long that is listened to without hearing anything, the usual time when None.
+    `relay`: a relay with faults is in between, so errors are not examined with another connection. `silence`: seconds
+    without a byte after which a read fails, the usual time if None.
     """
 
     base: str
@@ -30,24 +30,24 @@ class Endpoint:
 
     @classmethod
     def parse(cls, text: str) -> Endpoint:
-        """Read `http://[TOKEN@]HOST:PORT[/base]`; TPHARNESS_TOKEN is the token otherwise. UsageError if it is none."""
+        """Read `http://[TOKEN@]HOST:PORT[/base]`; TPHARNESS_TOKEN is the default token. UsageError for another text."""
         try:
             url = URL(text)
             host, port, user, password = url.host, url.port, url.user, url.password
         except (ValueError, UnicodeError) as error:
-            raise UsageError(f"{shorten(text)} is no address: {error}", hint="write http://HOST:PORT") from None
+            raise UsageError(f"{shorten(text)} is not an address: {error}", hint="write http://HOST:PORT") from None
         shown = str(url.with_user(None)) if host else text
         if url.scheme not in ("http", "https") or not host or not port:
-            raise UsageError(f"{shorten(shown)} is no address of a server", hint="write http://HOST:PORT[/base]")
+            raise UsageError(f"{shorten(shown)} is not the address of a server", hint="write http://HOST:PORT[/base]")
         if url.query_string or url.fragment:
-            raise UsageError(f"{shorten(shown)}: a base address has no query and no fragment")
+            raise UsageError(f"{shorten(shown)}: a base address must not have a query or a fragment")
         if password is not None:
             raise UsageError(
-                f"{shorten(shown)}: a name and a password are not spoken here", hint="write http://TOKEN@HOST"
+                f"{shorten(shown)}: a name with a password is not supported", hint="write http://TOKEN@HOST"
             )
         token = user or os.environ.get(TOKEN_VARIABLE, "")
         if not token.isascii() or not token.isprintable():
-            raise UsageError(f"the token for {shorten(shown)} holds characters that no header can carry")
+            raise UsageError(f"the token for {shorten(shown)} contains characters that a header cannot carry")
         return cls(base=shown.rstrip("/"), token=token)
 
     def __str__(self) -> str:

@@ -31,11 +31,11 @@ __all__ = [
     "capabilities_json",
     "case_json",
     "case_threads",
-    "checked",
     "header_json",
     "packet_json",
     "packets_from",
     "problems",
+    "require_valid",
     "run_from",
     "run_json",
     "script_from",
@@ -58,26 +58,26 @@ _FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable")
 
 
 def problems(name: str, value: Any) -> list[str]:
-    """Return what keeps a value from being a `name` of the contract, at most 3 problems with their JSON pointers."""
+    """Return why a value is not a `name` of the contract: at most 3 problems with their JSON pointers."""
     validator = _validator(name)
     try:
         if validator.is_valid(value):
             return []
         errors = list(validator.iter_errors(value))[:_MOST]
     except (ValueError, TypeError, OverflowError) as error:
-        return [f"it holds a value that JSON has no form for: {error}"]
+        return [f"it has a value that JSON cannot represent: {error}"]
     return [
         f"{''.join(f'/{escape(str(s))}' for s in e.instance_path) or 'it'}: {shorten(e.message, 160)}" for e in errors
     ]
 
 
-def checked(name: str, value: Any, what: str) -> Any:
-    """Return the value if it is a `name` of the contract; TargetError says what is wrong with `what` otherwise."""
+def require_valid(name: str, value: Any, what: str) -> Any:
+    """Return the value if it is a `name` of the contract; else raise TargetError, which names `what`."""
     found = problems(name, value)
     if found:
         raise TargetError(
             f"{what} does not fit the contract: {'; '.join(found)}",
-            hint=f"conformance/schemas/control.schema.json, $defs/{name}, has the shape that is expected",
+            hint=f"conformance/schemas/control.schema.json, $defs/{name}, has the expected shape",
         )
     return value
 
@@ -109,16 +109,16 @@ def capabilities_json(capabilities: Capabilities, roles: Sequence[str]) -> dict[
 
 
 def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
-    """Read the capabilities of a peer that is to play `role`; TargetError for a contract that is not this one."""
+    """Read the capabilities of a peer that plays `role`; TargetError for another version of the contract."""
     spoken = value.get("contract") if isinstance(value, Mapping) else None
     if isinstance(spoken, str) and spoken.partition(".")[0] != CONTRACT.partition(".")[0]:
         raise TargetError(
-            f"{what} speaks version {shorten(spoken, 40)} of the contract, tpharness speaks {CONTRACT}",
+            f"{what} has version {shorten(spoken, 40)} of the contract, tpharness has {CONTRACT}",
             hint="use the tpharness that goes with the target, or update the target",
         )
-    checked("capabilities", value, f"{what}: its capabilities")
+    require_valid("capabilities", value, f"{what}: its capabilities")
     if role not in value["roles"]:
-        raise TargetError(f"{what} declares no role {role}, only {', '.join(value['roles'])}")
+        raise TargetError(f"{what} does not declare the role {role}, only {', '.join(value['roles'])}")
     return Capabilities(
         name=value["name"],
         implementation_version=value.get("version", ""),
@@ -276,11 +276,11 @@ def threads_from(value: Mapping[str, Any], wanted: Sequence[Version], what: str)
         thread = value.get(version.value)
         if thread is None:
             raise TargetError(
-                f"{what} holds no thread of version {version.value}", hint="every version asked for is owed"
+                f"{what} does not have a thread of version {version.value}", hint="return every requested version"
             )
         if thread["version"] != version.value:
             raise TargetError(
-                f"{what}: the thread for {version.value} says that it is {shorten(thread['version'], 40)}"
+                f"{what}: the thread for {version.value} has the version {shorten(thread['version'], 40)}"
             )
         threads[version] = thread
     return threads

@@ -1,9 +1,9 @@
-"""One run on a server under test: started, interrupted for real where that can be, its stream read and cut.
+"""One run on a server under test: started, really interrupted where possible, its stream read and cut.
 
-In: a run of a script. Out: its packets and what was seen of its end. Where the server declares that it can, an
-interruption happens for real: the run is held after its last event, then cancelled, or its connection closed, or its
-limit left to run out. What of a promise is not kept goes to `findings`; BrokenContractError for a stream that cannot be
-taken in.
+In: a run of a script. Out: its packets and what was observed of its end. Where the server declares that it can, an
+interruption really happens: the run is held after its last event, then cancelled, or its connection closed, or its
+limit left to expire. Promises that are not kept go to `findings`; BrokenContractError for a stream that cannot be
+read.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from enum import Enum
 from typing import Any
 
 from tpharness.errors import TargetError
-from tpharness.faults.catalogue import Comeback
+from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import run_json, user_json
-from tpharness.targets.http_thread import HttpThread, interrupted_for, not_kept
+from tpharness.targets.http_thread import HttpThread, interruption_reason, promise_finding
 from tpharness.targets.marks import cut_at_marks, event_times, has_mark
 from tpharness.targets.net import Http, Reading
 from tpharness.targets.reference import ReferenceServer
@@ -37,7 +37,7 @@ from tpharness.targets.remote import (
     BrokenContractError,
     UnreachableError,
 )
-from tpharness.targets.resume import frames_of, joined
+from tpharness.targets.resume import data_frames, join_resumed
 
 __all__ = ["HttpOptions", "HttpRun"]
 
@@ -46,8 +46,8 @@ __all__ = ["HttpOptions", "HttpRun"]
 class HttpOptions:
     """How runs are played on a server: where they are started, what it can do, whether interruptions are real.
 
-    `comeback` is how the client comes back for a stream that breaks off, `stop` set when the user presses stop.
-    `recovered` returns when a server that was killed is there again.
+    `resume_from` says from where a stream that broke off is resumed, `stop` is set when the user presses stop.
+    `recovered` returns when a server that was killed is running again.
     """
 
     http: Http
@@ -55,15 +55,15 @@ class HttpOptions:
     capabilities: Capabilities = field(default_factory=lambda: Capabilities(name=""))
     live: bool
     on_disconnect: str | None
-    comeback: Comeback | None = None
+    resume_from: ResumeFrom | None = None
     stop: asyncio.Event | None = None
     recovered: Callable[[], Awaitable[None]] | None = None
 
 
-class _Live(Enum):
+class _Interruption(Enum):
     """How a run is interrupted."""
 
-    TOLD = "told"  # the server is told in the script, or nothing interrupts the run
+    SCRIPTED = "scripted"  # by the script that the server plays, or not at all
     CANCEL = "cancel"
     DISCONNECT = "disconnect"
     LIMIT = "limit"
@@ -71,10 +71,10 @@ class _Live(Enum):
 
 @dataclass(slots=True)
 class _Stream:
-    """One response body as it comes in.
+    """One response body as it is received.
 
-    `end` is what was seen: None plain, network_failure broken, timeout silence. `held` says that a run that is held
-    was read up to there.
+    `end` is what was observed: None plain, network_failure broken, timeout silence. `held`: a held run was read up to
+    its hold.
     """
 
     data: bytearray = field(default_factory=bytearray)
@@ -88,7 +88,7 @@ class HttpRun:
 
     def __init__(
         self,
-        way: HttpOptions,
+        options: HttpOptions,
         thread: HttpThread,
         script: Script,
         run: RunScript,
@@ -97,9 +97,9 @@ class HttpRun:
         seed: Mapping[str, Any] | None = None,
     ) -> None:
         self._seed = seed
-        self._way = way
-        self._http = way.http
-        self._can = way.capabilities
+        self._options = options
+        self._http = options.http
+        self._can = options.capabilities
         self._thread = thread
         self._script = script
         self._run = run
@@ -107,92 +107,94 @@ class HttpRun:
         self._stream = _Stream()
         self._turns = 0
 
-    async def played(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
+    async def play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
         """Start the run with the user turns before it, and read its stream; return its packets and its end."""
-        stopping = asyncio.ensure_future(self._stopped_by_user())
+        stopping = asyncio.ensure_future(self._cancel_on_stop())
         try:
-            return await self._played(users)
+            return await self._play(users)
         finally:
             stopping.cancel()
             await asyncio.gather(stopping, return_exceptions=True)
 
-    async def _played(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
-        live, run, stream = self._how(), self._run, self._stream
+    async def _play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
+        live, run, stream = self._choose_interruption(), self._run, self._stream
         request = self._request(users, live)
         started = False
         try:
-            async with self._http.stream("POST", self._way.streams, f"{self._thread.path}/runs", request) as reading:
+            async with self._http.stream(
+                "POST", self._options.streams, f"{self._thread.path}/runs", request
+            ) as reading:
                 started = True
                 await self._read(reading, live)
         except UnreachableError as error:
-            if started or not self._way.streams.relay:
+            if started or not self._options.streams.relay:
                 raise
             # The relay broke off within the head of the answer: that is the fault, and what the client sees.
             stream.end = "timeout" if isinstance(error.__cause__, TimeoutError) else "network_failure"
-        if stream.end is not None and self._way.streams.relay:
-            await self._come_back()
-        if live is _Live.DISCONNECT and stream.held and run.interruption is not None:
-            await self._until_shown(run.interruption.reason)
-        return self._judged()
+        if stream.end is not None and self._options.streams.relay:
+            await self._resume_or_wait()
+        if live is _Interruption.DISCONNECT and stream.held and run.interruption is not None:
+            await self._check_disconnect(run.interruption.reason)
+        return self._result()
 
-    async def _until_shown(self, reason: str) -> None:
-        """Wait until the thread shows that the run was interrupted; it is a promise not kept if it never does."""
-        if not await self._thread.until_interrupted(reason, self._turns):
+    async def _check_disconnect(self, reason: str) -> None:
+        """Wait until the thread shows the interruption; a finding if it never does."""
+        if not await self._thread.wait_until_interrupted(reason, self._turns):
             settle = self._http.patience.settle
             words = f"{settle:g} s after the connection was closed the thread does not show it"
-            self._findings.append(not_kept("disconnect", words))
+            self._findings.append(promise_finding("disconnect", words))
 
-    async def _stopped_by_user(self) -> None:
-        """Cancel the run when the user presses stop; what the answer promises is held by the threads."""
-        if self._way.stop is not None:
-            await self._way.stop.wait()
+    async def _cancel_on_stop(self) -> None:
+        """Cancel the run when the user presses stop; the threads show whether it was."""
+        if self._options.stop is not None:
+            await self._options.stop.wait()
             await self._thread.cancel("user_cancelled")
 
-    async def _come_back(self) -> None:
-        """Go on with a stream that broke off (R31), or wait until the run has ended without its client."""
-        stream, comeback = self._stream, self._way.comeback
-        if self._way.recovered is not None:
-            await self._way.recovered()
-            if stream.data and not await self._thread.survived():
-                words = "after SIGKILL and a new start GET /threads/{thread_id} answers 404"
-                raise BrokenContractError(not_kept("durable", words))
-        if comeback is None:
-            await self._thread.until_still()
+    async def _resume_or_wait(self) -> None:
+        """Resume a stream that broke off (R31), or wait until the run has ended without its client."""
+        stream, resume_from = self._stream, self._options.resume_from
+        if self._options.recovered is not None:
+            await self._options.recovered()
+            if stream.data and not await self._thread.exists():
+                words = "after SIGKILL and a restart GET /threads/{thread_id} answers 404"
+                raise BrokenContractError(promise_finding("durable", words))
+        if resume_from is None:
+            await self._thread.wait_until_stable()
             return
-        frames, whole = frames_of(bytes(stream.data))
+        frames, whole = data_frames(bytes(stream.data))
         ids = [frame.id for frame in frames if frame.id]
         named = None
-        if ids and comeback is not Comeback.FROM_THE_START:
-            named = ids[-1] if comeback is Comeback.AFTER_THE_LAST else ids[max(0, len(ids) - 3)]
+        if ids and resume_from is not ResumeFrom.START:
+            named = ids[-1] if resume_from is ResumeFrom.LAST_FRAME else ids[max(0, len(ids) - 3)]
         rest = await self._thread.resume(named)
-        told = await self._thread.resume(None)
-        data, findings = joined(bytes(stream.data[:whole]), rest, told, named=named)
+        again = await self._thread.resume(None)
+        data, findings = join_resumed(bytes(stream.data[:whole]), rest, again, named=named)
         self._findings += findings
         stream.data, stream.reads, stream.end = bytearray(data), [len(data)], None
 
-    def _how(self) -> _Live:
-        """Decide how the run is interrupted: for real where that is possible and can be seen."""
+    def _choose_interruption(self) -> _Interruption:
+        """Decide how the run is interrupted: really, where that is possible and observable."""
         run, can = self._run, self._can
         cut = run.interruption
-        if cut is None or not (self._way.live and can.marks):
-            return _Live.TOLD
+        if cut is None or not (self._options.live and can.marks):
+            return _Interruption.SCRIPTED
         if any(event.get("event_kind") in ("agent_run_result", "error") for event in run.events):
-            return _Live.TOLD  # the run has ended by itself (R26, R27): nothing would be held
+            return _Interruption.SCRIPTED  # the run has ended by itself (R26, R27): it would not be held
         if cut.reason == "user_cancelled" and run.abort and can.cancel:
-            return _Live.CANCEL
+            return _Interruption.CANCEL
         if cut.reason == "timeout" and not run.abort and can.limits:
-            return _Live.LIMIT
+            return _Interruption.LIMIT
         shown_in = can.shows_interrupted
         stops = cut.reason == "network_failure" and not run.abort and "stop" in can.disconnect
         if stops and shown_in is not None:
-            self._turns = self._shown_turns(shown_in)
-            return _Live.DISCONNECT if self._turns else _Live.TOLD
-        return _Live.TOLD
+            self._turns = self._expected_turns(shown_in)
+            return _Interruption.DISCONNECT if self._turns else _Interruption.SCRIPTED
+        return _Interruption.SCRIPTED
 
-    def _shown_turns(self, version: Version) -> int:
+    def _expected_turns(self, version: Version) -> int:
         """Return how many turns the thread of that version has when it shows the interruption.
 
-        0 when it never does: a turn of which nothing is kept (R24) could not be waited for.
+        0 if it never does: a turn of which nothing is kept (R24) cannot be waited for.
         """
         oracle = ReferenceServer(replace(self._script, versions=(version,)))
         for turn in self._script.turns:
@@ -208,33 +210,33 @@ class HttpRun:
                 break
         thread = oracle.threads()[version]
         cut = self._run.interruption
-        return len(thread["turns"]) if cut is not None and interrupted_for(thread) == cut.reason else 0
+        return len(thread["turns"]) if cut is not None and interruption_reason(thread) == cut.reason else 0
 
-    def _request(self, users: Sequence[UserTurn], live: _Live) -> dict[str, Any]:
+    def _request(self, users: Sequence[UserTurn], live: _Interruption) -> dict[str, Any]:
         run = self._run
-        told = run if live is _Live.TOLD else replace(run, interruption=None, abort=False)
+        scripted = run if live is _Interruption.SCRIPTED else replace(run, interruption=None, abort=False)
         request: dict[str, Any] = {
             "created_at": self._script.header.created_at,
             "agents": dict(self._script.header.agents),
             "user": [user_json(user) for user in users],
-            "run": run_json(told),
+            "run": run_json(scripted),
             "carriers": self._carriers,
             "marks": self._marks,
         }
         if self._seed is not None:
             request["seed"] = {**self._seed, "thread_id": self._thread.id}
-        if live is not _Live.TOLD and run.interruption is not None:
+        if live is not _Interruption.SCRIPTED and run.interruption is not None:
             request["hold"] = {"at": run.interruption.at}
-        if live is _Live.LIMIT:
+        if live is _Interruption.LIMIT:
             request["limits"] = {"stream_seconds": self._http.patience.limit}
-        going = "stop" if live is _Live.DISCONNECT else self._way.on_disconnect
-        if going is not None:
-            request["on_disconnect"] = going
+        on_disconnect = "stop" if live is _Interruption.DISCONNECT else self._options.on_disconnect
+        if on_disconnect is not None:
+            request["on_disconnect"] = on_disconnect
         return request
 
     @property
     def _marks(self) -> bool:
-        return self._can.marks and not self._way.streams.relay  # what is lost on the way takes marks with it
+        return self._can.marks and not self._options.streams.relay  # bytes that are lost take marks with them
 
     @property
     def _carriers(self) -> bool:
@@ -242,46 +244,46 @@ class HttpRun:
 
     # ------------------------------------------------------------------------------------------------ reading
 
-    async def _read(self, reading: Reading, live: _Live) -> None:
-        """Take a stream in to its end, or to the place where it is cut off or cancelled."""
+    async def _read(self, reading: Reading, live: _Interruption) -> None:
+        """Read a stream to its end, or to where it is cut or cancelled."""
         stream, patience = self._stream, self._http.patience
         total = asyncio.timeout(patience.total)
         try:
             async with total:
-                if live in (_Live.TOLD, _Live.LIMIT):
-                    await self._to_the_end(reading)
+                if live in (_Interruption.SCRIPTED, _Interruption.LIMIT):
+                    await self._read_to_end(reading)
                     return
-                stream.held = await self._to_the_hold(reading)
-                if stream.held and live is _Live.CANCEL:
-                    await self._cancelled(reading)
+                stream.held = await self._read_to_hold(reading)
+                if stream.held and live is _Interruption.CANCEL:
+                    await self._cancel_held(reading)
                 elif stream.held:
                     reading.abandon()
                     stream.end = "network_failure"
         except TimeoutError:
             reading.abandon()
-            if self._way.streams.relay:
+            if self._options.streams.relay:
                 stream.end = "timeout"
                 return
             if total.expired():
-                raise self._stopped(ENDLESS, f"{patience.total:g} s and {len(stream.data)} bytes") from None
-            kind = CAPABILITY_KINDS["limits"] if live is _Live.LIMIT else STALLED
+                raise self._contract_error(ENDLESS, f"{patience.total:g} s and {len(stream.data)} bytes") from None
+            kind = CAPABILITY_KINDS["limits"] if live is _Interruption.LIMIT else STALLED
             words = f"nothing for {patience.silence:g} s after {len(stream.data)} bytes"
-            raise self._stopped(kind, words) from None
+            raise self._contract_error(kind, words) from None
 
-    async def _to_the_hold(self, reading: Reading) -> bool:
-        """Read up to the mark of the last event. False if the stream ends before, which is found later."""
+    async def _read_to_hold(self, reading: Reading) -> bool:
+        """Read up to the mark of the last event. False if the stream ends before, which is reported later."""
         stream, count = self._stream, len(self._run.events)
         while not has_mark(stream.data, count, len(stream.data) - (stream.reads[-1] if stream.reads else 0)):
             if not await self._next(reading):
                 return False
         return True
 
-    async def _to_the_end(self, reading: Reading) -> None:
+    async def _read_to_end(self, reading: Reading) -> None:
         while await self._next(reading):
             pass
 
     async def _next(self, reading: Reading) -> bool:
-        """Take in one read. False at the end of the stream, plain or broken."""
+        """Read once. False at the end of the stream, plain or broken."""
         stream = self._stream
         try:
             piece = await reading.read()
@@ -295,28 +297,28 @@ class HttpRun:
         stream.reads.append(len(piece))
         if len(data) > limits.line and data.find(b"\n", len(data) - limits.line) < 0:
             reading.abandon()
-            raise self._stopped(LINE_TOO_LONG, f"more than {limits.line} bytes without a newline")
+            raise self._contract_error(LINE_TOO_LONG, f"more than {limits.line} bytes without a newline")
         if len(data) > limits.stream:
             reading.abandon()
-            raise self._stopped(ENDLESS, f"more than {limits.stream} bytes")
+            raise self._contract_error(ENDLESS, f"more than {limits.stream} bytes")
         return True
 
-    def _stopped(self, kind: Kind, words: str) -> BrokenContractError:
+    def _contract_error(self, kind: Kind, words: str) -> BrokenContractError:
         tail = bytes(self._stream.data[-60:])
         return BrokenContractError(kind.at(Place(side="server"), f"{kind.title}: {words}", got=tail or None))
 
-    async def _cancelled(self, reading: Reading) -> None:
-        """Cancel the held run and read on meanwhile: a server may answer only once the client has been told."""
+    async def _cancel_held(self, reading: Reading) -> None:
+        """Cancel the held run and read on meanwhile: a server may answer only after it has sent the abort."""
         cut = self._run.interruption
         if cut is None:
             return
         asked = asyncio.ensure_future(self._thread.cancel(cut.reason))
-        rest = asyncio.ensure_future(self._to_the_end(reading))
+        rest = asyncio.ensure_future(self._read_to_end(reading))
         try:
             stopped = await asked
             if not stopped:
-                words = "it says that there was nothing to cancel while the run is held"
-                self._findings.append(not_kept("cancel", words))
+                words = "it answers that there was nothing to cancel while the run is held"
+                self._findings.append(promise_finding("cancel", words))
             await rest
         except (UnreachableError, BrokenContractError):
             raise
@@ -332,8 +334,8 @@ class HttpRun:
 
     # ------------------------------------------------------------------------------------------------ what was seen
 
-    def _judged(self) -> tuple[tuple[Packet, ...], Observed]:
-        """Cut the stream into packets, and hold what was declared against it."""
+    def _result(self) -> tuple[tuple[Packet, ...], Observed]:
+        """Cut the stream into packets, and compare it with what was declared."""
         run, stream = self._run, self._stream
         data = bytes(stream.data)
         times = event_times(run)
@@ -341,18 +343,18 @@ class HttpRun:
         end = Observed(reason=stream.end, at=last)
         whole = stream.end is None
         told = run.interruption is None or run.abort
-        if told and stream.end == "network_failure" and not self._way.streams.relay:
+        if told and stream.end == "network_failure" and not self._options.streams.relay:
             self._findings.append(BROKEN.at(Place(side="server", byte=len(data))))
         if (wrong := _not_utf8(data)) is not None:
             self._findings.append(NOT_UTF8.at(Place(side="server", byte=wrong), got=data[wrong : wrong + 4]))
         if self._can.resume and whole and not _has_id(data):
-            self._findings.append(not_kept("resume", "no frame of a stream has an id"))
+            self._findings.append(promise_finding("resume", "no frame of a stream has an id"))
         if self._carriers and whole and b"data-sys-tp" not in data:
-            self._findings.append(not_kept("carriers", "a stream that was to carry them has none"))
+            self._findings.append(promise_finding("carriers", "a stream that should carry them has none"))
         if self._marks:
             marked = cut_at_marks(data, run, last, whole=whole or stream.held)
             if marked.wrong:
-                self._findings.append(not_kept("marks", marked.wrong))
+                self._findings.append(promise_finding("marks", marked.wrong))
             return marked.packets, end
         packets: list[Packet] = []
         start = 0
@@ -363,7 +365,7 @@ class HttpRun:
 
 
 def _not_utf8(data: bytes) -> int | None:
-    """Return where a stream is not UTF-8; a character that the end of the stream cuts is none."""
+    """Return where a stream is not UTF-8; a character that the end of the stream cuts does not count."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,8 +1,7 @@
 """A server under test behind the control contract, `conformance/control.openapi.yaml`.
 
 In: `http://[TOKEN@]HOST:PORT[/base]`. Out: a `ServerTarget`: each script is played on a thread of its own, which is
-deleted afterwards. What the server declares is held against what is seen; a promise that is not kept is a finding of
-the outcome.
+deleted afterwards. What the server declares is compared with what is observed; a promise that is not kept is a finding.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 from yarl import URL
 
 from tpharness.errors import TargetError
-from tpharness.faults.catalogue import Comeback
+from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
 from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script, TargetOutput
@@ -31,13 +30,13 @@ from tpharness.targets.remote import Limits, Patience, UnreachableError
 __all__ = ["HttpServer"]
 
 _AT_ONCE = 16
-_NO_CAPABILITIES = "GET /capabilities tells name, roles and version of the contract: docs/CONTROL.md"
+_NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: docs/CONTROL.md"
 
 
 class HttpServer:
     """A server reached over HTTP.
 
-    `on_disconnect` is what runs are told to do when the client goes away, `live=False` tells every interruption in the
+    `on_disconnect` is what runs do when the client disconnects. With `live=False` every interruption is part of the
     script.
     """
 
@@ -52,33 +51,33 @@ class HttpServer:
     ) -> None:
         self._control = Endpoint.parse(url)
         self._http = Http(patience=patience, limits=limits)
-        self._way = HttpOptions(http=self._http, streams=self._control, live=live, on_disconnect=on_disconnect)
+        self._options = HttpOptions(http=self._http, streams=self._control, live=live, on_disconnect=on_disconnect)
         self._capabilities: Capabilities | None = None
 
-    def through(
+    def via_relay(
         self,
         port: int,
         *,
-        comeback: Comeback | None = None,
+        resume_from: ResumeFrom | None = None,
         stop: asyncio.Event | None = None,
         silence: float | None = None,
         recovered: Callable[[], Awaitable[None]] | None = None,
     ) -> HttpServer:
         """Return the same server with its runs started through a relay on a port of loopback; closed with this one.
 
-        What breaks there is what the client sees, not an error. A run is to go on without its client if the server
-        can do that. `comeback` is how the client comes back for a stream that breaks off (R31), `stop` is set when the
-        user presses stop, `silence` is how many seconds without a byte the client bears there. `recovered` returns when
-        a server that was killed is there again.
+        What breaks there is observed as a client would, not an error. A run continues without its client if the server
+        can do that. `resume_from` says from where a stream that breaks off is resumed (R31), `stop` is set when the
+        user presses stop, `silence` is the number of seconds without a byte after which the client gives up.
+        `recovered` returns when a server that was killed is running again.
         """
         other = copy.copy(self)
         base = str(URL(self._control.base).with_host("127.0.0.1").with_port(port)).rstrip("/")
-        other._way = replace(  # noqa: SLF001  # a copy of this very object
-            self._way,
+        other._options = replace(  # noqa: SLF001  # a copy of this very object
+            self._options,
             streams=replace(self._control, base=base, relay=True, silence=silence),
             live=False,
             on_disconnect=next((w for w in ("continue", "stop") if w in self.capabilities.disconnect), None),
-            comeback=comeback,
+            resume_from=resume_from,
             stop=stop,
             recovered=recovered,
         )
@@ -86,7 +85,7 @@ class HttpServer:
 
     @property
     def address(self) -> tuple[str, int] | None:
-        """Where it is, as a relay needs it; None for one that speaks TLS, which no relay can read."""
+        """Its host and port, for a relay; None if it speaks TLS, which a relay cannot read."""
         url = self._control.url("/")
         return (str(url.host), int(url.port or 0)) if url.scheme == "http" else None
 
@@ -97,7 +96,7 @@ class HttpServer:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the server declares; before `open`, only where it is."""
+        """What the server declares; before `open`, only its address."""
         return self._capabilities or Capabilities(name=self._control.base, versions=(), carriers=False)
 
     async def open(self) -> None:
@@ -115,10 +114,10 @@ class HttpServer:
 
         TargetError when the server cannot be reached or does not keep to the contract.
         """
-        return await self._on_new_thread(script, None)
+        return await self._play_on_new_thread(script, None)
 
     async def serve_seeded(self, script: Script) -> TargetOutput | None:
-        """Play the script, its last run on a thread that is handed over; None when nothing comes before that run."""
+        """Play the script, its last run on a thread that it is given (seed); None if nothing comes before that run."""
         runs = [index for index, turn in enumerate(script.turns) if isinstance(turn, RunScript)]
         if len(runs) < 2:
             return None
@@ -130,27 +129,27 @@ class HttpServer:
         seed = (await self.serve(before)).threads.get(version)
         if seed is None:
             return None
-        return await self._on_new_thread(replace(script, turns=script.turns[runs[-2] + 1 :]), seed)
+        return await self._play_on_new_thread(replace(script, turns=script.turns[runs[-2] + 1 :]), seed)
 
-    async def _on_new_thread(self, script: Script, seed: Mapping[str, Any] | None) -> TargetOutput:
+    async def _play_on_new_thread(self, script: Script, seed: Mapping[str, Any] | None) -> TargetOutput:
         await self.open()
         findings: list[Finding] = []
         thread = HttpThread(self._http, self._control, self.capabilities, findings)
         try:
-            outcome = await self._played(script, thread, findings, seed)
+            outcome = await self._play(script, thread, findings, seed)
         except UnreachableError:
             raise
         except TargetError:
-            with suppress(TargetError):  # what went wrong first is what counts
+            with suppress(TargetError):  # the first error counts
                 await thread.delete()
             raise
         await thread.delete()
         return replace(outcome, findings=tuple(findings))
 
-    async def _played(
+    async def _play(
         self, script: Script, thread: HttpThread, findings: list[Finding], seed: Mapping[str, Any] | None
     ) -> TargetOutput:
-        way = replace(self._way, capabilities=self.capabilities)
+        options = replace(self._options, capabilities=self.capabilities)
         waiting: list[UserTurn] = []
         packets: list[tuple[Packet, ...]] = []
         ends: list[Observed] = []
@@ -158,7 +157,7 @@ class HttpServer:
             if isinstance(turn, UserTurn):
                 waiting.append(turn)
                 continue
-            sent, end = await HttpRun(way, thread, script, turn, findings, seed=seed).played(waiting)
+            sent, end = await HttpRun(options, thread, script, turn, findings, seed=seed).play(waiting)
             seed = None
             packets.append(sent)
             ends.append(end)

@@ -1,7 +1,7 @@
-"""One thread on a server under test: what is asked of it beside its runs.
+"""One thread on a server under test: all requests except its runs.
 
-In: the control endpoint. Out: documents, checked to be that thread in that version. What of a promise is not kept goes
-to `findings`; TargetError for an answer that is no such thread.
+In: the control endpoint. Out: documents, checked to be that thread in that version. Promises that are not kept go to
+`findings`; TargetError for an answer that is not such a thread.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tpharness.findings import Finding, Place, shorten
 from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Capabilities, Script
 from tpharness.targets.endpoint import Endpoint
-from tpharness.targets.forms import checked
+from tpharness.targets.forms import require_valid
 from tpharness.targets.net import Http
 from tpharness.targets.remote import CAPABILITY_KINDS, NOT_DELETED, UnreachableError
 
-__all__ = ["HttpThread", "interrupted_for", "not_kept"]
+__all__ = ["HttpThread", "interruption_reason", "promise_finding"]
 
 _NEWEST_FIRST = tuple(reversed(Version))
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1
 
 
-def not_kept(capability: str, words: str) -> Finding:
-    """Return the finding that a capability is declared and not kept."""
+def promise_finding(capability: str, words: str) -> Finding:
+    """Return the finding for a capability that is declared and not kept."""
     kind = CAPABILITY_KINDS[capability]
     return kind.at(Place(side="server"), f"{kind.title}: {words}")
 
@@ -44,17 +44,17 @@ class HttpThread:
         self.path = f"/threads/{self.id}"
 
     async def add(self, user_turn: dict[str, Any]) -> None:
-        """Record a user turn that no run answers."""
+        """Add a user turn without a run."""
         await self._http.ask("POST", self._control, f"{self.path}/user-turns", user_turn)
 
     async def cancel(self, reason: str) -> bool:
         """Stop the run; return whether there was one to stop."""
         answer = await self._http.ask("POST", self._control, f"{self.path}/cancel", {"reason": reason})
         what = f"POST {self._control.base}/threads/{{thread_id}}/cancel: the answer"
-        return bool(checked("cancelled", answer.value, what)["cancelled"])
+        return bool(require_valid("cancelled", answer.value, what)["cancelled"])
 
     async def delete(self) -> None:
-        """Have the thread forgotten."""
+        """Delete the thread."""
         try:
             await self._http.ask("DELETE", self._control, self.path)
         except UnreachableError:
@@ -67,31 +67,31 @@ class HttpThread:
         wanted = [v for v in _NEWEST_FIRST if v in script.versions and v in self._can.versions]
         if not wanted:
             return {}
-        first = await self._appeared(wanted)
+        first = await self._wait_for_thread(wanted)
         others = await asyncio.gather(*(self._get(version) for version in wanted[1:]))
         found: dict[Version, dict[str, Any]] = {}
         for version, thread in zip(wanted, [first, *others], strict=True):
             if thread is None:
                 words = f"GET /threads/{{thread_id}}?version={version.value} answers 404"
-                self._findings.append(not_kept("versions", words))
+                self._findings.append(promise_finding("versions", words))
             else:
                 found[version] = {**thread, "thread_id": script.header.thread_id}
         return found
 
-    async def until_interrupted(self, reason: str, turns: int) -> bool:
-        """Wait until the last of so many turns is shown to be interrupted for this reason; False if it never is."""
+    async def wait_until_interrupted(self, reason: str, turns: int) -> bool:
+        """Wait until the thread has `turns` turns, the last one interrupted for this reason; False if it never does."""
         version = self._can.shows_interrupted
         if version is None:
             return False
 
         async def shown() -> bool:
             thread = await self._get(version)
-            return thread is not None and len(thread["turns"]) == turns and interrupted_for(thread) == reason
+            return thread is not None and len(thread["turns"]) == turns and interruption_reason(thread) == reason
 
-        return await self._settled(shown)
+        return await self._poll(shown)
 
-    async def until_still(self) -> None:
-        """Wait until two looks at the thread show the same: a run that goes on without its client takes a moment."""
+    async def wait_until_stable(self) -> None:
+        """Wait until two fetches of the thread are equal: a run that continues without its client takes a moment."""
         seen: list[object] = [None]
 
         async def still() -> bool:
@@ -100,18 +100,18 @@ class HttpThread:
             seen[0] = thread
             return same
 
-        await self._settled(still)
+        await self._poll(still)
 
-    async def survived(self) -> bool:
-        """Whether there is such a thread at all, in the newest version that the server writes."""
+    async def exists(self) -> bool:
+        """Whether the thread exists, in the newest version that the server writes."""
         return await self._get(self._can.versions[-1]) is not None
 
     async def resume(self, after: str | None) -> bytes:
         """Return the stream of the latest run after the frame of that id, to its end (R31)."""
         return await self._http.resume(self._control, f"{self.path}/stream", after=after)
 
-    async def _appeared(self, wanted: Sequence[Version]) -> dict[str, Any] | None:
-        """Return the thread in the first version, as soon as there is one; None when only others are there."""
+    async def _wait_for_thread(self, wanted: Sequence[Version]) -> dict[str, Any] | None:
+        """Return the thread in the first version as soon as it exists; None if it exists only in other versions."""
         found: dict[Version, dict[str, Any]] = {}
 
         async def there() -> bool:
@@ -122,16 +122,16 @@ class HttpThread:
                     return True
             return False
 
-        if not await self._settled(there):
+        if not await self._poll(there):
             raise TargetError(
                 f"GET {self._control.base}/threads/{{thread_id}} answers 404: "
-                f"{self._http.patience.settle:g} s after its run ended there is still no thread",
-                hint="a run creates its thread, and the thread is there when the stream has ended",
+                f"{self._http.patience.settle:g} s after its run ended the thread still does not exist",
+                hint="a run creates its thread, and the thread exists when the stream has ended",
             )
         return found.get(wanted[0])
 
-    async def _settled(self, there: Callable[[], Awaitable[bool]]) -> bool:
-        """Ask until it is there, ever more seldom; False when patience ends."""
+    async def _poll(self, there: Callable[[], Awaitable[bool]]) -> bool:
+        """Poll with growing pauses until `there` is true; False after `settle` seconds."""
         loop = asyncio.get_running_loop()
         deadline, pause = loop.time() + self._http.patience.settle, _PAUSE
         while not await there():
@@ -142,27 +142,27 @@ class HttpThread:
         return True
 
     async def _get(self, version: Version) -> dict[str, Any] | None:
-        """Fetch the thread in a version; None for 404. TargetError for what is not that thread."""
+        """Fetch the thread in a version; None for 404. TargetError for another document."""
         path = f"{self.path}?version={version.value}"
         answer = await self._http.ask("GET", self._control, path, passes=(404,))
         if answer.status == 404:
             return None
         what = f"GET {self._control.base}/threads/{{thread_id}}?version={version.value}: the thread"
-        thread: dict[str, Any] = checked("thread", answer.value, what)
+        thread: dict[str, Any] = require_valid("thread", answer.value, what)
         if thread["thread_id"] != self.id:
             raise TargetError(
-                f"{what} says that its thread_id is {shorten(repr(thread['thread_id']), 80)}",
-                hint="answer with the thread that was asked for",
+                f"{what} has the thread_id {shorten(repr(thread['thread_id']), 80)}",
+                hint="answer with the requested thread",
             )
         if thread["version"] != version.value:
             raise TargetError(
-                f"{what} says that its version is {thread['version']}",
-                hint="write the version that was asked for, or answer 404",
+                f"{what} has the version {thread['version']}",
+                hint="write the requested version, or answer 404",
             )
         return thread
 
 
-def interrupted_for(thread: dict[str, Any]) -> str | None:
+def interruption_reason(thread: dict[str, Any]) -> str | None:
     """Return why the last turn of a thread was interrupted, None if it was not."""
     turns = thread["turns"]
     shown = turns[-1].get("interruption") if turns else None

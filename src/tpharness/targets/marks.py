@@ -24,7 +24,7 @@ _STOP_LINE = re.compile(rb"(?<=[\r\n]): ?tp stop[\r\n]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
-    """A stream cut at its marks. `wrong` says what the marks have wrong in one line, empty when nothing is."""
+    """A stream cut at its marks. `wrong` says in one line what is wrong with the marks; it is empty if nothing is."""
 
     packets: tuple[Packet, ...]
     wrong: str = ""
@@ -47,7 +47,7 @@ def find_stop(data: bytes) -> int | None:
 
 
 def has_mark(data: bytes | bytearray, count: int, start: int = 0) -> bool:
-    """Whether the mark of the first `count` events stands in the data at or after `start`, or just before it."""
+    """Whether the data has the mark of the first `count` events at or after `start`, or just before it."""
     lead = b": tp %d" % count
     at = data.find(lead, max(0, start - len(lead) - 2))
     while at >= 0:
@@ -61,8 +61,8 @@ def has_mark(data: bytes | bytearray, count: int, start: int = 0) -> bool:
 def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> Marked:
     """Cut a stream at its marks: what opens it, one packet for each event, what is left.
 
-    `whole` says that the stream came to its end, so that every mark is owed. Where marks are missing, the bytes belong
-    to the event of the next mark that is there.
+    `whole`: the stream was received to its end, so that all marks are expected. Where marks are missing, the bytes
+    belong to the event of the next mark that is there.
     """
     times = event_times(run)
     packets: list[Packet] = []
@@ -78,7 +78,7 @@ def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> 
         start = search = mark.end()
         number = int(mark[1])
         if number != due or number > len(times):
-            wrong = wrong or f"`: tp {number}` comes where `: tp {due}` is due, of {len(times)} events"
+            wrong = wrong or f"`: tp {number}` comes where `: tp {due}` is expected, of {len(times)} events"
         if due <= number <= len(times):
             body = b"".join(piece)
             piece = []
@@ -88,7 +88,7 @@ def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> 
             due = number + 1
     piece.append(data[start:])
     if whole and not wrong and due <= len(times):
-        wrong = f"`: tp {due}` is missing, of {len(times)} events" if due else "no mark came at all"
+        wrong = f"`: tp {due}` is missing, of {len(times)} events" if due else "there are no marks at all"
     rest = b"".join(piece)
     packets.append(Packet(data=rest, at=ended_at))
     return Marked(packets=tuple(packets), wrong=wrong)

@@ -1,9 +1,9 @@
-"""HTTP as the harness speaks it to a target: one session for each event loop, a limit on everything.
+"""HTTP requests from the harness to a target: one session for each event loop, a limit on everything.
 
-In: an address and requests. Out: answers whole, or a stream read by read; a TargetError of its own for everything that
-goes wrong, with what was asked, what came and what to do. `UnreachableError` when nothing answered at all.
+In: an address and requests. Out: answers whole, or a stream read by read; a TargetError for everything that
+goes wrong, with the request, the answer and what to do. `UnreachableError` if nothing answered at all.
 
-No redirect is followed, no proxy used, no cookie kept, nothing asked for compressed: what is measured is the target.
+Redirects, proxies, cookies and compression are not used: only the target is tested.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import orjson
 from tpharness.errors import TargetError
 from tpharness.protocol.parse import parse_json
 from tpharness.targets.endpoint import Endpoint
-from tpharness.targets.net_errors import brief, explained, refused, start, typed
+from tpharness.targets.net_errors import content_type_of, error_text, explain_error, quote_start, status_error
 from tpharness.targets.remote import Limits, Patience, UnreachableError
 
 __all__ = ["Answer", "Http", "Reading"]
@@ -44,9 +44,9 @@ class Answer:
 
 
 class Reading:
-    """An event stream, asked for when its context is entered. `read` gives what has come, b"" at the end.
+    """An event stream, requested when its context is entered. `read` returns the next bytes, b"" at the end.
 
-    No frame waits while it is open: thousands may be.
+    An open one does not hold a stack frame: there may be thousands.
     """
 
     __slots__ = ("_asked", "_content", "_response", "_what")
@@ -58,13 +58,13 @@ class Reading:
     async def __aenter__(self) -> Self:
         asked, self._asked = self._asked, None
         if asked is None:
-            raise RuntimeError("a stream is asked for once")
+            raise RuntimeError("a stream is requested once")
         self._response = await asked
         self._content = self._response.content
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        _let_go(self._response)
+        _release(self._response)
 
     async def read(self) -> bytes:
         """Return the next bytes. ConnectionError when the connection broke, TimeoutError when it fell silent."""
@@ -73,15 +73,15 @@ class Reading:
         except TimeoutError as error:
             raise TimeoutError(f"{self._what} fell silent") from error
         except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
-            raise ConnectionError(f"{self._what}: {brief(error)}") from error
+            raise ConnectionError(f"{self._what}: {error_text(error)}") from error
 
     def abandon(self) -> None:
-        """Close the connection at once, as a client does that goes away."""
+        """Close the connection at once, as a client does that disconnects."""
         self._response.close()
 
 
 class Http:
-    """Sessions, patience and limits: everything a target needs to be spoken to."""
+    """The sessions, patience and limits of requests to targets."""
 
     def __init__(self, *, patience: Patience | None = None, limits: Limits | None = None) -> None:
         self.patience = patience or Patience()
@@ -126,46 +126,46 @@ class Http:
         passes: tuple[int, ...] = (),
         hint: str = "",
     ) -> Answer:
-        """Ask for JSON. A status of 200 or 204, or one of `passes`, is answered; TargetError for any other.
+        """Request JSON. Return the answer for status 200, 204, or one of `passes`; TargetError for any other.
 
-        `hint` is what to do when the path is not there.
+        `hint` is what to do if the path does not exist.
         """
-        what = _named(method, endpoint, path)
+        what = _request_name(method, endpoint, path)
         response = await self._request(what, method, endpoint, path, document)
         try:
-            body = await self._whole(response, what)
+            body = await self._read_body(response, what)
         finally:
-            _let_go(response)
+            _release(response)
         status = response.status
         if status == 204 or status in passes:
             return Answer(status=status)
         if status != 200:
-            raise refused(what, response, body, hint)
+            raise status_error(what, response, body, hint)
         if response.content_type != _JSON:
             raise TargetError(
-                f"{what} answers with {typed(response)}, not {_JSON}: {start(body)}",
+                f"{what} answers with {content_type_of(response)}, not {_JSON}: {quote_start(body)}",
                 hint="is this the address of the control contract? Its base path may be missing",
             )
-        return Answer(status=status, value=_decoded(body, what))
+        return Answer(status=status, value=_decode(body, what))
 
     async def resume(self, endpoint: Endpoint, path: str, *, after: str | None) -> bytes:
-        """Read an event stream to its end, after the frame of that id; b"" when nothing is left. TargetError."""
-        what = _named("GET", endpoint, path)
+        """Read an event stream to its end, after the frame with that id; b"" if nothing is left. TargetError."""
+        what = _request_name("GET", endpoint, path)
         headers = {} if after is None else {"Last-Event-ID": after}
         response = await self._request(what, "GET", endpoint, path, None, headers)
         try:
-            body = await self._whole(response, what)
+            body = await self._read_body(response, what)
         finally:
-            _let_go(response)
+            _release(response)
         if response.status == 204:
             return b""
         if response.status != 200:
-            raise refused(what, response, body, "a server that declares resume has this path")
+            raise status_error(what, response, body, "a server that declares resume has this path")
         return body
 
     def stream(self, method: str, endpoint: Endpoint, path: str, document: Any) -> Reading:
-        """Ask for an event stream when its context is entered. TargetError for any other answer."""
-        what = _named(method, endpoint, path)
+        """Request an event stream when its context is entered. TargetError for any other answer."""
+        what = _request_name(method, endpoint, path)
         return Reading(what, self._stream(what, method, endpoint, path, document))
 
     async def _stream(
@@ -176,14 +176,14 @@ class Http:
             return response
         try:
             if response.status != 200:
-                raise refused(what, response, await self._whole(response, what), "")
-            body = await self._whole(response, what, most=1 << 10)
+                raise status_error(what, response, await self._read_body(response, what), "")
+            body = await self._read_body(response, what, most=1 << 10)
             raise TargetError(
-                f"{what} answers with {typed(response)}, not {_EVENTS}: {start(body)}",
+                f"{what} answers with {content_type_of(response)}, not {_EVENTS}: {quote_start(body)}",
                 hint=f"send the UI message stream with the header Content-Type: {_EVENTS}",
             )
         finally:
-            _let_go(response)
+            _release(response)
 
     async def _request(
         self,
@@ -203,7 +203,7 @@ class Http:
             timeout = aiohttp.ClientTimeout(sock_connect=patience.connect, sock_read=silence)
         data = None
         if document is not None:
-            data = _encoded(document)
+            data = _encode(document)
             headers["Content-Type"] = _JSON
         asked = self._session(relay=endpoint.relay).request(
             method, endpoint.url(path), data=data, headers=headers, allow_redirects=False, timeout=timeout
@@ -212,9 +212,9 @@ class Http:
             async with asyncio.timeout(patience.connect + patience.answer):
                 return await asked
         except (TimeoutError, aiohttp.ClientError, ssl.SSLError, OSError, ValueError) as error:
-            raise await explained(error, what, endpoint, patience) from error
+            raise await explain_error(error, what, endpoint, patience) from error
 
-    async def _whole(self, response: aiohttp.ClientResponse, what: str, *, most: int | None = None) -> bytes:
+    async def _read_body(self, response: aiohttp.ClientResponse, what: str, *, most: int | None = None) -> bytes:
         """Read a body to its end; at most `most` bytes of it when given, else a body over the limit is an error."""
         pieces: list[bytes] = []
         size = 0
@@ -229,34 +229,34 @@ class Http:
         except TimeoutError as error:
             if most is None:
                 raise UnreachableError(
-                    f"{what}: the answer began and did not end", hint="say how long it is, or close the connection"
+                    f"{what}: the answer began and did not end", hint="send Content-Length, or close the connection"
                 ) from error
         except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
             if most is None:
                 raise TargetError(
-                    f"{what}: the answer breaks off after {size} bytes: {brief(error)}",
-                    hint="does the target crash, or say another length than it sends?",
+                    f"{what}: the answer breaks off after {size} bytes: {error_text(error)}",
+                    hint="does the target crash, or send a wrong Content-Length?",
                 ) from error
         if most is None and size > limit:
             raise TargetError(
-                f"{what} answers with more than {limit} bytes", hint="a thread of a case is never so large"
+                f"{what} answers with more than {limit} bytes", hint="the thread of a case is never that large"
             )
         return b"".join(pieces)
 
 
-def _named(method: str, endpoint: Endpoint, path: str) -> str:
-    """Name a request, the same in every run: the id of a thread is another one each time."""
+def _request_name(method: str, endpoint: Endpoint, path: str) -> str:
+    """Return the name of a request, the same in every run: without the id of the thread."""
     return f"{method} {endpoint.base}{_UUID.sub('{thread_id}', path)}"
 
 
-def _encoded(document: Any) -> bytes:
+def _encode(document: Any) -> bytes:
     try:
         return orjson.dumps(document)
     except TypeError:  # lone surrogates and very large integers are the point of some scenarios
         return json.dumps(document).encode("ascii")
 
 
-def _decoded(body: bytes, what: str) -> Any:
+def _decode(body: bytes, what: str) -> Any:
     if not _LONG_NUMBER.search(body):  # which the fast reader would round
         try:
             return orjson.loads(body)
@@ -266,12 +266,12 @@ def _decoded(body: bytes, what: str) -> Any:
     if parsed.ok:
         return parsed.value
     raise TargetError(
-        f"{what} answers with what is no JSON: {parsed.findings[-1].line()}: {start(body)}",
+        f"{what} does not answer with JSON: {parsed.findings[-1].line()}: {quote_start(body)}",
         hint=parsed.findings[-1].kind.remedy,
     )
 
 
-def _let_go(response: aiohttp.ClientResponse) -> None:
+def _release(response: aiohttp.ClientResponse) -> None:
     """Keep the connection for the next request if the body was read to its end, else close it."""
     if response.content.at_eof():
         response.release()

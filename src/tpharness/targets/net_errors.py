@@ -1,8 +1,7 @@
-"""What goes wrong between a request and its answer, said for a person: what was asked, what came, what to do.
+"""Errors between a request and its answer, in words: what was requested, what came, what to do.
 
-In: the errors of the HTTP library, and answers that are none of those that are expected. Out: TargetErrors,
-`UnreachableError` where nothing answered. Nothing here is raised; a server that seems to speak TLS is asked whether it
-does, which is the only I/O.
+In: the errors of the HTTP library, and unexpected answers. Out: TargetErrors,
+`UnreachableError` where nothing answered. Nothing here is raised. The only I/O is a test whether a server speaks TLS.
 """
 
 from __future__ import annotations
@@ -20,30 +19,32 @@ from tpharness.findings import shorten
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
 from tpharness.targets.remote import CannotPlayError, Patience, UnreachableError
 
-__all__ = ["brief", "explained", "refused", "start", "typed"]
+__all__ = ["content_type_of", "error_text", "explain_error", "quote_start", "status_error"]
 
 _SILENT = "is it blocked, or does it wait for the end of the body before it sends its headers?"
 
 
-async def explained(error: Exception, what: str, endpoint: Endpoint, patience: Patience) -> TargetError:
-    """Return what an error on the way to an answer means, for a person."""
+async def explain_error(error: Exception, what: str, endpoint: Endpoint, patience: Patience) -> TargetError:
+    """Return the TargetError for an error of the HTTP library, in words."""
     match error:
         case aiohttp.ClientConnectorDNSError():
             host = endpoint.url("").host
-            return UnreachableError(f"{what}: there is no host {host}", hint="correct the name, or write its address")
+            return UnreachableError(
+                f"{what}: the host {host} does not exist", hint="correct the name, or use its IP address"
+            )
         case aiohttp.ClientConnectorCertificateError():
             return UnreachableError(
-                f"{what}: the certificate is not trusted: {brief(error)}",
+                f"{what}: the certificate is not trusted: {error_text(error)}",
                 hint="name the certificate of its authority in SSL_CERT_FILE, or use http:// on loopback",
             )
         case aiohttp.ClientConnectorSSLError() | ssl.SSLError():
             return UnreachableError(
-                f"{what}: the server does not speak TLS: {brief(error)}",
+                f"{what}: the server does not speak TLS: {error_text(error)}",
                 hint=f"use {endpoint.base.replace('https:', 'http:', 1)}",
             )
         case aiohttp.ClientConnectorError():
             return UnreachableError(
-                f"{what}: nobody listens there: {brief(error)}", hint="start the server, or correct the port"
+                f"{what}: nothing listens there: {error_text(error)}", hint="start the server, or correct the port"
             )
         case aiohttp.ConnectionTimeoutError() if endpoint.base.startswith("https:"):
             return UnreachableError(
@@ -59,7 +60,7 @@ async def explained(error: Exception, what: str, endpoint: Endpoint, patience: P
         case aiohttp.SocketTimeoutError():
             silence = patience.silence if endpoint.silence is None else endpoint.silence
             return UnreachableError(
-                f"{what}: the server accepts the connection and says nothing for {silence:g} s", hint=_SILENT
+                f"{what}: the server accepts the connection and sends nothing for {silence:g} s", hint=_SILENT
             )
         case TimeoutError():
             return UnreachableError(
@@ -72,21 +73,23 @@ async def explained(error: Exception, what: str, endpoint: Endpoint, patience: P
     match error:
         case aiohttp.ClientResponseError():
             return TargetError(
-                f"{what} answers with what is no HTTP: {shorten(error.message, 120)}",
+                f"{what} does not answer with HTTP: {shorten(error.message, 120)}",
                 hint="is another service on this port?",
             )
         case aiohttp.ClientPayloadError():
-            return UnreachableError(f"{what}: the answer breaks off: {brief(error)}", hint="does the server crash?")
+            return UnreachableError(
+                f"{what}: the answer breaks off: {error_text(error)}", hint="does the server crash?"
+            )
         case aiohttp.ServerDisconnectedError() | OSError():
             return UnreachableError(
-                f"{what}: the server closes the connection before its answer is whole: {brief(error)}",
+                f"{what}: the server closes the connection before its answer is whole: {error_text(error)}",
                 hint="look at the server's own log: does it crash on this request?",
             )
-    return TargetError(f"{what}: {type(error).__name__}: {brief(error)}")
+    return TargetError(f"{what}: {type(error).__name__}: {error_text(error)}")
 
 
 async def _speaks_tls(endpoint: Endpoint, patience: Patience) -> bool:
-    """Whether the other end completes a TLS handshake; it is not trusted with anything."""
+    """Whether the other end completes a TLS handshake; its certificate is not verified."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -100,8 +103,8 @@ async def _speaks_tls(endpoint: Endpoint, patience: Patience) -> bool:
     return True
 
 
-def refused(what: str, response: aiohttp.ClientResponse, body: bytes, hint: str) -> TargetError:
-    """Return the error for a status that is none of those that are expected."""
+def status_error(what: str, response: aiohttp.ClientResponse, body: bytes, hint: str) -> TargetError:
+    """Return the error for an unexpected status."""
     status = response.status
     answered = f"{what} answers {status} {response.reason or ''}".rstrip()
     if 300 <= status < 400:
@@ -109,7 +112,7 @@ def refused(what: str, response: aiohttp.ClientResponse, body: bytes, hint: str)
         loop = bool(to) and response.url.join(URL(to)) == response.url
         return TargetError(
             f"{answered}, a redirect {'to itself' if loop else f'to {shorten(to)}' if to else 'to nowhere'}",
-            hint="correct the server: it redirects for ever"
+            hint="correct the server: it redirects endlessly"
             if loop
             else "redirects are not followed: give the final address",
         )
@@ -126,26 +129,26 @@ def refused(what: str, response: aiohttp.ClientResponse, body: bytes, hint: str)
 
 
 def _problem(body: bytes) -> tuple[str, str]:
-    """Return the message and the hint of a `problem`, or how the body begins if it is none."""
+    """Return the message and the hint of a `problem`, or how the body begins if it is not a `problem`."""
     try:
         error = orjson.loads(body)["error"]
         return shorten(str(error["message"]), 200), shorten(str(error.get("hint", "")), 200)
     except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError):
-        return (start(body) if body else ""), ""
+        return (quote_start(body) if body else ""), ""
 
 
-def start(body: bytes) -> str:
+def quote_start(body: bytes) -> str:
     """Return how a body begins, quoted."""
     return repr(shorten(body[:200].decode("utf-8", "backslashreplace"), 80)) if body else "an empty body"
 
 
-def typed(response: aiohttp.ClientResponse) -> str:
+def content_type_of(response: aiohttp.ClientResponse) -> str:
     """Return the content type of an answer."""
     return response.content_type if "Content-Type" in response.headers else "no content type"
 
 
-def brief(error: BaseException) -> str:
-    """Return what an error says, on one line."""
+def error_text(error: BaseException) -> str:
+    """Return the text of an error, on one line."""
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "no answer" if isinstance(error.message, str) else "its head is not whole"
     number = getattr(error, "errno", None)

@@ -2,10 +2,10 @@
 
 In: the folder of a peer with its scripts, `package.json` and `package-lock.json`, and folders of other peers whose
 scripts it shares. A file `install.mjs` there is run once, in the folder that is installed. Out: the Node binary and a
-folder with all these scripts, from where they find their packages. Nothing is downloaded that is there already; what is
-half installed never counts as there; of several processes one installs, and the others wait. What is fetched is logged
-as `tpharness.install`, with the size that `package.json` gives under `tpharness`. TargetError says what is missing:
-Node, npm, or the network.
+folder with all these scripts, from where they find their packages. Packages that are installed are not downloaded
+again; an unfinished installation does not count; of several processes one installs, and the others wait. Downloads are
+logged as `tpharness.install`, with the size that `package.json` gives under `tpharness`. TargetError says what is
+missing: Node, npm, or the network.
 
 The folder is `$TPHARNESS_CACHE`, or `tpharness` in the user's cache folder.
 """
@@ -43,7 +43,7 @@ _PROGRESS_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeProgram:
-    """What runs a peer's scripts: the binary, and the folder where they lie."""
+    """What runs a peer's scripts: the Node binary, and the folder of the scripts."""
 
     node: Path
     scripts: Path
@@ -51,9 +51,9 @@ class NodeProgram:
 
 def cache_folder() -> Path:
     """Return the folder that packages are installed into."""
-    told = os.environ.get(CACHE_VARIABLE)
-    if told:
-        return Path(told)
+    configured = os.environ.get(CACHE_VARIABLE)
+    if configured:
+        return Path(configured)
     base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
     return Path(base or Path.home() / ".cache") / "tpharness"
 
@@ -106,7 +106,7 @@ def _install(files: Sequence[Path], packages: Path, node: Node) -> None:
             _run([str(node.executable), _INSTALLS], folder, _INSTALLS)
         try:
             Path(folder).rename(packages)
-        except OSError:  # somebody else was faster
+        except OSError:  # another process was faster
             if not (packages / "node_modules").is_dir():
                 raise
             return
@@ -168,7 +168,7 @@ def _scripts(sources: Sequence[Path], packages: Path) -> Path:
                 shutil.copy(path, Path(made, path.name))
             try:
                 Path(made).rename(folder)
-            except OSError:  # somebody else was faster
+            except OSError:  # another process was faster
                 if not folder.is_dir():
                     raise
             else:

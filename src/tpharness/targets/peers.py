@@ -36,13 +36,13 @@ from tpharness.targets.server_process import ServerProcess
 __all__ = ["FILE", "Peer", "PeerClient", "PeerServer", "known_peers"]
 
 FILE = "tpharness.toml"
-_OURS = Path(__file__).parent.parent / "peers"
+_PEERS_FOLDER = Path(__file__).parent.parent / "peers"
 _KEYS = ("command", "base", "env", "start_seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """How a target is started: a command with `{port}`, run in `cwd`."""
+    """How a target is started: a command with `{port}`, run in the folder `cwd`."""
 
     name: str
     command: tuple[str, ...]
@@ -57,7 +57,7 @@ class Peer:
     browser: bool = False
     """Whether it drives a browser, which is found or installed before it starts."""
     at_once: int | None = None
-    """How many cases it is to play at the same time; as many as any target over HTTP when None."""
+    """How many cases it plays at the same time; None for the default of targets over HTTP."""
 
     def process(self) -> ServerProcess:
         """Return the process, not started yet."""
@@ -96,7 +96,7 @@ _BUILT_IN = (
 def known_peers(folder: Path | None = None) -> dict[str, Peer]:
     """Return every peer by its name: the reference server, and those of the nearest `tpharness.toml`.
 
-    InputError for a file that cannot be read, UsageError for one that says what no peer can be.
+    InputError for a file that cannot be read, UsageError for a file with an invalid peer.
     """
     peers = {peer.name: peer for peer in _BUILT_IN}
     here = (folder or Path.cwd()).resolve()
@@ -111,8 +111,8 @@ def known_peers(folder: Path | None = None) -> dict[str, Peer]:
 async def _start(peer: Peer, process: ServerProcess) -> None:
     """Start a peer's process, once, with everything that it needs."""
     if peer.packages and process.pid is None:
-        shared = [_OURS / name for name in peer.shared]
-        program = await asyncio.to_thread(node_program, _OURS / peer.packages, shared)
+        shared = [_PEERS_FOLDER / name for name in peer.shared]
+        program = await asyncio.to_thread(node_program, _PEERS_FOLDER / peer.packages, shared)
         env = await asyncio.to_thread(browser_environment) if peer.browser else {}
         process.fill({"node": str(program.node), "scripts": str(program.scripts)}, env)
     await process.start()
@@ -122,7 +122,7 @@ class PeerServer(HttpServer):
     """A server over HTTP with its process."""
 
     def __init__(self, spec: str, *, patience: Patience | None = None) -> None:
-        self._peer = _named(spec)
+        self._peer = _find_peer(spec)
         self._process = self._peer.process()
         super().__init__(f"http://127.0.0.1:{self._process.port}{self._peer.base}", patience=patience)
 
@@ -146,7 +146,7 @@ class PeerClient(HttpClient):
     """A client over HTTP with its process."""
 
     def __init__(self, spec: str, *, patience: Patience | None = None) -> None:
-        self._peer = _named(spec)
+        self._peer = _find_peer(spec)
         self._process = self._peer.process()
         super().__init__(f"http://127.0.0.1:{self._process.port}{self._peer.base}", patience=patience)
 
@@ -166,14 +166,14 @@ class PeerClient(HttpClient):
         await self._process.stop()
 
 
-def _named(spec: str) -> Peer:
+def _find_peer(spec: str) -> Peer:
     name = spec.partition(":")[2]
     peers = known_peers()
     if name in peers:
         return peers[name]
     near = difflib.get_close_matches(name, peers, n=1)
     hint = f"did you mean peer:{near[0]}?" if near else f"peers are {', '.join(peers)}; {FILE} can name more"
-    raise UsageError(f"no peer is called {shorten(name, 40)!r}", hint=hint)
+    raise UsageError(f"there is no peer {shorten(name, 40)!r}", hint=hint)
 
 
 def _read(file: Path) -> list[Peer]:
@@ -199,7 +199,7 @@ def _peer(name: str, table: Mapping[str, Any], file: Path) -> Peer:
     if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
         raise UsageError(f"{where}: command is a list of strings", hint='command = ["node", "server.mjs", "{port}"]')
     if not any("{port}" in word for word in command):
-        raise UsageError(f"{where}: the command does not say {{port}}", hint="it has to listen where it is told to")
+        raise UsageError(f"{where}: the command does not have {{port}}", hint="the peer has to listen on that port")
     if not isinstance(base, str) or (base and not base.startswith("/")):
         raise UsageError(f"{where}: base is a path, such as /tp")
     if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):

@@ -1,8 +1,8 @@
-"""A process that answers one line with one line: started, asked, and always got rid of.
+"""A process that answers one line with one line: started, asked, and always ended.
 
 In: a command, and lines. Out: the answer to each line, or a TargetError that says what the process did instead. One
-thread at a time asks a process; everything is bounded by a deadline, and what the process writes to standard error is
-read all the time, so that it never blocks on it. The process leads a group of its own, which is killed as a whole: at
+thread at a time asks a process. Everything has a deadline. Standard error is read all the time, so that the process
+never blocks on it. The process leads a group of its own, which is killed as a whole: at
 `close`, at the first thing that goes wrong, and when this interpreter ends.
 """
 
@@ -27,16 +27,16 @@ __all__ = ["LineProcess"]
 
 _READ = 1 << 16
 _WRITE = 1 << 16
-_LOOK = 0.05  # seconds of silence after which the process is looked at
-_LAST_WORDS = 0.2  # seconds for a process that has closed its pipes to end
+_POLL_SECONDS = 0.05  # seconds of silence after which the state of the process is checked
+_EXIT_SECONDS = 0.2  # seconds for a process that has closed its pipes to end
 _TAIL_LINES = 20
 _TAIL_BYTES = 16 << 10
 _LINE_SHOWN = 300
-_STDOUT_HINT = "standard output is for answers alone, one JSON object a line; anything else goes to standard error"
+_STDOUT_HINT = "write only answers to standard output, one JSON object a line; anything else goes to standard error"
 
 
 class LineProcess:
-    """A running process. `name` is what errors call it, `limit` the longest line that is taken, in bytes."""
+    """A running process. `name` is its name in errors, `limit` the longest line that is read, in bytes."""
 
     def __init__(self, command: Sequence[str], *, name: str, limit: int) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class LineProcess:
     def ask(self, line: bytes, seconds: float) -> bytes:
         """Write a line (without its end) and return the one that comes back. On any error the process is killed."""
         if not self.running:
-            raise UnreachableError(f"{self.name}: the process has been ended", hint="start another one")
+            raise UnreachableError(f"{self.name}: the process has ended", hint="start another one")
         try:
             return self._exchange(line, time.monotonic() + seconds, seconds)
         except BaseException:
@@ -110,9 +110,9 @@ class LineProcess:
             selector.register(stdout, selectors.EVENT_READ)
             selector.register(stderr, selectors.EVENT_READ)
             while True:
-                ready = selector.select(_LOOK)
+                ready = selector.select(_POLL_SECONDS)
                 if not ready and self._process.poll() is not None:
-                    raise self._ended()  # something that it started holds its pipes open
+                    raise self._exit_error()  # something that it started holds its pipes open
                 for key, _ in ready:
                     if key.fileobj is stderr:
                         if not self._drain(stderr):
@@ -124,7 +124,7 @@ class LineProcess:
                     elif (answer := self._read(stdout, asked=not unsent)) is not None:
                         return answer
                 if time.monotonic() >= deadline:
-                    raise self._silent(seconds, len(unsent))
+                    raise self._timeout_error(seconds, len(unsent))
 
     def _write(self, stdin: IO[bytes], unsent: memoryview) -> int:
         """Write what fits. A process that has closed its input has ended, or will be found silent."""
@@ -133,7 +133,7 @@ class LineProcess:
         except BlockingIOError:
             return 0
         except BrokenPipeError:
-            raise self._ended() from None
+            raise self._exit_error() from None
 
     def _read(self, stdout: IO[bytes], *, asked: bool) -> bytes | None:
         """Take in output; return a whole line once there is one. `asked`: the whole request has been sent."""
@@ -142,20 +142,20 @@ class LineProcess:
         except BlockingIOError:
             return None
         if not piece:
-            raise self._ended()
+            raise self._exit_error()
         start = len(self._out)
         self._out += piece
         end = self._out.find(b"\n", start)
         if end < 0:
             if len(self._out) > self._limit:
-                raise self._wrong(f"writes a line of more than {self._limit} bytes to standard output", self._out[:80])
+                raise self._error(f"writes a line of more than {self._limit} bytes to standard output", self._out[:80])
             return None
         line, rest = bytes(self._out[:end]), bytes(self._out[end + 1 :])
         self._out.clear()
         if not asked:
-            raise self._wrong("writes to standard output before it has read its request", line)
+            raise self._error("writes to standard output before it has read its request", line)
         if rest.strip():
-            raise self._wrong("answers one request with more than one line", rest)
+            raise self._error("answers one request with more than one line", rest)
         return line
 
     def _drain(self, stderr: IO[bytes]) -> bool:
@@ -171,7 +171,7 @@ class LineProcess:
 
     # ------------------------------------------------------------------------------------------------ what went wrong
 
-    def _silent(self, seconds: float, unsent: int) -> TargetError:
+    def _timeout_error(self, seconds: float, unsent: int) -> TargetError:
         if unsent:
             what = f"has not read its request within {seconds:g} s"
         elif self._out:
@@ -179,12 +179,12 @@ class LineProcess:
         else:
             what = f"does not answer within {seconds:g} s"
         hint = "end each answer with a newline, and flush standard output after it"
-        return self._wrong(what, self._out, hint=hint)
+        return self._error(what, self._out, hint=hint)
 
-    def _ended(self) -> TargetError:
-        """Say how the process ended, once its last words have been read."""
+    def _exit_error(self) -> TargetError:
+        """Return how the process ended, after the rest of its standard error has been read."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_LAST_WORDS)
+            self._process.wait(_EXIT_SECONDS)
         _, stdout, stderr = self._pipes
         with contextlib.suppress(BlockingIOError):  # what it wrote before it ended, if that was not read yet
             self._out += os.read(stdout.fileno(), _READ)
@@ -200,23 +200,23 @@ class LineProcess:
             what = f"exited with code {code}"
         if self._out.strip():
             what += f" in the middle of a line, after {len(self._out)} bytes of it"
-        return self._wrong(what, self._out, hint="a target reads requests until it is told to stop", unreachable=True)
+        return self._error(what, self._out, hint="a target reads requests until it is asked to stop", unreachable=True)
 
     def _drain_now(self, stderr: IO[bytes]) -> bool:
         before = (len(self._tail), self._err)
         return self._drain(stderr) and before != (len(self._tail), self._err)
 
-    def _wrong(
+    def _error(
         self, what: str, shown: bytes | bytearray = b"", *, hint: str = _STDOUT_HINT, unreachable: bool = False
     ) -> TargetError:
         got = f"; it wrote {shorten(bytes(shown[:_LINE_SHOWN]).decode('utf-8', 'replace'), 120)}" if shown else ""
-        tail = self.last_words
+        tail = self.stderr_tail
         said = f"; the end of its standard error: {tail}" if tail else ""
         kind = UnreachableError if unreachable else TargetError
         return kind(f"{self.name}: the process {what}{got}{said}", hint=hint)
 
     @property
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """The last lines of its standard error, in one line."""
         lines = [line for line in (*self._tail, self._err[:_LINE_SHOWN]) if line.strip()]
         return " | ".join(line.decode("utf-8", "replace").strip() for line in lines[-_TAIL_LINES:])

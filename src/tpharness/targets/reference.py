@@ -56,7 +56,7 @@ class ReferenceServer:
 
     @property
     def version(self) -> int:
-        """Grows whenever a document could show a change."""
+        """A number that grows whenever a document could show a change."""
         return self._recorder.version
 
     def user(self, turn: UserTurn) -> None:
@@ -78,7 +78,7 @@ class ReferenceServer:
         return _encode(self._running().feed(event))
 
     def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
-        """Cut the run here; return the bytes by which the client is told."""
+        """Cut the run here; return the bytes that report it to the client."""
         if self._recorder.state is RunState.ENDED:
             return DONE  # R26: the run had ended before
         self._recorder.interrupt(cut.reason, cut.at)
@@ -112,7 +112,7 @@ class ReferenceClient:
 
     @property
     def version(self) -> int:
-        """Grows whenever a document could show a change."""
+        """A number that grows whenever a document could show a change."""
         return self._assembler.version
 
     def user(self, turn: UserTurn) -> None:
@@ -148,7 +148,7 @@ class Reference:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything there is."""
+        """All capabilities."""
         return self._capabilities
 
     def server_session(self, script: Script) -> ReferenceServer:
@@ -190,7 +190,7 @@ class Reference:
 
 
 def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) -> None:
-    """Give a client's session what it is to receive, each stream whole and packet by packet."""
+    """Feed a client's session with the turns, each stream packet by packet."""
     for turn in turns:
         if isinstance(turn, UserTurn):
             session.user(turn)

@@ -1,7 +1,7 @@
-"""A TCP relay that carries out plans to the byte: between any client and any server, whatever they speak.
+"""A TCP relay that executes plans to the byte: between any client and any server, for any protocol.
 
 In: where the server is, and a plan for each connection. Out: an address on loopback to use in its place, and what the
-server has answered on each connection. What the client sends passes unharmed, unless the plan has gone deaf.
+server has answered on each connection. What the client sends passes unharmed, except after a `Blackhole`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Self
 
-from tpharness.faults.plan import Action, Deaf, Fin, Notify, Plan, Reset, Send, Transmission, Wait
+from tpharness.faults.plan import Action, Blackhole, Fin, Notify, Plan, Reset, Send, Transmission, Wait
 
 __all__ = ["Relay"]
 
@@ -23,18 +23,18 @@ _CONNECT_SECONDS = 5.0
 
 
 class Relay:
-    """A relay to one server. `on_call` is told of every `Notify` of a plan; `sleep` waits."""
+    """A relay to one server. `on_notify` is called with the name of every `Notify` of a plan; `sleep` waits."""
 
     def __init__(
         self,
         host: str,
         port: int,
         *,
-        on_call: Callable[[str], None] | None = None,
+        on_notify: Callable[[str], None] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._upstream = (host, port)
-        self._on_call = on_call
+        self._on_call = on_notify
         self._sleep = sleep
         self._plans: deque[Plan] = deque()
         self._server: asyncio.Server | None = None
@@ -43,7 +43,7 @@ class Relay:
         self.recorded: list[bytearray] = []
         """What the server answered, for each connection in the order in which they came."""
         self.refused = 0
-        """How many connections the server did not take."""
+        """How many connections the server did not accept."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -73,11 +73,11 @@ class Relay:
         return len(self.recorded)
 
     def plan(self, *plans: Plan) -> None:
-        """Have the next connections carried so, one plan each; those after them pass unharmed."""
+        """Apply these plans to the next connections, one each; connections after them pass unharmed."""
         self._plans.extend(plans)
 
     def retarget(self, host: str, port: int) -> None:
-        """Have later connections go elsewhere, for a server that was started again."""
+        """Connect later connections to another address, for a server that was started again."""
         self._upstream = (host, port)
 
     def reset_all(self) -> None:
@@ -106,7 +106,7 @@ class Relay:
             await self._carry(reader, writer, answers, upstream, Transmission(plan), record)
         except (OSError, TimeoutError):
             self.refused += upstream is None
-            _abort(writer, rst=True)  # as a connection that nobody takes
+            _abort(writer, rst=True)  # as a connection that is not accepted
         except asyncio.CancelledError:
             pass
         finally:
@@ -124,14 +124,14 @@ class Relay:
         carrier: Transmission,
         record: bytearray,
     ) -> None:
-        hearing = asyncio.Event()
-        hearing.set()
-        there = asyncio.ensure_future(_pump(reader, upstream, carrier, hearing))
-        back = asyncio.ensure_future(self._answers(answers, writer, carrier, record, hearing))
+        connected = asyncio.Event()
+        connected.set()
+        there = asyncio.ensure_future(_pump(reader, upstream, carrier, connected))
+        back = asyncio.ensure_future(self._relay_answers(answers, writer, carrier, record, connected))
         try:
-            # A client of HTTP that ends its sending has gone: the server is to see that, as without a relay.
+            # An HTTP client that ends its sending has disconnected: the server sees that, as without a relay.
             await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
-            if not hearing.is_set():  # but for one that nobody is told of
+            if not connected.is_set():  # except in a black hole
                 writer.transport.abort()
                 await asyncio.Event().wait()
             if back.done():
@@ -141,16 +141,16 @@ class Relay:
                 task.cancel()
             await asyncio.gather(there, back, return_exceptions=True)
 
-    async def _answers(
+    async def _relay_answers(
         self,
         answers: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         carrier: Transmission,
         record: bytearray,
-        hearing: asyncio.Event,
+        connected: asyncio.Event,
     ) -> None:
         for action in carrier.begin():
-            if not await self._do(action, writer, hearing):
+            if not await self._perform(action, writer, connected):
                 return
         while True:
             try:
@@ -160,13 +160,13 @@ class Relay:
                 return
             record += data
             for action in carrier.feed(data) if data else carrier.end():
-                if not await self._do(action, writer, hearing):
+                if not await self._perform(action, writer, connected):
                     return
             if not data:
                 return
 
-    async def _do(self, action: Action, writer: asyncio.StreamWriter, hearing: asyncio.Event) -> bool:
-        """Carry out an action. False when nothing follows."""
+    async def _perform(self, action: Action, writer: asyncio.StreamWriter, connected: asyncio.Event) -> bool:
+        """Perform an action. False if nothing follows."""
         match action:
             case Send(data):
                 writer.write(data)
@@ -179,9 +179,9 @@ class Relay:
             case Reset():
                 _abort(writer, rst=True)
                 return False
-            case Deaf():
-                hearing.clear()
-                await asyncio.Event().wait()  # until the client goes, or the relay is closed
+            case Blackhole():
+                connected.clear()
+                await asyncio.Event().wait()  # until the client disconnects, or the relay is closed
             case Fin():
                 with contextlib.suppress(OSError):
                     writer.close()
@@ -191,13 +191,13 @@ class Relay:
 
 
 async def _pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, carrier: Transmission, hearing: asyncio.Event
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, carrier: Transmission, connected: asyncio.Event
 ) -> None:
-    """Pass on what a client sends, until it has gone."""
+    """Pass on what a client sends, until it disconnects."""
     with contextlib.suppress(ConnectionError):
         while data := await reader.read(_READ):
-            if hearing.is_set():
-                carrier.asked(data)
+            if connected.is_set():
+                carrier.see_request(data)
                 writer.write(data)
                 await writer.drain()
 

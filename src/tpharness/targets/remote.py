@@ -1,11 +1,11 @@
-"""Targets outside this process: what they have in common, and what can be wrong with how they keep the contract.
+"""Targets outside this process: what they have in common, and the findings about breaches of the contract.
 
 In: nothing. Out: `Remote`, which the runner opens before the first case and closes after the last; how long the harness
-waits and how much it takes in; the two errors that tell it more than that a case failed; the kinds of findings about
-promises. No I/O.
+waits and how much it reads; the errors that mean more than a failed case; the kinds of findings about promises.
+No I/O.
 
-What a remote target does not do: it reports no findings of its own fold, and it reads the rulings as it declares, not
-as a script says.
+A remote target does not report findings of its own fold, and it uses the readings of rulings that it declares, not
+those of a script.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Remote(Protocol):
 
     @property
     def at_once(self) -> int:
-        """How many cases it may be given at the same time; at least 1."""
+        """How many cases it can play at the same time; at least 1."""
         ...
 
     async def open(self) -> None:
-        """Reach the target and read its capabilities, once. TargetError says why it cannot be played at all."""
+        """Connect to the target and read its capabilities, once. TargetError if it cannot be used at all."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections and processes. Never raises; closing twice is nothing."""
+        """Close connections and processes. Never raises; closing twice is allowed."""
         ...
 
 
@@ -62,7 +62,7 @@ class Patience:
 
     `connect` for a connection, `answer` for the first byte of an answer, `silence` for the next read, `total` for one
     answer altogether, `settle` for a thread to appear or to show what was done to its run. `limit` is the time limit
-    that runs are given when a timeout is played live.
+    of runs when a timeout is played live.
     """
 
     connect: float = 5.0
@@ -73,7 +73,7 @@ class Patience:
     limit: float = 0.2
 
     def scaled(self, factor: float) -> Patience:
-        """Return the same times `factor`; the limit that runs are given stays."""
+        """Return the same seconds times `factor`; `limit` does not change."""
         return replace(
             self,
             connect=self.connect * factor,
@@ -86,7 +86,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much the harness takes in, in bytes: one line of a stream, one stream, one JSON answer."""
+    """How much the harness reads, in bytes: one line of a stream, one stream, one JSON answer."""
 
     line: int = 16 << 20
     stream: int = 64 << 20
@@ -94,15 +94,15 @@ class Limits:
 
 
 class CannotPlayError(TargetError):
-    """The case asks for what this target cannot make happen: it does not apply. The message says what that is."""
+    """The case needs something that this target cannot do, so it does not apply. The message says what."""
 
 
 class UnreachableError(TargetError):
-    """The target did not answer at all. After several in a row the runner asks no more."""
+    """The target did not respond at all. After several in a row the runner stops."""
 
 
 class BrokenContractError(TargetError):
-    """The target did something for which the case fails with a finding, and after which the case cannot go on."""
+    """The target broke the contract: the case fails with a finding and cannot continue."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(f"{finding.code}: {finding.message}", hint=finding.kind.remedy)
@@ -121,7 +121,7 @@ CAPABILITY_KINDS = {
     "detects": Kind("detects-not-kept"),
     "reconnect": Kind("reconnect-not-kept"),
 }
-"""What is wrong when a capability is claimed and not kept, by the name of the capability."""
+"""The name of a capability → the finding for one that is declared and not kept."""
 
 NOT_TOLD = Kind("cancel-not-told")
 STALLED = Kind("stream-stalled")

@@ -1,7 +1,7 @@
-"""Putting a stream together that broke off and was gone on with (R31). Pure.
+"""Join a stream that broke off and was resumed (R31). Pure.
 
-In: what came before the break, what came after it, and the whole stream as the server tells it once more. Out: the
-stream as a client has it that takes each frame once, and what is wrong with how it was gone on with.
+In: the bytes before the break, the bytes after it, and the whole stream when it is requested once more. Out: the stream
+of a client that takes each frame once, and findings about how the server resumed it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tpharness.findings import Finding, Kind, Place, shorten
 from tpharness.vsp.frames import iter_frames
 
-__all__ = ["KINDS", "SentFrame", "frames_of", "joined"]
+__all__ = ["KINDS", "SentFrame", "data_frames", "join_resumed"]
 
 
 LOST = Kind("resume-lost")
@@ -22,14 +22,14 @@ KINDS = (LOST, REPEATED, DIFFERS)
 
 @dataclass(frozen=True, slots=True)
 class SentFrame:
-    """One event of a stream with the blank line after it; `id` is "" when it has none."""
+    """One frame with data, with the blank line after it; `id` is "" if it does not have one."""
 
     id: str
     raw: bytes
 
 
-def frames_of(data: bytes) -> tuple[list[SentFrame], int]:
-    """Return the whole frames that carry data, and how many bytes they and what lies between them take."""
+def data_frames(data: bytes) -> tuple[list[SentFrame], int]:
+    """Return the whole frames that have data, and the number of bytes up to the end of the last whole frame."""
     frames, size = [], 0
     for frame in iter_frames(data):
         size = frame.end
@@ -38,18 +38,18 @@ def frames_of(data: bytes) -> tuple[list[SentFrame], int]:
     return frames, size
 
 
-def joined(before: bytes, after: bytes, whole: bytes, *, named: str | None) -> tuple[bytes, list[Finding]]:
-    """Return the stream of a client that takes each frame once, and what is wrong; `named` is the Last-Event-ID."""
-    had, _ = frames_of(before)
-    came, _ = frames_of(after)
-    owed, _ = frames_of(whole)
-    known = {frame.id: frame.raw for frame in had if frame.id}
-    known_to_server = [frame.id for frame in had]
+def join_resumed(before: bytes, after: bytes, whole: bytes, *, named: str | None) -> tuple[bytes, list[Finding]]:
+    """Return the stream of a client that takes each frame once, and findings; `named` is the Last-Event-ID it sent."""
+    received, _ = data_frames(before)
+    resumed, _ = data_frames(after)
+    expected, _ = data_frames(whole)
+    known = {frame.id: frame.raw for frame in received if frame.id}
+    known_to_server = [frame.id for frame in received]
     if named is not None and named in known_to_server:
         known_to_server = known_to_server[: known_to_server.index(named) + 1]
     findings: list[Finding] = []
     new: list[SentFrame] = []
-    for frame in came:
+    for frame in resumed:
         old = known.get(frame.id)
         if old is None:
             new.append(frame)
@@ -57,9 +57,9 @@ def joined(before: bytes, after: bytes, whole: bytes, *, named: str | None) -> t
             findings.append(_at(DIFFERS, frame.id, got=frame.raw, expected=old))
         elif named is not None and frame.id in known_to_server:
             findings.append(_at(REPEATED, frame.id, got=frame.raw))
-    frames = [*had, *new]
+    frames = [*received, *new]
     ids = {frame.id for frame in frames}
-    findings += [_at(LOST, frame.id, expected=frame.raw) for frame in owed if frame.id not in ids]
+    findings += [_at(LOST, frame.id, expected=frame.raw) for frame in expected if frame.id not in ids]
     return b"".join(frame.raw for frame in frames), findings[:3]
 
 

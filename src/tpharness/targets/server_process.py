@@ -1,8 +1,8 @@
-"""A server in a process of its own: started on a free port, killed at any moment, started again, always got rid of.
+"""A server in a process of its own: started on a free port, killed at any moment, started again, always ended.
 
 In: a command in which `{port}` stands for the port, and `{folder}` for an empty folder that lasts as long as the
-context. Out: an address that answers, or a TargetError that says what the
-process did instead, with the end of its standard error. The process leads a group of its own, which is ended as a
+context. Out: an address that answers, or a TargetError that says what the process did instead, with the end of its
+standard error. The process leads a group of its own, which is ended as a
 whole: when it is stopped, and when this interpreter ends.
 """
 
@@ -26,7 +26,7 @@ from tpharness.targets.remote import UnreachableError
 __all__ = ["PARENT_VARIABLE", "ServerProcess", "end_with_parent", "free_port"]
 
 PARENT_VARIABLE = "TPHARNESS_PARENT"
-"""Set to `stdin` in what the harness starts: whose standard input ends has lost it, and may end too."""
+"""Set to `stdin` for processes that the harness starts: when their standard input ends, the harness has ended."""
 
 _TAIL_LINES = 20
 _LINE_SHOWN = 300
@@ -35,7 +35,7 @@ _STOP_SECONDS = 3.0
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on now."""
+    """Return a port of loopback on which nothing listens now."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
@@ -56,7 +56,7 @@ def _until_orphaned() -> None:
 
 
 class ServerProcess:
-    """A process that is to listen on a port of loopback. As a context it is started, and stopped in the end.
+    """A process that listens on a port of loopback. Entering the context starts it, leaving it stops it.
 
     `ready` is how many seconds it may take until it listens; `env` is added to the environment.
     """
@@ -92,14 +92,14 @@ class ServerProcess:
         await self.stop()
 
     def fill(self, words: Mapping[str, str], env: Mapping[str, str]) -> None:
-        """Put in what is known only now: `{name}` in the command stands for `words["name"]`; `env` is added."""
+        """Replace each `{name}` in the command by `words["name"]`, and add `env` to the environment."""
         self._env |= env
         for name, word in words.items():
             self._command = [each.replace(f"{{{name}}}", word) for each in self._command]
 
     @property
     def pid(self) -> int | None:
-        """The process, None when there is none."""
+        """The id of the process, None if it is not running."""
         return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     async def start(self) -> None:
@@ -123,7 +123,7 @@ class ServerProcess:
         self._finalizer = Finalize(self, _signal_group, args=(process.pid, signal.SIGKILL), exitpriority=10)
         self._reading = asyncio.create_task(self._read(process))
         try:
-            await self._until_it_listens(process)
+            await self._wait_for_port(process)
         except BaseException:
             await self.kill()
             raise
@@ -133,14 +133,14 @@ class ServerProcess:
         await self._end(signal.SIGKILL)
 
     async def stop(self) -> None:
-        """Ask it to end with SIGTERM, and kill it when it does not. Its folder goes with it."""
+        """Ask it to end with SIGTERM, and kill it if it does not. Its folder is deleted."""
         await self._end(signal.SIGTERM)
         if self._folder is not None:
             self._folder.cleanup()
 
     # ------------------------------------------------------------------------------------------------ inside
 
-    async def _until_it_listens(self, process: asyncio.subprocess.Process) -> None:
+    async def _wait_for_port(self, process: asyncio.subprocess.Process) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._ready
         while process.returncode is None:
@@ -149,7 +149,7 @@ class ServerProcess:
             except OSError:
                 if loop.time() >= deadline:
                     what = f"does not listen on port {self.port} within {self._ready:g} s"
-                    raise UnreachableError(f"{self._name}: {what}{self._said()}", hint=_LISTEN) from None
+                    raise UnreachableError(f"{self._name}: {what}{self._stderr_note()}", hint=_LISTEN) from None
                 await asyncio.sleep(_PAUSE)
             else:
                 writer.transport.abort()
@@ -157,7 +157,7 @@ class ServerProcess:
         if self._reading is not None:
             await asyncio.wait({self._reading}, timeout=_STOP_SECONDS)
         what = f"exited with code {process.returncode} before it listened on port {self.port}"
-        raise UnreachableError(f"{self._name}: {what}{self._said()}", hint=_LISTEN)
+        raise UnreachableError(f"{self._name}: {what}{self._stderr_note()}", hint=_LISTEN)
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         """Read standard error all the time, so that the process never blocks on it; keep its last lines."""
@@ -171,7 +171,7 @@ class ServerProcess:
         if half.strip():
             self._tail.append(half.decode("utf-8", "replace").strip())
 
-    def _said(self) -> str:
+    def _stderr_note(self) -> str:
         return f"; the end of its standard error: {' | '.join(self._tail)}" if self._tail else ""
 
     async def _end(self, number: signal.Signals) -> None:
@@ -194,7 +194,7 @@ class ServerProcess:
                 await asyncio.gather(self._reading, return_exceptions=True)
 
 
-_LISTEN = "{port} in the command stands for the port of 127.0.0.1 that it has to listen on"
+_LISTEN = "{port} in the command stands for the port of 127.0.0.1 on which it has to listen"
 
 
 def _signal_group(pid: int, number: int) -> None:

@@ -1,6 +1,6 @@
 """`kind:…` → target: the little language of `--server` and `--client`.
 
-What a target needs is loaded when it is named: nobody pays for a network who asks for none.
+The module of a target is imported when it is named, so a run without a network does not import one.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _LOADED = {
 
 
 def resolve_server(spec: str, *, patience: Patience | None = None) -> ServerTarget:
-    """Return the server that a spec names. UsageError for an unknown kind, TargetError for one that cannot be had.
+    """Return the server that a spec names. UsageError for an unknown kind, TargetError if it cannot be loaded.
 
-    `patience` is for a target outside this process. Nothing is asked of it here: see `remote.Remote.open`.
+    `patience` is for a target outside this process, which is not contacted here: see `remote.Remote.open`.
     """
     target: ServerTarget = _resolve(spec, ("capabilities", "serve"), "server", patience)
     return target
@@ -66,15 +66,15 @@ def _resolve(spec: str, needs: tuple[str, ...], role: str, patience: Patience | 
         return _python(spec, rest, needs, role)
     near = difflib.get_close_matches(spec, TARGETS, n=1)
     hint = f"did you mean {near[0]}?" if near else f"targets are {', '.join(TARGETS)}"
-    raise UsageError(f"no target is called {spec!r}", hint=hint)
+    raise UsageError(f"there is no target {spec!r}", hint=hint)
 
 
 def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
     module_name, _, attribute = rest.partition(":")
     if not attribute:
-        raise UsageError(f"{spec!r} names no object", hint="write python:package.module:object")
+        raise UsageError(f"{spec!r} does not name an object", hint="write python:package.module:object")
     if not all(part.isidentifier() for part in module_name.split(".")):
-        raise UsageError(f"{module_name!r} is no name of a module", hint="write python:package.module:object")
+        raise UsageError(f"{module_name!r} is not the name of a module", hint="write python:package.module:object")
     try:
         found = getattr(importlib.import_module(module_name), attribute)
     except ImportError as error:
@@ -89,7 +89,7 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
         ) from error
     try:
         target = found() if isinstance(found, type) or (not hasattr(found, needs[0]) and callable(found)) else found
-    except Exception as error:  # anything may go wrong in code that is not ours
+    except Exception as error:  # foreign code may raise anything
         raise TargetError(
             f"{spec}: calling {attribute}() gave {type(error).__name__}: {error}",
             hint="name an object with the methods of a target, or what returns one when called without arguments",
@@ -97,6 +97,7 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
     missing = [name for name in needs if not hasattr(target, name)]
     if missing:
         raise TargetError(
-            f"{spec} is no {role}: it lacks {', '.join(missing)}", hint="see tpharness.targets.contract for the methods"
+            f"{spec} is not a {role}: it lacks {', '.join(missing)}",
+            hint="see tpharness.targets.contract for the methods",
         )
     return target

@@ -2,8 +2,8 @@
 
 In: `stdio:COMMAND`, split as a shell would and run without one. Out: a `ServerTarget` or a `ClientTarget` that asks
 the process what `stdioRequest` of control.schema.json says: `start` once, then `serve`, `receive` and `adopt`, and
-`stop` in the end. Cases that are played at the same time get a process each. A process that does anything but answer is
-killed, its case is an error, and the next case starts another one.
+`stop` in the end. Cases that are played at the same time get a process each. A process that does not answer is
+killed, its case is an error, and the next case starts a new process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["StdioClient", "StdioServer"]
 
 _STOP_SECONDS = 1.0
 _ANSWERS = {"start": "capabilities", "serve": "served", "receive": "received", "adopt": "received", "stop": "stopped"}
-"""Each op, and the field that its answer has."""
+"""Operation → the field of its answer."""
 
 
 class _Stdio:
@@ -58,7 +58,7 @@ class _Stdio:
         except ValueError as error:
             raise UsageError(f"{spec!r} cannot be split into words: {error}", hint="close the quotes") from error
         if not self._command:
-            raise UsageError(f"{spec!r} names no command", hint="write 'stdio:python my_target.py --stdio'")
+            raise UsageError(f"{spec!r} does not name a command", hint="write 'stdio:python my_target.py --stdio'")
         self._name = f"stdio:{shorten(command, 80)}"
         self._patience = patience or Patience()
         self._limits = limits or Limits()
@@ -79,7 +79,7 @@ class _Stdio:
     async def open(self) -> None:
         """Start a process and read its capabilities, once."""
         if self._capabilities is None:
-            self._idle.append(await self._started())
+            self._idle.append(await self._start_process())
 
     async def close(self) -> None:
         """Stop all processes and kill those that do not."""
@@ -89,24 +89,24 @@ class _Stdio:
             await self._in_thread(process, process.stop, stop, _STOP_SECONDS)
 
     async def _ask(self, op: str, **more: Any) -> Any:
-        """Send a request to a free process, a new one if there is none; return what the answer is about."""
+        """Send a request to a free process, a new one if there is none; return the field of the answer."""
         await self.open()
-        process = self._idle.pop() if self._idle else await self._started()
+        process = self._idle.pop() if self._idle else await self._start_process()
         answer = await self._in_thread(process, self._exchange, process, op, more)
         self._idle.append(process)
         if "error" in answer:
-            _refused(self._name, op, answer["error"], process)
+            _raise_error(self._name, op, answer["error"], process)
         return answer[_ANSWERS[op]]
 
-    async def _started(self) -> LineProcess:
+    async def _start_process(self) -> LineProcess:
         process: LineProcess = await self._in_thread(None, self._spawn)
-        told = await self._in_thread(process, self._greet, process)
-        self._capabilities = self._capabilities or told
+        declared = await self._in_thread(process, self._greet, process)
+        self._capabilities = self._capabilities or declared
         return process
 
     async def _in_thread(self, process: LineProcess | None, function: Any, *args: Any) -> Any:
-        """Run something that blocks, in a thread. Who stops waiting for it ends the process with it."""
-        # A thread and no transport of the loop: processes then outlive a loop, and one that is left holds no thread.
+        """Run a blocking function in a thread. Cancelling the wait ends the process as well."""
+        # A thread, not a transport of the loop: processes then outlive a loop, and an idle one does not hold a thread.
         work = asyncio.ensure_future(asyncio.to_thread(function, *args))
         try:
             return await asyncio.shield(work)
@@ -128,7 +128,7 @@ class _Stdio:
         answer = self._exchange(process, "start", {"contract": CONTRACT})
         try:
             if "error" in answer:
-                _refused(self._name, "start", answer["error"], process)
+                _raise_error(self._name, "start", answer["error"], process)
             return capabilities_from(answer["capabilities"], self.role, self._name)
         except TargetError:
             process.kill()
@@ -137,25 +137,25 @@ class _Stdio:
     def _exchange(self, process: LineProcess, op: str, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a request, its id and its outer shape checked."""
         number = next(self._ids)
-        line = process.ask(_encoded({"op": op, "id": number, **more}), self._patience.answer)
+        line = process.ask(_encode({"op": op, "id": number, **more}), self._patience.answer)
         try:
-            return self._checked(line, op, number)
+            return self._check_answer(line, op, number)
         except TargetError:
-            process.kill()  # what it answers next could belong to anything
+            process.kill()  # its next answer could belong to any request
             raise
 
-    def _checked(self, line: bytes, op: str, number: int) -> dict[str, Any]:
+    def _check_answer(self, line: bytes, op: str, number: int) -> dict[str, Any]:
         what = f"{self._name}: the answer to {op}"
         try:
-            answer = _decoded(line)
+            answer = _decode(line)
         except (ValueError, RecursionError) as error:
             shown = shorten(line[:400].decode("utf-8", "replace"), 120)
             raise TargetError(
-                f"{what} is no JSON: {shorten(str(error), 120)}; it wrote {shown}",
-                hint="standard output is for answers alone; anything else goes to standard error",
+                f"{what} is not JSON: {shorten(str(error), 120)}; it wrote {shown}",
+                hint="write only answers to standard output; anything else goes to standard error",
             ) from error
         if not isinstance(answer, dict):
-            raise TargetError(f"{what} is no JSON object: {shorten(str(answer), 120)}")
+            raise TargetError(f"{what} is not a JSON object: {shorten(str(answer), 120)}")
         if answer.get("id") != number or isinstance(answer.get("id"), bool):
             got = shorten(str(answer.get("id")), 40)
             raise TargetError(
@@ -166,14 +166,14 @@ class _Stdio:
         if "error" not in answer and field not in answer:
             raise TargetError(
                 f"{what} has neither {field!r} nor 'error', only {', '.join(sorted(map(str, answer)))}",
-                hint="conformance/schemas/control.schema.json, $defs/stdioAnswer, has the shape that is expected",
+                hint="conformance/schemas/control.schema.json, $defs/stdioAnswer, has the expected shape",
             )
         if "error" not in answer and op != "start":  # capabilities_from says more about another contract
             found = [f"/{field}{problem.removeprefix('it')}" for problem in problems(field, answer[field])]
             if found:
                 raise TargetError(
                     f"{what} does not fit the contract: {'; '.join(found)}",
-                    hint=f"conformance/schemas/control.schema.json, $defs/{field}, has the shape that is expected",
+                    hint=f"conformance/schemas/control.schema.json, $defs/{field}, has the expected shape",
                 )
         return answer
 
@@ -182,12 +182,12 @@ class _Stdio:
 
 
 class StdioServer(_Stdio):
-    """A server in another process: gets whole cases, answers with threads and with the packets that it would send."""
+    """A server in another process: gets whole cases, answers with threads and with the packets that it sends."""
 
     role = "server"
 
     async def serve(self, script: Script) -> TargetOutput:
-        """Have the script played. TargetError if the process does anything but answer it."""
+        """Have the script played. TargetError if the process does not answer it."""
         await self.open()
         if not versions_for(script, self.capabilities):
             return TargetOutput(threads={})
@@ -195,12 +195,12 @@ class StdioServer(_Stdio):
         runs = sum(isinstance(turn, RunScript) for turn in script.turns)
         if "streams" in served:
             streams = tuple(packets_from(stream) for stream in served["streams"])
-        else:  # it is held to its threads alone, and the reference says what its client would have got
+        else:  # only its threads are checked, and the client gets the streams of the reference
             streams = (await Reference().serve(script)).streams
         if len(streams) != runs:
             raise TargetError(
                 f"{self._name}: the answer to serve has {len(streams)} streams, the case has {runs} runs",
-                hint="a list of packets for each run, in order; leave streams out if you have none",
+                hint="a list of packets for each run, in order; leave out `streams` if there are none",
             )
         return TargetOutput(threads=self._threads(served, script, "serve"), streams=streams)
 
@@ -211,7 +211,7 @@ class StdioClient(_Stdio):
     role = "client"
 
     async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
-        """Have the streams received. TargetError if the process does anything but answer."""
+        """Have the streams received. TargetError if the process does not answer."""
         await self.open()
         if not versions_for(script, self.capabilities):
             return TargetOutput(threads={})
@@ -219,7 +219,7 @@ class StdioClient(_Stdio):
         return TargetOutput(threads=self._threads(received, script, "receive"))
 
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
-        """Hand over the server's threads; return what the client then holds (R32)."""
+        """Give the client the server's threads; return the threads that it then has (R32)."""
         await self.open()
         wanted = {v: thread for v, thread in threads.items() if v in self.capabilities.versions}
         if not wanted:
@@ -228,29 +228,29 @@ class StdioClient(_Stdio):
         return threads_from(adopted["threads"], list(wanted), f"{self._name}: the answer to adopt")
 
 
-def _refused(name: str, op: str, error: Any, process: LineProcess) -> NoReturn:
+def _raise_error(name: str, op: str, error: Any, process: LineProcess) -> NoReturn:
     message = error.get("message") if isinstance(error, dict) else error
     if isinstance(error, dict) and error.get("cannot_play") is True:
         raise CannotPlayError(shorten(str(message), 200))
-    said = f"; the end of its standard error: {process.last_words}" if process.last_words else ""
+    said = f"; the end of its standard error: {process.stderr_tail}" if process.stderr_tail else ""
     raise TargetError(f"{name} answers {op} with an error: {shorten(str(message), 300)}{said}")
 
 
-def _encoded(value: Any) -> bytes:
-    """Write JSON in one line. Half a character and integers of any size have no place in orjson, and stay."""
+def _encode(value: Any) -> bytes:
+    """Write JSON in one line. Lone surrogates and large integers, which orjson cannot write, are kept."""
     try:
         return orjson.dumps(value)
     except TypeError:
         return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def _decoded(line: bytes) -> Any:
-    """Read JSON, half characters included: the checks name their place in the thread (R38)."""
+def _decode(line: bytes) -> Any:
+    """Read JSON, lone surrogates included: the checks report where they are in the thread (R38)."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
-        return json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
 
 
-def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")

@@ -1,13 +1,13 @@
 """The streams that a client under test gets, served by the harness to the byte.
 
-In: the pieces of a response body and how it ends. Out: a URL for each, and what was done there: how often it was asked
-for, whether the client stayed to the end, whether it went away when that was due. The HTTP is written here, without a
-framework, since nobody else ends a body in the middle, falls silent or resets a connection on demand.
+In: the pieces of a response body and how it ends. Out: a URL for each, and what the client did: how often it requested
+the stream, whether it stayed to the end, whether it disconnected when it had to. The HTTP is written here, without a
+framework, since frameworks do not end a body in the middle, fall silent or reset a connection on demand.
 
-A stream that is asked for twice, at once or one after the other, is told twice, each time whole; with `Last-Event-ID`
-what comes after that frame is told, 204 when nothing does. HTTP/1.0 gets a body without chunks. Whatever else is asked
-is refused with a status and a sentence: another path (404), another method (405), no HTTP (400), a head of more than
-64 KiB (431) or one that does not come (408).
+A stream that is requested twice, at once or one after the other, is sent twice, each time whole; with `Last-Event-ID`
+only what follows that frame, 204 if nothing does. HTTP/1.0 gets a body without chunks. Other requests are refused with
+a status and a sentence: another path (404), another method (405), not HTTP (400), a head of more than 64 KiB (431) or
+one that does not arrive (408).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from typing import Self
 from tpharness.targets.marks import STOP
 from tpharness.vsp.frames import iter_frames, split_frames
 
-__all__ = ["Ending", "Offer", "StreamServer", "resumable"]
+__all__ = ["Ending", "ServedStream", "StreamServer", "resumable"]
 
 _HEAD_LIMIT = 64 << 10  # bytes of a request's head
 _HEAD_SECONDS = 5.0
-_LINGER = 1.0  # seconds in which a client that is refused may still send what nobody reads
-_POLL = 0.001  # seconds between two looks at what a connection has not delivered yet
+_LINGER = 1.0  # seconds in which a refused client may still send
+_POLL = 0.001  # seconds between two checks for undelivered bytes
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
 _LAST_ID = re.compile(rb"^last-event-id:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_STOP = b"\n" + STOP  # on a line of its own, wherever the body was left
-_SAID_END = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
+_STOP = b"\n" + STOP  # on a line of its own, wherever the body ended
+_END_SIGNAL = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
 
 
 class Ending(Enum):
@@ -45,20 +45,20 @@ class Ending(Enum):
     PLAIN = "plain"
     BROKEN = "broken"  # the connection is closed before the body is at its end
     RESET = "reset"  # and is closed with RST
-    SILENT = "silent"  # nothing comes any more, and the connection stays open
-    STOPPED = "stopped"  # the comment that is the user pressing stop
+    SILENT = "silent"  # nothing is sent any more, and the connection stays open
+    STOPPED = "stopped"  # with the comment that stands for the user pressing stop
 
 
 @dataclass(slots=True, kw_only=True)
-class Offer:
-    """One stream that may be asked for.
+class ServedStream:
+    """One stream under its URL.
 
-    `limit`: after so many seconds of silence the client is to give up. `breaks_at`: the first connection is broken off
-    after so many bytes. `repeats`: so many frames before the rest are told again to a client that comes back for it.
+    `limit`: seconds of silence after which the client should give up. `breaks_at`: bytes after which the first
+    connection is closed. `repeats`: frames before the rest that are sent again to a client that resumes.
 
-    What was done there: `asked` counts connections, `resumed` those that named a frame; `whole` says that all was
-    sent, `left` that the client went before the stream had said its end, `unread` that it did not take what was sent,
-    `hasty` that it went long before its limit, `stayed` that it did not go when it was to.
+    What the client did: `asked` counts requests, `resumed` those with a Last-Event-ID; `whole`: everything was sent;
+    `left`: it disconnected before the stream had signalled its end; `unread`: it did not read what was sent; `hasty`:
+    it disconnected long before its limit; `stayed`: it did not disconnect when it had to.
     """
 
     url: str
@@ -80,7 +80,7 @@ class Offer:
 
     @property
     def gave_up(self) -> bool:
-        """Whether the client gave up a silent stream before its limit, perhaps before it had got all of it."""
+        """Whether the client gave up a silent stream before its limit, perhaps before it had received all of it."""
         missed = not (self.whole or self.unread) and (self.left or not self.asked or self.breaks_at is not None)
         return self.ending is Ending.SILENT and (self.hasty or missed)
 
@@ -96,13 +96,13 @@ class Offer:
 
 
 class StreamServer:
-    """Serves streams on one address, a free port of it. `settle` is how long a client may take to go, in seconds."""
+    """Serves streams on a free port of one host. `settle`: seconds within which a client has to disconnect."""
 
     def __init__(self, *, host: str = "127.0.0.1", settle: float = 2.0, silence: float = 10.0) -> None:
         self._host = host
         self._settle = settle
         self._silence = silence
-        self._offers: dict[str, Offer] = {}
+        self._offers: dict[str, ServedStream] = {}
         self._server: asyncio.Server | None = None
         self._base = ""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -127,7 +127,7 @@ class StreamServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens."""
+        """The host and port on which it listens."""
         host, _, port = self._base.removeprefix("http://").rpartition(":")
         return host.strip("[]"), int(port)
 
@@ -139,23 +139,23 @@ class StreamServer:
         limit: float = 0.0,
         breaks_at: int | None = None,
         repeats: int = 0,
-    ) -> Offer:
+    ) -> ServedStream:
         """Return a stream under a URL of its own, which stays until `withdraw`."""
         path = f"/streams/{secrets.token_urlsafe(12)}"
         url = self._base + path
-        offer = Offer(url=url, pieces=pieces, ending=ending, limit=limit, breaks_at=breaks_at, repeats=repeats)
+        offer = ServedStream(url=url, pieces=pieces, ending=ending, limit=limit, breaks_at=breaks_at, repeats=repeats)
         self._offers[path] = offer
         return offer
 
-    def withdraw(self, offer: Offer) -> None:
-        """Take a stream away; connections that still wait on it are closed."""
+    def withdraw(self, offer: ServedStream) -> None:
+        """Stop serving a stream; connections that still wait on it are closed."""
         self._offers.pop(offer.url.removeprefix(self._base), None)
         offer.withdrawn.set()
 
-    async def over(self, offer: Offer) -> None:
-        """Withdraw a stream whose client says that it is done, and wait until it is known what it did there.
+    async def over(self, offer: ServedStream) -> None:
+        """Withdraw a stream whose client has answered, and wait until it is known what the client did.
 
-        A client that is to stop has to close its connection; in silence nobody has to wait any more.
+        A client that was stopped has to close its connection; for a silent stream there is nothing to wait for.
         """
         if offer.asked and offer.ending is Ending.STOPPED:
             await offer.idle.wait()
@@ -190,19 +190,19 @@ class StreamServer:
             async with asyncio.timeout(_HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
         except TimeoutError:
-            return await refuse(b"408 Request Timeout", b"the head of the request did not come")
+            return await refuse(b"408 Request Timeout", b"the head of the request did not arrive")
         except asyncio.LimitOverrunError:
             return await refuse(b"431 Request Header Fields Too Large", b"a head of more than 64 KiB")
         request = _REQUEST.match(head)
         if request is None:
-            return await refuse(b"400 Bad Request", b"no request of HTTP/1.1")
+            return await refuse(b"400 Bad Request", b"not a request of HTTP/1.1")
         bodiless = request[1] == b"HEAD"
         offer = self._offers.get(request[2].decode("ascii"))
-        if offer is None or offer.stayed:  # who did not go when it was due is not told again
-            why = b"no stream is offered here, or it is offered no more"
+        if offer is None or offer.stayed:  # a client that did not disconnect is not served again
+            why = b"there is no stream here, or no longer"
             return await refuse(b"404 Not Found", b"" if bodiless else why)
         if request[1] != b"GET":
-            why = b"a stream is asked for with GET"
+            why = b"a stream is requested with GET"
             return await refuse(b"405 Method Not Allowed", b"" if bodiless else why, b"Allow: GET\r\n")
         offer.asked += 1
         named = _LAST_ID.search(head)
@@ -211,7 +211,7 @@ class StreamServer:
 
     async def _stream(
         self,
-        offer: Offer,
+        offer: ServedStream,
         after: bytes | None,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -221,7 +221,7 @@ class StreamServer:
         pieces, breaks = offer.pieces, offer.breaks_at if offer.asked == 1 else None
         if after:
             rest = _after(b"".join(pieces), after, offer.repeats)
-            if rest is None:  # nothing is left, or nothing was ever called so: there is nothing to wait for
+            if rest is None:  # nothing is left, or the id is unknown: there is nothing to wait for
                 writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
                 return await writer.drain()
             offer.resumed += 1
@@ -230,23 +230,23 @@ class StreamServer:
             pieces = (b"".join(pieces)[:breaks],)
         gone = asyncio.ensure_future(_gone(reader))
         loop = asyncio.get_running_loop()
-        told = loop.time()
+        sent_at = loop.time()
         try:
-            async with asyncio.timeout_at(told + self._silence) as patience:
+            async with asyncio.timeout_at(sent_at + self._silence) as patience:
                 writer.write(_head(chunked=chunked))
                 for piece in pieces:
                     if piece:
-                        told = loop.time()
-                        patience.reschedule(told + self._silence)
+                        sent_at = loop.time()
+                        patience.reschedule(sent_at + self._silence)
                         writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                         await writer.drain()
             if breaks is not None:
                 return None
             offer.whole = True
-            await self._end(offer, gone, writer, told, chunked=chunked)
+            await self._end(offer, gone, writer, sent_at, chunked=chunked)
         except (TimeoutError, ConnectionError) as error:
-            # It reads no more, or went away: both are the client's choice once the stream has said its end.
-            offer.left = offer.left or not _SAID_END.search(b"".join(pieces))
+            # It stopped reading, or disconnected: both are allowed once the stream has signalled its end.
+            offer.left = offer.left or not _END_SIGNAL.search(b"".join(pieces))
             offer.unread = offer.unread or isinstance(error, TimeoutError)
             _reset(writer)
         finally:
@@ -256,9 +256,15 @@ class StreamServer:
         return None
 
     async def _end(
-        self, offer: Offer, gone: asyncio.Future[None], writer: asyncio.StreamWriter, told: float, *, chunked: bool
+        self,
+        offer: ServedStream,
+        gone: asyncio.Future[None],
+        writer: asyncio.StreamWriter,
+        sent_at: float,
+        *,
+        chunked: bool,
     ) -> None:
-        """End a body as its offer says; the last of its bytes began to go out at `told`, by the loop's clock."""
+        """End a body as its stream says; its last bytes were sent from `sent_at` on, by the loop's clock."""
         match offer.ending:
             case Ending.PLAIN:
                 writer.write(b"0\r\n\r\n" if chunked else b"")
@@ -271,9 +277,9 @@ class StreamServer:
             case Ending.SILENT:
                 if not await _first(gone, offer.withdrawn, offer.limit + self._settle):
                     offer.stayed = True
-                elif asyncio.get_running_loop().time() - told < offer.limit / 2:
-                    # Nobody has to listen on after a stream has said its end.
-                    offer.hasty = not _SAID_END.search(b"".join(offer.pieces))
+                elif asyncio.get_running_loop().time() - sent_at < offer.limit / 2:
+                    # A client may disconnect once a stream has signalled its end.
+                    offer.hasty = not _END_SIGNAL.search(b"".join(offer.pieces))
             case Ending.STOPPED:
                 writer.write(b"%x\r\n%b\r\n" % (len(_STOP), _STOP) if chunked else _STOP)
                 await writer.drain()
@@ -284,7 +290,7 @@ class StreamServer:
 def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
     """Return the same frames, each with an `id:` line (R31), and where to break off in the middle of them.
 
-    None for a stream that has no frame to go on after, has frames of another form, or has said its end by then.
+    None for a stream that cannot be resumed, has frames of another form, or has signalled its end by then.
     """
     data = b"".join(pieces)
     frames = list(iter_frames(data))
@@ -293,7 +299,7 @@ def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
     for frame in frames:
         if not frame.raw.startswith((b"data:", b":")) or frame.field(b"id") is not None:
             return data, None
-        if frame.field(b"data") is not None:  # nothing can go on after a comment (R35)
+        if frame.field(b"data") is not None:  # a stream cannot be resumed after a comment (R35)
             ids += 1
             named.append(b"id: %d\n%b" % (ids, frame.raw))
             first = first or sum(map(len, named))
@@ -301,13 +307,13 @@ def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
             named.append(frame.raw)
     if ids < 2 or b"\r" in data:
         return data, None
-    told = b"".join([*named, data[frames[-1].end :]])
-    middle = max(len(told) // 2, first + 1)
-    return told, None if _SAID_END.search(told[:middle]) else middle
+    sent = b"".join([*named, data[frames[-1].end :]])
+    middle = max(len(sent) // 2, first + 1)
+    return sent, None if _END_SIGNAL.search(sent[:middle]) else middle
 
 
 def _after(data: bytes, name: bytes, repeats: int) -> bytes | None:
-    """Return what follows the frame of that id, and some frames before; None when there is none or nothing follows."""
+    """Return what follows the frame with that id, and `repeats` frames before; None if there is nothing after it."""
     frames = split_frames(data)
     at = next((i for i, frame in enumerate(frames) if frame.startswith(b"id: %b\n" % name)), None)
     if at is None or not b"".join(frames[at + 1 :]):
@@ -329,7 +335,7 @@ async def _refuse(
     head = b"HTTP/1.1 %b\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n%bConnection: close\r\n\r\n"
     writer.write(head % (status, len(why), more) + why)
     await writer.drain()
-    # A connection that is closed with bytes unread is reset, and the refusal with it.
+    # A connection that is closed with unread bytes is reset, and the refusal is lost.
     with contextlib.suppress(OSError, TimeoutError):
         writer.write_eof()
         async with asyncio.timeout(_LINGER):
@@ -344,7 +350,7 @@ async def _gone(reader: asyncio.StreamReader) -> None:
 
 
 async def _first(gone: asyncio.Future[None], withdrawn: asyncio.Event, seconds: float) -> bool:
-    """Wait until the client has gone or its stream is withdrawn; False when neither happens in so many seconds."""
+    """Wait until the client has disconnected or its stream is withdrawn; False after this many seconds."""
     waiting: asyncio.Future[object] = asyncio.ensure_future(withdrawn.wait())
     try:
         done, _ = await asyncio.wait((gone, waiting), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -354,11 +360,11 @@ async def _first(gone: asyncio.Future[None], withdrawn: asyncio.Event, seconds: 
 
 
 async def _delivered(writer: asyncio.StreamWriter, seconds: float) -> None:
-    """Wait until the other side has acknowledged all that was written: what is still on its way is lost with RST."""
+    """Wait until the other side has acknowledged everything: bytes in flight are lost with RST."""
     connection = writer.get_extra_info("socket")
-    with contextlib.suppress(OSError):  # not every system tells
+    with contextlib.suppress(OSError):  # not every system can report this
         async with asyncio.timeout(seconds):
-            while any(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))):  # noqa: ASYNC110  # nothing tells
+            while any(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))):  # noqa: ASYNC110  # there is no event for it
                 await asyncio.sleep(_POLL)
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tpharness.vsp.chunks import REFUSED, chunk_from_object, decode_chunk, decode_odd, decode_typed
+from tpharness.vsp.chunks import REFUSED, chunk_from_object, decode_chunk, decode_typed, decode_untyped
 from tpharness.vsp.encode import (
     DONE,
     KEEP_ALIVE,
@@ -86,8 +86,8 @@ __all__ = [
     "check_chunk",
     "chunk_from_object",
     "decode_chunk",
-    "decode_odd",
     "decode_typed",
+    "decode_untyped",
     "encode_comment",
     "encode_data",
     "encode_json",

@@ -73,7 +73,7 @@ class Assembler:
 
     @property
     def version(self) -> int:
-        """Grows whenever a document could show a change."""
+        """A number that grows whenever a document could show a change."""
         return self._fold.version
 
     @property
@@ -83,7 +83,7 @@ class Assembler:
 
     @property
     def turn_ended(self) -> bool:
-        """Whether the stream has said how its turn ended, or has begun none."""
+        """Whether no turn is running: the stream has ended its turn, or has not begun one."""
         return self._fold.turn_ended
 
     @property

@@ -1,9 +1,8 @@
-"""Carriers: `data-sys-tp` chunks, by which a server tells the client what the stream itself does not say.
+"""Carriers: `data-sys-tp` chunks, by which a server sends the client facts that the stream itself does not carry.
 
 A fact holds for what follows until the next carrier that names it, the model's name and provider no longer than the
-turn of their agent; facts about one response (usage, finish reason,
-the provider's response id) are used up by that response, `tool_return` by the next output, `source_agent` and
-`target_agents` by the next event.
+turn of their agent. Facts about one response (usage, finish reason, the provider's response id) are used up by that
+response, `tool_return` by the next output, `source_agent` and `target_agents` by the next event.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["CARRIER", "CarriedFacts", "carried_return"]
+__all__ = ["CARRIER", "CarriedFacts", "apply_carried_return"]
 
 CARRIER = "data-sys-tp"
 _TYPES: Mapping[str, type] = {"usage": dict, "tool_return": dict, "target_agents": list}
-"""Of what type a fact is, text where nothing is said."""
+"""The type of a fact; a fact that is not listed is text."""
 _STATUSES = ("success", "error", "validation_error")
 _STANDING = ("model_name", "provider_name")
 _OF_RESPONSE = ("provider_response_id", "usage", "finish_reason")
@@ -29,16 +28,16 @@ class CarriedFacts:
 
     @property
     def empty(self) -> bool:
-        """Whether no carrier has said anything."""
+        """Whether no fact is in force."""
         return not self._facts
 
     def update(self, data: Any) -> None:
-        """Take in the data of a carrier; what is no object, and values of another type than theirs, change nothing."""
+        """Take in the data of a carrier; data that is not an object, and values of a wrong type, are ignored."""
         if isinstance(data, Mapping):
             self._facts.update((k, v) for k, v in data.items() if isinstance(v, _TYPES.get(k, str)))
 
     def leave_agent(self) -> None:
-        """Forget what was told of the model of an agent that hands over: it is not the next one's (R45)."""
+        """Forget the model of an agent that hands over: the next agent has its own (R45)."""
         for name in _STANDING:
             self._facts.pop(name, None)
 
@@ -60,21 +59,21 @@ class CarriedFacts:
         return {**self.at_response_start(), **facts} if facts else {}
 
 
-def carried_return(fields: dict[str, Any], told: Any) -> tuple[str, dict[str, Any]]:
-    """Return kind and fields of a return: what the wire said, and over it what a carrier told.
+def apply_carried_return(fields: dict[str, Any], carried: Any) -> tuple[str, dict[str, Any]]:
+    """Return the kind and the fields of a return: those of the wire, overridden by those of a carrier.
 
-    `told` is the carrier's `tool_return`: `{part_kind?, status?, content?, content_ref?, metadata?}`. A reference
-    stands instead of the content unless both are told (R6); a `retry-prompt` has no status (R22).
+    `carried` is the carrier's `tool_return`: `{part_kind?, status?, content?, content_ref?, metadata?}`. A reference
+    replaces the content unless the carrier sends both (R6); a `retry-prompt` has no status (R22).
     """
-    if not isinstance(told, Mapping):
+    if not isinstance(carried, Mapping):
         return "tool-return", fields
-    told = dict(told)
-    kind = str(told.pop("part_kind", "tool-return"))
-    if told.get("status") not in _STATUSES:  # an outcome that nobody knows is none (R22)
-        told.pop("status", None)
-    if "content_ref" in told and "content" not in told:
+    facts = dict(carried)
+    kind = str(facts.pop("part_kind", "tool-return"))
+    if facts.get("status") not in _STATUSES:  # an unknown outcome is ignored (R22)
+        facts.pop("status", None)
+    if "content_ref" in facts and "content" not in facts:
         fields.pop("content", None)
     if kind == "retry-prompt":
         fields.pop("status", None)
-    fields.update((k, told[k]) for k in ("status", "content", "content_ref", "metadata") if k in told)
+    fields.update((k, facts[k]) for k in ("status", "content", "content_ref", "metadata") if k in facts)
     return kind, fields

@@ -1,8 +1,8 @@
 """The data of one frame to one chunk.
 
 In: the bytes of a frame, or decoded JSON. Out: one record of `records`, always.
-Nothing here raises for what a peer has sent, except `decode_typed`, which is for tight loops; and nothing here knows
-an order of chunks: that is the assembler's.
+Nothing here raises for what a peer has sent, except `decode_typed`, which is for tight loops. The order of chunks is
+checked elsewhere, by `fold`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tpharness.vsp.records import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["REFUSED", "chunk_from_object", "decode_chunk", "decode_odd", "decode_typed"]
+__all__ = ["REFUSED", "chunk_from_object", "decode_chunk", "decode_typed", "decode_untyped"]
 
 _FIELDS = {
     kind: tuple(field.encode_name for field in msgspec.structs.fields(record)) for kind, record in RECORDS.items()
@@ -38,7 +38,7 @@ REFUSED = (msgspec.DecodeError, ValueError, RecursionError)
 """What `decode_typed` raises for anything that is not a well-formed typed chunk."""
 
 decode_typed: Callable[[bytes], KnownChunk] = msgspec.json.Decoder(Union[tuple(RECORDS.values())]).decode  # noqa: UP007  # made from a table
-"""For tight loops: decode one typed chunk, or raise one of `REFUSED`; `decode_odd` then says what it is."""
+"""For tight loops: decode one typed chunk, or raise one of `REFUSED`; `decode_untyped` then decodes it."""
 
 _decode_any: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
@@ -48,10 +48,10 @@ def decode_chunk(data: bytes) -> Chunk:
     try:
         return decode_typed(data)
     except REFUSED:
-        return decode_odd(data)
+        return decode_untyped(data)
 
 
-def decode_odd(data: bytes) -> Chunk:
+def decode_untyped(data: bytes) -> Chunk:
     """Decode what `decode_typed` refused: custom, unknown and malformed chunks, the end marker, odd JSON.
 
     Odd JSON is read as a JavaScript client does, chunk by chunk: lone surrogates stay in the text (R43), the last of
@@ -95,7 +95,7 @@ def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
     named = {name: value[name] for name in _FIELDS[spelled] if name in value}
     try:
         return msgspec.convert(named, record)
-    except UnicodeEncodeError:  # msgspec looks for a time in text that is to be something else
+    except UnicodeEncodeError:  # msgspec looks for a time in text where another type is expected
         return Malformed(
             kind=CHUNK_BAD_FIELD, reason=f"{kind}: text with a lone surrogate stands for another type", raw=raw
         )

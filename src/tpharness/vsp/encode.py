@@ -60,7 +60,7 @@ def to_wire(chunk: Chunk) -> dict[str, Any]:
     """Return the JSON object of a chunk: camelCase names, fields without a value left out.
 
     Custom events are written in the first framing, `{"type": "data-NAME", "data": …}` (R33). UsageError for `Done`
-    and `Malformed`, which are no objects. Values are shared with the chunk, not copied.
+    and `Malformed`, which are not objects. Values are shared with the chunk, not copied.
     """
     match chunk:
         case DataChunk():
@@ -74,7 +74,7 @@ def to_wire(chunk: Chunk) -> dict[str, Any]:
         case UnknownChunk():
             return chunk.raw
         case Done() | Malformed():
-            raise UsageError(f"{type(chunk).__name__} has no JSON object", hint="encode_sse writes it as it is")
+            raise UsageError(f"{type(chunk).__name__} is not a JSON object", hint="encode_sse writes it as it is")
         case _:
             wire = {"type": type_of(chunk)}
             for attribute, name, required in _FIELDS[type(chunk)]:
@@ -85,9 +85,9 @@ def to_wire(chunk: Chunk) -> dict[str, Any]:
 
 
 def encode_json(value: Any) -> bytes:
-    """Write compact JSON in UTF-8; a lone surrogate, which UTF-8 cannot carry, becomes its escape (R43).
+    """Write compact JSON in UTF-8; a lone surrogate, which UTF-8 cannot carry, is written as its escape (R43).
 
-    UsageError for what JSON has no form for: NaN, infinities, objects of Python.
+    UsageError for values that JSON cannot represent: NaN, infinities, Python objects.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -81,7 +81,7 @@ class ChunkFold:
             try:
                 chunk: c.Chunk = decode(data)
             except chunks.REFUSED:
-                chunk = chunks.decode_odd(data)
+                chunk = chunks.decode_untyped(data)
             record = type(chunk)
             if record is text_delta:
                 part = texts.get(chunk.id)  # type: ignore[union-attr, arg-type]  # `record` says what it is

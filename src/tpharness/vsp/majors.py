@@ -2,7 +2,7 @@
 
 In: a chunk, as a record or as a JSON object. Out: the table `CHUNK_TYPES`, made from the records, and findings that say
 where a client of a given major would end the stream. The reader of this package is more lenient on purpose (R7); the
-strict view is for servers that want to know whom they lock out.
+strict view is for servers that want to know which clients reject their streams.
 
 The facts are those of the schemas of `ai` 5.0.277, 6.0.326 and 7.0.173. Up to 5.0.216, 6.0.230 and 7.0.31 the same
 schemas also refused fields that they do not name.
@@ -100,16 +100,16 @@ CHUNK_TYPES: dict[str, ChunkType] = {
         optional={"id": MAJORS, "transient": MAJORS},
     ),
 }
-"""Wire type → what the majors say of it."""
+"""Wire type → its row."""
 
 
 def check_chunk(
     chunk: Chunk | Mapping[str, Any], major: Major | None = None, *, place: Place | None = None
 ) -> list[Finding]:
-    """Say where a client of this major would end the stream; of no major at all if None.
+    """Return a finding for each place where a client of this major would end the stream; None stands for every major.
 
-    Give the JSON object where there is one: a record no longer tells null from absent, and has dropped the fields that
-    it does not name. What this package cannot read either is a MUST, the rest SHOULD or MAY.
+    Give the JSON object where there is one: a record does not distinguish null from absent, and does not have the
+    fields that it does not name. A chunk that this package cannot read either is a MUST, the rest SHOULD or MAY.
     """
     place = place or Place()
     if isinstance(chunk, Done):
@@ -140,7 +140,7 @@ def check_chunk(
             findings.append(SDK_REFUSES_NULL.at(place, f"`{name}` of `{kind}` is null"))
     findings += [
         SDK_REFUSES_VALUE.at(place, f"{_client(major)} refuses `{name}` of `{kind}`", got=got, expected=expected)
-        for name, got, expected in _refused(row, wire, wanted)
+        for name, got, expected in _find_refused_values(row, wire, wanted)
     ]
     return findings
 
@@ -149,7 +149,7 @@ def _client(major: int | None) -> str:
     return "every AI SDK" if major is None else f"AI SDK {major}"
 
 
-def _refused(row: ChunkType, wire: dict[str, Any], wanted: frozenset[int]) -> list[tuple[str, Any, str]]:
+def _find_refused_values(row: ChunkType, wire: dict[str, Any], wanted: frozenset[int]) -> list[tuple[str, Any, str]]:
     # (field, got, expected) for values that are of the right JSON type and refused all the same.
     refused: list[tuple[str, Any, str]] = []
     reason = wire.get("finishReason")

@@ -1,4 +1,4 @@
-"""Chunks as the protocol's words: fields of parts, data of events. Pure functions from one chunk."""
+"""One chunk → the fields of a part, or the name and data of an event. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpharness.vsp import records as c
 __all__ = ["DENIAL", "call_fields", "custom_part", "file_fields", "provider_facts", "source_event", "steering_prompt"]
 
 DENIAL = "The tool call was denied."
-"""What a denied call returns when nobody gave a reason (R22)."""
+"""The content of the return of a denied call when no reason was given (R22)."""
 
 _URL_KINDS = {"image": "image-url", "audio": "audio-url", "video": "video-url"}
 

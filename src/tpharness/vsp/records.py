@@ -27,7 +27,7 @@ CHUNK_BAD_FIELD = Kind("chunk-bad-field")
 
 Metadata: TypeAlias = dict[str, Any]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
-"""A name that a thread keeps, where none is empty."""
+"""A name that is kept in the thread, where names are not empty."""
 
 
 MAJORS: frozenset[int] = frozenset({5, 6, 7})
@@ -194,7 +194,7 @@ class ToolInputAvailableChunk(KnownChunk, frozen=True, kw_only=True, gc=False, t
 
 
 class ToolInputErrorChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-input-error"):
-    """The tool call is complete and was refused: unknown tool, or arguments that do not fit."""
+    """The tool call is complete and was rejected: unknown tool, or invalid arguments."""
 
     tool_call_id: str
     tool_name: Name
@@ -257,7 +257,7 @@ class ToolOutputErrorChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag=
 
 
 class ToolOutputDeniedChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="tool-output-denied"):
-    """The tool was not executed, because that was denied."""
+    """The tool was not executed, because its approval was denied."""
 
     majors = _SINCE_6
 
@@ -311,7 +311,7 @@ class CustomChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="custom")
 
 
 class SteeringMessageChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag="steering-message"):
-    """A user message put into the running turn (R44); `parts` are objects of type `text` or `file`, as sent."""
+    """A user message sent into the running turn (R44); `parts` are objects of type `text` or `file`, as sent."""
 
     majors = _ONLY_7
 
@@ -348,7 +348,7 @@ class Malformed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     raw: bytes
 
     def finding(self, place: Place) -> Finding:
-        """Say it as a finding at this place."""
+        """Return it as a finding at this place."""
         return self.kind.at(place, self.reason, got=self.raw.decode("utf-8", "replace")[:500] or None)
 
 
@@ -361,7 +361,7 @@ RECORDS: dict[str, type[KnownChunk]] = {
 
 
 def type_of(chunk: Chunk) -> str:
-    """Return the wire type of a chunk; `[DONE]` for the end marker, an empty text for what is no chunk."""
+    """Return the wire type of a chunk; `[DONE]` for the end marker, an empty text for what is not a chunk."""
     match chunk:
         case DataChunk():
             return chunk.name

@@ -1,7 +1,7 @@
 """Bytes to frames: a sans-IO parser of the WHATWG event-stream format.
 
 In: the bytes of a response body, in reads of any size. Out: one `Frame` for each event that the standard dispatches,
-and findings about the bytes themselves. It does no I/O, knows no clock, and does not look into the data of a frame.
+and findings about the bytes themselves. It does no I/O, has no clock, and does not look into the data of a frame.
 
 How the bytes are split into reads changes nothing: not the frames, not their offsets, not the findings. Two paths
 lead to the same result. A read that holds nothing but whole `data: …` events with LF line ends, which is what servers
@@ -220,7 +220,7 @@ class SseParser:
         self._idle = not (self._in_event or self._pending or self._skip_line or self._skip_lf)
 
     def feed_data(self, data: bytes) -> list[bytes]:
-        """Do as `feed` does, and return only the data of the events; heartbeats are left out (R35)."""
+        """Do the same as `feed`, but return only the data of the events, without heartbeats (R35)."""
         if (
             self._idle
             and data.find(_LF) == len(data) - 2
@@ -277,7 +277,7 @@ class SseParser:
 
     def _run(self, body: bytes, base: int, frames: list[Any], *, bare: bool) -> bool:
         """Split a run of whole `data: …` events with LF ends; False, and nothing done, if it holds anything else."""
-        # Each part begins with "data: " and holds no line end of its own, so there are as many as pairs of line ends.
+        # Each part begins with "data: " and has no other line end, so there are as many parts as pairs of line ends.
         parts = body[6:-2].split(b"\n\ndata: ")
         if body.count(b"\n") != 2 * len(parts) or not body.startswith(b"data: ") or len(body) > self.max_line:
             return False
@@ -305,7 +305,7 @@ class SseParser:
             self._pending = 0
 
     def _too_long(self, head: bytes, start: int) -> None:
-        if not head.startswith(b":"):  # a comment carries nothing
+        if not head.startswith(b":"):  # a comment has no data to lose
             self._begin(start)
             self._poison()
 
@@ -362,7 +362,7 @@ class SseParser:
                     data = data.decode("utf-8", "replace").encode()
             if not bare:
                 frames.append(Frame(data, end, self._event or None, self.last_event_id))
-            elif data and self._event != "ping":  # a heartbeat is nothing (R35)
+            elif data and self._event != "ping":  # heartbeats are ignored (R35)
                 frames.append(data)
         self._data.clear()
         self._size = 0

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
-from tpharness.vsp.carrier import carried_return
+from tpharness.vsp.carrier import apply_carried_return
 from tpharness.vsp.context import StreamContext
 from tpharness.vsp.lifecycle import Lifecycle
 from tpharness.vsp.parts import DENIAL, call_fields
@@ -30,7 +30,7 @@ class ToolCalls:
         self.begin()
 
     def begin(self) -> None:
-        """Start a stream: what the stream before said of its calls is forgotten."""
+        """Start a stream: calls, approvals and refusals of the stream before are forgotten."""
         self._provider_calls: dict[str, Mapping[str, Any]] = {}
         self._approvals: dict[str, str] = {}
         self._denials: dict[str, str] = {}
@@ -177,7 +177,7 @@ class ToolCalls:
             "status": status,
             "content": content,
         }
-        kind, fields = carried_return(fields, self._context.facts.take("tool_return"))
+        kind, fields = apply_carried_return(fields, self._context.facts.take("tool_return"))
         self._writer.add_return(call_id, kind, fields, self._context.time)
 
     def _add_provider_output(self, call_id: str, content: Any) -> None:

@@ -67,7 +67,7 @@ function userMessage(turn) {
 
 function startRun({ id, value: request, res }) {
   let thread = threads.get(id);
-  if (thread?.live) throw new Refusal(409, "a run of this thread goes on");
+  if (thread?.live) throw new Refusal(409, "a run of this thread is in progress");
   const { story, users, ended } = prepared(request);
   if (!thread) {
     if (users.length === 0) throw new CannotPlay("a conversation that begins without a word of the user");

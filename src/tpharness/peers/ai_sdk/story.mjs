@@ -4,9 +4,9 @@ import { CannotPlay } from "./control.mjs";
 
 const NEVER = {
   agent_start: "a hand-off to another agent inside one stream",
-  response_reset: "a model's answer that is taken back",
+  response_reset: "a model's answer that is retracted",
   tool_progress: "output of a tool before its result",
-  enqueued_messages: "a message that is put in while the run goes on",
+  enqueued_messages: "a message that is inserted during the run",
 };
 const QUIET = new Set(["final_result", "stall", "deferred_tool_requests", "deferred_tool_results"]);
 const PARTS = new Set(["text", "thinking", "tool-call", "builtin-tool-call", "builtin-tool-return", "file"]);
@@ -41,7 +41,7 @@ export function readStory(events) {
       story.quiet.add(index);
       return void story.notices.set(index, readNotice(event));
     }
-    if (NEVER[kind]) throw new CannotPlay(`${NEVER[kind]} (${kind}) has no counterpart here`);
+    if (NEVER[kind]) throw new CannotPlay(`${NEVER[kind]} (${kind}) cannot be played by an agent loop`);
     if (story.resultAt !== null) throw new CannotPlay(`${kind} after the end of the run`);
     if (story.failedAt !== null) {
       if (kind === "agent_run_result" && event.finish_reason === "error") return void story.quiet.add(index);
@@ -117,7 +117,7 @@ export function readStory(events) {
       story.resultAt = index;
       story.result = event;
     } else {
-      throw new CannotPlay(`${kind} is no event of an agent loop`);
+      throw new CannotPlay(`${kind} is not an event of an agent loop`);
     }
   });
   for (const each of story.answers) {
@@ -195,6 +195,6 @@ function refuseReturn(part) {
   }
   if (part.content_ref != null || part.status != null) throw new CannotPlay("a return whose content lies elsewhere");
   if (part.metadata != null) throw new CannotPlay("metadata beside a return");
-  if (outcome === "failed" && typeof part.content !== "string") throw new CannotPlay("a failure that is no text");
+  if (outcome === "failed" && typeof part.content !== "string") throw new CannotPlay("a failure that is not text");
   if (part.content === undefined) throw new CannotPlay("a return without content");
 }

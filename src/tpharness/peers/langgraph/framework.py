@@ -16,9 +16,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import Live
-from tpharness.peers.langgraph.scripted_model import PlayedModel, played_tools
+from tpharness.peers.langgraph.scripted_model import ScriptedModel, scripted_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
-from tpharness.peers.story import Story
+from tpharness.peers.scripted_run import ScriptedRun
 from tpharness.reference_app.requests import RunRequest
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.remote import CannotPlayError
@@ -53,18 +53,18 @@ class LangGraph:
         """Begin a conversation."""
         return _Conversation(thread_id)
 
-    def refuse(self, story: Story, request: RunRequest) -> None:
-        """Refuse what a message of LangChain has no room for."""
-        for told in (story.result, *(answer.end for answer in story.answers)):
+    def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
+        """Refuse what a message of LangChain cannot represent."""
+        for told in (scripted.result, *(answer.end for answer in scripted.answers)):
             if told.get("finish_reason") not in _REASONS:
                 raise CannotPlayError(f"the finish reason {told['finish_reason']}")
-        last = story.answers[-1] if story.answers else None
-        if last is not None and last.ended_at == story.count - 1 and not last.calls:
+        last = scripted.answers[-1] if scripted.answers else None
+        if last is not None and last.ended_at == scripted.count - 1 and not last.calls:
             raise CannotPlayError("a cut between the end of the last answer and the end of the run")
-        said = last.events[-1][0] if last is not None and last.events else story.count
-        if last is not None and not last.calls and any(index > said for index in story.notices):
+        said = last.events[-1][0] if last is not None and last.events else scripted.count
+        if last is not None and not last.calls and any(index > said for index in scripted.notices):
             raise CannotPlayError("an event between the end of the last answer and the end of the run")
-        for answer in story.answers:
+        for answer in scripted.answers:
             for run in answer.tools.values():
                 outcome = run.part.get("outcome") or "success"
                 if run.returned_at is not None and (
@@ -85,23 +85,23 @@ class _Conversation:
         self._known = 0
         self._saver: AsyncSqliteSaver | None = None
         self._new: list[BaseMessage] = []
-        self._returned: dict[str, str] = {}
+        self._return_value: dict[str, str] = {}
         self._stop = asyncio.Event()
         self._reason = ""
 
     def cancel(self, reason: str) -> None:
-        """Stop the run as an application does: its task is cancelled, and the client is told."""
+        """Stop the run as an application does: its task is cancelled, and the client is notified."""
         self._reason = reason
         self._stop.set()
 
     async def run(self, live: Live) -> None:
-        """Run the agent, and send what its stream comes to."""
+        """Run the agent, and send the chunks of its stream."""
         self._stop = asyncio.Event()
-        self._returned = {}
-        model = PlayedModel(live=live)
+        self._return_value = {}
+        model = ScriptedModel(live=live)
         agent = create_agent(
             model,
-            tools=played_tools(model, self._returned.__setitem__),
+            tools=scripted_tools(model, self._return_value.__setitem__),
             checkpointer=await self._checkpointer(),
         )
         config: RunnableConfig = {"configurable": {"thread_id": self._id}, "recursion_limit": _STEPS}
@@ -114,10 +114,10 @@ class _Conversation:
             if not reading.done():
                 reading.cancel()
                 await asyncio.gather(reading, return_exceptions=True)
-                live.outlet.write(frame({"type": "abort", "reason": self._reason}))
+                live.body.write(frame({"type": "abort", "reason": self._reason}))
             else:
                 reading.result()
-            live.outlet.write(b"data: [DONE]\n\n")
+            live.body.write(b"data: [DONE]\n\n")
             live.playback.over()
         finally:
             reading.cancel()
@@ -136,7 +136,7 @@ class _Conversation:
         """Send the agent's stream as it comes; while more of it is waited for, everything before has been sent."""
         ui = UiStream()
         iterator = aiter(stream)
-        live.outlet.write(frame({"type": "start"}))
+        live.body.write(frame({"type": "start"}))
         try:
             while True:
                 live.waiting = True
@@ -147,22 +147,22 @@ class _Conversation:
                 finally:
                     live.waiting = False
                 for chunk in ui.feed(mode, payload):
-                    live.outlet.write(frame(chunk))
-        except Exception as error:  # noqa: BLE001  # whatever the agent raises is told to the client
+                    live.body.write(frame(chunk))
+        except Exception as error:  # noqa: BLE001  # whatever the agent raises is reported to the client
             live.failure = str(error)
-            live.outlet.write(frame({"type": "error", "errorText": live.failure}))
+            live.body.write(frame({"type": "error", "errorText": live.failure}))
             return
         live.waiting = True
         await live.playback.ready()  # the agent may have ended without asking the model at all
         live.waiting = False
         for chunk in ui.end():
-            live.outlet.write(frame(chunk))
+            live.body.write(frame(chunk))
 
     def record(self, writer: JournalWriter, live: Live) -> str | None:
         """Write what the run has added to the state."""
         script = live.request.script
         writer.begin_turn(script.agent_id, script.started_at)
-        answers = iter(live.story.answers)
+        answers = iter(live.scripted.answers)
         at, reason = script.started_at, None
         for message in self._new:
             if isinstance(message, AIMessage):
@@ -171,7 +171,7 @@ class _Conversation:
                 live.record_notices(writer, until=at)
                 reason = _response(writer, message, at)
             elif isinstance(message, ToolMessage):
-                at = self._returned.get(message.tool_call_id, at)
+                at = self._return_value.get(message.tool_call_id, at)
                 live.record_notices(writer, until=at)
                 _return(writer, message, at)
         return interruption_reason(reason, error_seen=False)
@@ -232,6 +232,6 @@ def _content(parts: Any) -> list[str | dict[str, Any]]:
         items = part["content"] if isinstance(part["content"], list) else [part["content"]]
         for item in items:
             if not isinstance(item, str):
-                raise CannotPlayError("a user prompt that is no text")
+                raise CannotPlayError("a user prompt that is not text")
             content.append({"type": "text", "text": item})
     return content

@@ -1,4 +1,4 @@
-"""The chat model that plays a story, and the tools that it calls: LangChain's own classes, the script's content."""
+"""The chat model that plays a script, and the tools that it calls: LangChain's own classes, the script's content."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool
 
 from tpharness.peers.control import Live
-from tpharness.peers.story import Answer, ToolRun
-from tpharness.server_events.parts import kept
+from tpharness.peers.scripted_run import Answer, ToolRun
+from tpharness.server_events.parts import pick_fields
 
-__all__ = ["ModelError", "PlayedModel", "PlayedTool", "played_tools"]
+__all__ = ["ModelError", "ScriptedModel", "ScriptedTool", "scripted_tools"]
 
 _FINISHED = {"tool_call": "tool_calls", "content_filter": "content_filter"}
 _USAGE = ("input_tokens", "output_tokens")
@@ -27,8 +27,8 @@ class ModelError(RuntimeError):
     """The model fails, as the script says."""
 
 
-class PlayedModel(BaseChatModel):
-    """Answers with the answers of a story, one after the other."""
+class ScriptedModel(BaseChatModel):
+    """Gives the answers of a script, one after the other."""
 
     live: Any
     asked: int = 0
@@ -41,7 +41,7 @@ class PlayedModel(BaseChatModel):
     def current(self) -> Answer:
         """The answer that was given last."""
         live: Live = self.live
-        return live.story.answers[self.asked - 1]
+        return live.scripted.answers[self.asked - 1]
 
     def bind_tools(self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any) -> Any:
         """Return the model itself: the script says which tools it calls."""
@@ -66,37 +66,37 @@ class PlayedModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         del messages, stop, kwargs
         live: Live = self.live
-        story, playback = live.story, live.playback
+        scripted, playback = live.scripted, live.playback
         self.asked += 1
-        if self.asked > len(story.answers):
-            await playback.turn(story.count if story.failed_at is None else story.failed_at)
-            raise ModelError(story.failure)
+        if self.asked > len(scripted.answers):
+            await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
+            raise ModelError(scripted.failure)
         answer = self.current
         name = str(answer.end.get("model_name") or answer.request.get("model_name") or "scripted")
         await playback.turn(answer.first)
         if answer.request:
-            await playback.happened(answer.first)
+            await playback.finish_event(answer.first)
         for index, event in answer.events:
             await playback.turn(index)
-            for message in _told(event):
+            for message in _message_chunks(event):
                 chunk = ChatGenerationChunk(message=message)
                 if run_manager is not None:
                     await run_manager.on_llm_new_token(str(message.content), chunk=chunk)
                 yield chunk
-            await playback.happened(index)
-        if story.failed_at is not None and answer is story.answers[-1] and not answer.ended:
-            await playback.turn(story.failed_at)
-            raise ModelError(story.failure)
+            await playback.finish_event(index)
+        if scripted.failed_at is not None and answer is scripted.answers[-1] and not answer.ended:
+            await playback.turn(scripted.failed_at)
+            raise ModelError(scripted.failure)
         if not answer.ended:
-            await playback.turn(story.count)
+            await playback.turn(scripted.count)
         if answer.ended_at is not None:
             await playback.turn(answer.ended_at)
-        yield ChatGenerationChunk(message=_end(answer, name, story.result))
+        yield ChatGenerationChunk(message=_end(answer, name, scripted.result))
         if answer.ended_at is not None:
-            playback.happens(answer.ended_at)
+            playback.finish_event_soon(answer.ended_at)
 
 
-def _told(event: Mapping[str, Any]) -> list[AIMessageChunk]:
+def _message_chunks(event: Mapping[str, Any]) -> list[AIMessageChunk]:
     """Return what a chat model streams for one event of the script."""
     start = event["event_kind"] == "part_start"
     said = event.get("part") if start else event.get("delta")
@@ -121,14 +121,14 @@ def _told(event: Mapping[str, Any]) -> list[AIMessageChunk]:
 
 
 def _end(answer: Answer, name: str, result: Mapping[str, Any]) -> AIMessageChunk:
-    """Return the last chunk of an answer, with the facts that a provider tells there."""
+    """Return the last chunk of an answer, with the facts that a provider reports there."""
     reason = answer.end.get("finish_reason") or result.get("finish_reason")
     facts = {"model_name": name, "model_provider": answer.request.get("provider_name") or "test"}
     if answer.end.get("provider_response_id"):
         facts["id"] = answer.end["provider_response_id"]
     if reason is not None:
         facts["finish_reason"] = _FINISHED.get(str(reason), str(reason))
-    counts = kept(answer.end.get("usage") or {}, _USAGE)
+    counts = pick_fields(answer.end.get("usage") or {}, _USAGE)
     known, said = int(counts.get("input_tokens", 0)), int(counts.get("output_tokens", 0))
     usage = UsageMetadata(input_tokens=known, output_tokens=said, total_tokens=known + said)
     return AIMessageChunk(
@@ -139,7 +139,7 @@ def _end(answer: Answer, name: str, result: Mapping[str, Any]) -> AIMessageChunk
     )
 
 
-class PlayedTool(BaseTool):
+class ScriptedTool(BaseTool):
     """A tool of the script: waits for its turn and does what the script says."""
 
     name: str
@@ -155,19 +155,19 @@ class PlayedTool(BaseTool):
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002
         """Carry a call out, given as LangGraph's tool node gives it, and return the message that answers it."""
         del config, kwargs
-        model: PlayedModel = self.model
+        model: ScriptedModel = self.model
         live: Live = model.live
-        story, playback = live.story, live.playback
+        scripted, playback = live.scripted, live.playback
         run = model.current.tools.get(str(input["id"]), ToolRun())
         if run.started_at is not None:
             await playback.turn(run.started_at)
-            await playback.happened(run.started_at)
+            await playback.finish_event(run.started_at)
         if run.returned_at is None:
-            await playback.turn(story.count if story.failed_at is None else story.failed_at)
-            raise ModelError(story.failure)
+            await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
+            raise ModelError(scripted.failure)
         await playback.turn(run.returned_at)
         self.returned(str(input["id"]), playback.now)
-        playback.happens(run.returned_at)
+        playback.finish_event_soon(run.returned_at)
         content = run.part.get("content")
         return ToolMessage(
             content=content if isinstance(content, str) else json.dumps(content),
@@ -178,13 +178,13 @@ class PlayedTool(BaseTool):
         )
 
 
-def played_tools(model: PlayedModel, returned: Callable[[str, str], None]) -> list[BaseTool]:
-    """Return the tools that the story calls; `returned` is told when which call had its result."""
+def scripted_tools(model: ScriptedModel, returned: Callable[[str, str], None]) -> list[BaseTool]:
+    """Return the tools that the script calls; `returned` is called with the id and the time of each result."""
     live: Live = model.live
     names = {
         str(part["tool_name"])
-        for answer in live.story.answers
+        for answer in live.scripted.answers
         for part in answer.parts().values()
         if part["part_kind"] == "tool-call"
     }
-    return [PlayedTool(name=name, model=model, returned=returned) for name in sorted(names)]
+    return [ScriptedTool(name=name, model=model, returned=returned) for name in sorted(names)]

@@ -1,4 +1,4 @@
-"""The clock of Pydantic AI, made virtual: what happens in a run happened at the time of its event.
+"""The clock of Pydantic AI, made virtual: everything in a run happens at the time of its event.
 
 The library has one place that asks for the time, `pydantic_ai._utils.now_utc`, and no way to hand in another. Its
 module's `datetime` is replaced, so every part, message and return gets the time that the script says.

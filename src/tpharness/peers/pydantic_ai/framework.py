@@ -29,8 +29,8 @@ from tpharness.facts import interruption_reason
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import Live
 from tpharness.peers.pydantic_ai import clock
-from tpharness.peers.pydantic_ai.scripted_model import PART_KINDS, PlayedModel
-from tpharness.peers.story import Answer, Story, ToolRun
+from tpharness.peers.pydantic_ai.scripted_model import PART_KINDS, ScriptedModel
+from tpharness.peers.scripted_run import Answer, ScriptedRun, ToolRun
 from tpharness.reference_app.requests import RunRequest
 from tpharness.server_events.messages import write_messages
 from tpharness.targets.contract import Capabilities
@@ -51,7 +51,7 @@ class PydanticAi:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything but what its stream has no room for: carriers, ids to resume by."""
+        """Everything except what its stream cannot carry: carriers, ids to resume by."""
         return Capabilities(
             name="Pydantic AI",
             implementation_version=package_version("pydantic-ai-slim"),
@@ -70,9 +70,9 @@ class PydanticAi:
         """Begin a conversation."""
         return _Conversation(thread_id)
 
-    def refuse(self, story: Story, request: RunRequest) -> None:
-        """Refuse what the adapter or the agent has no words for."""
-        for answer in story.answers:
+    def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
+        """Refuse what the adapter or the agent cannot represent."""
+        for answer in scripted.answers:
             reason = answer.end.get("finish_reason")
             if reason is not None and reason not in _FINISH_REASONS:
                 raise CannotPlayError(f"a model that ends with the finish reason {reason}")
@@ -80,7 +80,7 @@ class PydanticAi:
                 _refuse_part(part)
             for run in answer.tools.values():
                 _refuse_return(run)
-        reason = story.result.get("finish_reason")
+        reason = scripted.result.get("finish_reason")
         if reason not in (None, "error", *_FINISH_REASONS):
             raise CannotPlayError(f"a run that ends with the finish reason {reason}")
         for turn in request.user:
@@ -107,15 +107,15 @@ class _Conversation:
         self._token = CancellationToken()
         self._messages = []
         clock.CLOCK.set(lambda: live.playback.now)
-        model = PlayedModel(live)
+        model = ScriptedModel(live)
         agent = Agent(model, tools=_tools(model), retries=_RETRIES)
 
         @agent.output_validator
         async def last(output: str) -> str:
             await live.playback.ready()
-            if model.asked >= len(live.story.answers):  # else the library has found an output without asking
-                at = live.story.result_at
-                await live.playback.turn(live.story.count if at is None else at)
+            if model.asked >= len(live.scripted.answers):  # else the library has found an output without asking
+                at = live.scripted.result_at
+                await live.playback.turn(live.scripted.count if at is None else at)
             return output
 
         adapter = VercelAIAdapter(
@@ -127,10 +127,10 @@ class _Conversation:
         )
         with capture_run_messages() as captured:
             native = adapter.run_stream_native(message_history=self._history, cancellation_token=self._token)
-            events = adapter.transform_stream(_watched(native, live))
+            events = adapter.transform_stream(_watch(native, live))
             try:
                 async for text in adapter.encode_stream(events):
-                    live.outlet.write(text.encode())
+                    live.body.write(text.encode())
             finally:
                 self._messages = list(captured)
         live.playback.over()
@@ -151,7 +151,7 @@ class _Conversation:
         return SubmitMessage(id=self._id, trigger="submit-message", messages=messages if parts else [])
 
 
-async def _watched(native: AsyncIterator[Any], live: Live) -> AsyncIterator[Any]:
+async def _watch(native: AsyncIterator[Any], live: Live) -> AsyncIterator[Any]:
     """Pass the agent's events on; while the next one is waited for, everything before it has been sent."""
     iterator = aiter(native)
     try:
@@ -173,34 +173,34 @@ async def _watched(native: AsyncIterator[Any], live: Live) -> AsyncIterator[Any]
         await iterator.aclose()  # type: ignore[attr-defined]  # an async generator of the library
 
 
-def _tools(model: PlayedModel) -> list[Tool[Any]]:
-    """Return the tools that the story calls; each waits for its turn and does what the script says."""
+def _tools(model: ScriptedModel) -> list[Tool[Any]]:
+    """Return the tools that the script calls; each waits for its turn and does what the script says."""
     names = {
         str(part["tool_name"])
-        for answer in model.live.story.answers
+        for answer in model.live.scripted.answers
         for part in answer.parts().values()
         if part["part_kind"] == "tool-call"
     }
 
     async def tool(ctx: RunContext[Any], **_: Any) -> Any:
         answer: Answer = model.current
-        story, playback = model.live.story, model.live.playback
+        scripted, playback = model.live.scripted, model.live.playback
         run = answer.tools.get(str(ctx.tool_call_id), ToolRun())
         if run.started_at is not None:
             await playback.turn(run.started_at)
-            await playback.happened(run.started_at)
+            await playback.finish_event(run.started_at)
         if run.returned_at is None:
-            await playback.turn(story.count if story.failed_at is None else story.failed_at)
-            raise RuntimeError(story.failure)
+            await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
+            raise RuntimeError(scripted.failure)
         await playback.turn(run.returned_at)
-        playback.happens(run.returned_at)
-        return _returned(run.part)
+        playback.finish_event_soon(run.returned_at)
+        return _return_value(run.part)
 
     schema = {"type": "object", "additionalProperties": True}
     return [Tool.from_schema(tool, name, "a tool of the script", schema, takes_ctx=True) for name in sorted(names)]
 
 
-def _returned(part: Mapping[str, Any]) -> Any:
+def _return_value(part: Mapping[str, Any]) -> Any:
     content = part.get("content")
     outcome = part.get("outcome") or "success"
     if outcome == "failed":
@@ -222,9 +222,9 @@ def _refuse_part(part: Mapping[str, Any]) -> None:
     try:
         value = json.loads(args) if isinstance(args, str) and args else args or {}
     except ValueError:
-        return  # cut in the middle, or no JSON: the library's own business
+        return  # cut in the middle, or not JSON: the library handles it
     if not isinstance(value, dict):
-        raise CannotPlayError("arguments of a call that are no object")
+        raise CannotPlayError("arguments of a call that are not an object")
 
 
 def _refuse_return(run: ToolRun) -> None:
@@ -237,7 +237,7 @@ def _refuse_return(run: ToolRun) -> None:
     if part.get("content_ref") is not None or part.get("status") is not None:
         raise CannotPlayError("a return whose content lies elsewhere (content_ref)")
     if outcome != "success" and not isinstance(part.get("content"), str):
-        raise CannotPlayError("a failure that is no text")
+        raise CannotPlayError("a failure that is not text")
 
 
 def _prompt(part: Mapping[str, Any]) -> list[TextUIPart | FileUIPart]:

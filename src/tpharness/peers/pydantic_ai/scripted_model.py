@@ -1,4 +1,4 @@
-"""The model that plays a story: a `Model` of Pydantic AI whose answers are those of the script.
+"""The model that plays a script: a `Model` of Pydantic AI whose answers are those of the script.
 
 It is used as any other: it gets the history, streams through the library's own parts manager, and knows what a test
 double cannot say otherwise: usage, finish reasons, names, several texts in one answer.
@@ -28,9 +28,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from tpharness.peers.control import Live
-from tpharness.peers.story import Answer
+from tpharness.peers.scripted_run import Answer
 
-__all__ = ["PART_KINDS", "ModelError", "PlayedModel"]
+__all__ = ["PART_KINDS", "ModelError", "ScriptedModel"]
 
 PART_KINDS = frozenset({"text", "thinking", "tool-call", "builtin-tool-call", "builtin-tool-return", "file"})
 _USAGE = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -40,8 +40,8 @@ class ModelError(RuntimeError):
     """The model fails, as the script says."""
 
 
-class PlayedModel(Model):
-    """Answers with the answers of a story, one after the other."""
+class ScriptedModel(Model):
+    """Gives the answers of a script, one after the other."""
 
     def __init__(self, live: Live) -> None:
         super().__init__(profile=ModelProfile(supports_json_schema_output=True))
@@ -52,16 +52,16 @@ class PlayedModel(Model):
     @property
     def current(self) -> Answer:
         """The answer that was given last."""
-        return self.live.story.answers[self.asked - 1]
+        return self.live.scripted.answers[self.asked - 1]
 
     @property
     def model_name(self) -> str:
-        """The name that the script tells, else `scripted`."""
+        """The name in the script, else `scripted`."""
         return str(self._told.get("model_name") or "scripted")
 
     @property
     def system(self) -> str:
-        """The provider that the script tells, else `test`."""
+        """The provider in the script, else `test`."""
         return str(self._told.get("provider_name") or "test")
 
     async def request(
@@ -84,17 +84,17 @@ class PlayedModel(Model):
         """Stream the next answer."""
         del messages, model_settings, run_context
         live = self.live
-        story, playback = live.story, live.playback
+        scripted, playback = live.scripted, live.playback
         self.asked += 1
-        if self.asked > len(story.answers):
-            await playback.turn(story.count if story.failed_at is None else story.failed_at)
-            raise ModelError(story.failure)
+        if self.asked > len(scripted.answers):
+            await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
+            raise ModelError(scripted.failure)
         answer = self.current
         self._told = answer.request or self._told
         await playback.turn(answer.first)
         if answer.request:
-            await playback.happened(answer.first)
-        response = _PlayedAnswer(
+            await playback.finish_event(answer.first)
+        response = _ScriptedAnswer(
             model_request_parameters=model_request_parameters,
             live=live,
             answer=answer,
@@ -106,7 +106,7 @@ class PlayedModel(Model):
 
 
 @dataclass
-class _PlayedAnswer(StreamedResponse):
+class _ScriptedAnswer(StreamedResponse):
     """One answer as it streams."""
 
     live: Live
@@ -122,13 +122,13 @@ class _PlayedAnswer(StreamedResponse):
             await playback.turn(index)
             for told in self._told(event):
                 yield told
-            await playback.happened(index)
-        story = self.live.story
-        if story.failed_at is not None and answer is story.answers[-1] and not answer.ended:
-            await playback.turn(story.failed_at)
-            raise ModelError(story.failure)
+            await playback.finish_event(index)
+        scripted = self.live.scripted
+        if scripted.failed_at is not None and answer is scripted.answers[-1] and not answer.ended:
+            await playback.turn(scripted.failed_at)
+            raise ModelError(scripted.failure)
         if not answer.ended:
-            await playback.turn(story.count)
+            await playback.turn(scripted.count)
         end = answer.end
         if answer.ended_at is not None:
             await playback.turn(answer.ended_at)
@@ -137,9 +137,9 @@ class _PlayedAnswer(StreamedResponse):
         for name in _USAGE:
             setattr(self._usage, name, int(counts.get(name) or 0))
         self.provider_response_id = end.get("provider_response_id")
-        self.finish_reason = end.get("finish_reason") or self.live.story.result.get("finish_reason")
+        self.finish_reason = end.get("finish_reason") or self.live.scripted.result.get("finish_reason")
         if answer.ended_at is not None:
-            playback.happens(answer.ended_at)
+            playback.finish_event_soon(answer.ended_at)
 
     def _told(self, event: Mapping[str, Any]) -> Iterator[ModelResponseStreamEvent]:
         """Return what a model's stream says for one event of the script."""

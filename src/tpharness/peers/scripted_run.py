@@ -1,7 +1,7 @@
-"""A script as a framework lives it: what its model answers, what its tools return, how it fails or ends.
+"""A script as a framework plays it: what its model answers, what its tools return, how it fails or ends.
 
-In: the events of one run. Out: a `Story`; CannotPlayError for what a framework's agent loop cannot make happen, such as
-a second agent in the same stream, or a model that goes on while a tool has not returned. Pure.
+In: the events of one run. Out: a `ScriptedRun`; CannotPlayError for what a framework's agent loop cannot play, such as
+a second agent in the same stream, or a model that continues while a tool has not returned. Pure.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.server_events.returns import event_name
 from tpharness.targets.remote import CannotPlayError
 
-__all__ = ["Answer", "Notice", "Story", "ToolRun"]
+__all__ = ["Answer", "AppEvent", "ScriptedRun", "ToolRun"]
 
 _PARTS = ("part_start", "part_delta", "part_end")
 _QUIET = ("final_result", "stall", "deferred_tool_requests", "deferred_tool_results")
 _NEVER = {
     "agent_start": "a hand-off to another agent inside one stream",
-    "response_reset": "a model's answer that is taken back",
+    "response_reset": "a model's answer that is retracted",
     "tool_progress": "output of a tool before its result",
-    "enqueued_messages": "a message that is put in while the run goes on",
+    "enqueued_messages": "a message that is inserted during the run",
 }
 _TEXT = ("text", "thinking")
 
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """One answer of the model: the events it consists of with their places, and the facts told around them.
+    """One answer of the model: the events it consists of with their places, and the facts reported with them.
 
     `ended` says whether it came to its end. `calls` are the ids of its calls that the application has to answer.
     """
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(slots=True, kw_only=True)
 class ToolRun:
-    """One call as it is carried out: when it starts, and what comes back when; None where that does not happen."""
+    """One call as it is carried out: when it starts, when it returns and what; None for what does not happen."""
 
     started_at: int | None = None
     returned_at: int | None = None
@@ -65,8 +65,8 @@ class ToolRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """A system event of the application: what it says on the wire, and records in the thread."""
+class AppEvent:
+    """A system event of the application: its chunk on the wire and its event in the thread."""
 
     name: str
     data: Any
@@ -76,17 +76,17 @@ class Notice:
 
     @property
     def kept(self) -> bool:
-        """Whether it is a fact of the thread: a transient event is one only if it is normative (R34)."""
+        """Whether it is kept in the thread: a transient event is kept only if it is normative (R34)."""
         return not self.transient or self.name.startswith(NORMATIVE_PREFIX)
 
     def chunk(self) -> dict[str, Any]:
-        """Return the chunk by which the application tells its client."""
+        """Return the chunk that the application sends to its client."""
         name = f"data-{self.name}" if self.name.startswith("meta:") else self.name
         return {"type": name, "data": self.data, **({"transient": True} if self.transient else {})}
 
 
 @dataclass(slots=True, kw_only=True)
-class Story:
+class ScriptedRun:
     """What happens in one run, in order.
 
     `quiet` are the places of events that no framework has to do anything for, `notices` those of the application.
@@ -95,7 +95,7 @@ class Story:
 
     count: int
     quiet: set[int] = field(default_factory=set)
-    notices: dict[int, Notice] = field(default_factory=dict)
+    notices: dict[int, AppEvent] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
     failed_at: int | None = None
     failure: str = ""
@@ -103,48 +103,48 @@ class Story:
     result: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, events: Sequence[Mapping[str, Any]], *, part_kinds: frozenset[str]) -> Story:
+    def read(cls, events: Sequence[Mapping[str, Any]], *, part_kinds: frozenset[str]) -> ScriptedRun:
         """Read the events of a run; `part_kinds` are those that the framework's model can answer with."""
-        story = cls(count=len(events))
-        reader = _Reader(story, part_kinds)
+        scripted = cls(count=len(events))
+        reader = _Reader(scripted, part_kinds)
         for index, event in enumerate(events):
             reader.take(index, event)
         reader.close()
-        return story
+        return scripted
 
 
 class _Reader:
-    """Reads events one after the other; what does not fit an agent loop is refused."""
+    """Reads events one after the other, and refuses what does not fit an agent loop."""
 
-    def __init__(self, story: Story, part_kinds: frozenset[str]) -> None:
-        self._story = story
+    def __init__(self, scripted: ScriptedRun, part_kinds: frozenset[str]) -> None:
+        self._scripted = scripted
         self._kinds = part_kinds
         self._answer: Answer | None = None
         self._open: set[Any] = set()
 
     def take(self, index: int, event: Mapping[str, Any]) -> None:
         kind = event.get("event_kind")
-        story = self._story
+        scripted = self._scripted
         if kind in _QUIET:
-            story.quiet.add(index)
+            scripted.quiet.add(index)
             return
-        if kind in ("system_event", "custom") and story.result_at is None and story.failed_at is None:
-            story.notices[index] = _notice(event)
+        if kind in ("system_event", "custom") and scripted.result_at is None and scripted.failed_at is None:
+            scripted.notices[index] = _notice(event)
             return
         if kind in _NEVER:
-            raise CannotPlayError(f"{_NEVER[str(kind)]} ({kind}) has no counterpart here")
-        if story.result_at is not None:
+            raise CannotPlayError(f"{_NEVER[str(kind)]} ({kind}) cannot be played by an agent loop")
+        if scripted.result_at is not None:
             raise CannotPlayError(f"{kind} after the end of the run")
-        if story.failed_at is not None:
+        if scripted.failed_at is not None:
             if kind == "agent_run_result" and event.get("finish_reason") == "error":
-                story.quiet.add(index)
+                scripted.quiet.add(index)
                 return
             raise CannotPlayError("an error is the end of a run here")
         if kind in _PARTS:
             self._part(index, str(kind), event)
         elif kind == "model_request":
             if event.get("parts"):
-                raise CannotPlayError("a prompt that is put in while the run goes on (model_request with parts)")
+                raise CannotPlayError("a prompt that is inserted during the run (model_request with parts)")
             self._begin(index).request = event
         elif kind == "model_response_end":
             self._end(index, event)
@@ -153,7 +153,7 @@ class _Reader:
         elif kind == "error":
             if self._answer is not None and self._answer.ended and not self._answer.calls:
                 raise CannotPlayError("an error between the end of the last answer and the end of the run")
-            story.failed_at, story.failure = index, str(event.get("error_text") or "error")
+            scripted.failed_at, scripted.failure = index, str(event.get("error_text") or "error")
         elif kind == "agent_run_result":
             if any(self._open_calls()):
                 raise CannotPlayError("a run that ends regularly while calls have no return")
@@ -161,43 +161,43 @@ class _Reader:
                 raise CannotPlayError("a run that ends regularly while a part is open")
             if self._answer is not None:
                 self._answer.ended = True
-            story.result_at, story.result = index, event
+            scripted.result_at, scripted.result = index, event
         else:
-            raise CannotPlayError(f"{kind} is no event of an agent loop")
+            raise CannotPlayError(f"{kind} is not an event of an agent loop")
 
     def close(self) -> None:
         """Refuse a run that has no answer at all, and answers that say nothing though something follows."""
-        story = self._story
-        for number, answer in enumerate(story.answers):
-            last = number == len(story.answers) - 1
+        scripted = self._scripted
+        for number, answer in enumerate(scripted.answers):
+            last = number == len(scripted.answers) - 1
             if not any(event["event_kind"] in _PARTS for _, event in answer.events) and not (
-                last and story.result_at is None
+                last and scripted.result_at is None
             ):
                 raise CannotPlayError("an answer of the model without content")
-            if last and story.result_at is not None and answer.calls:
+            if last and scripted.result_at is not None and answer.calls:
                 raise CannotPlayError("a run that ends with a call: the model is asked again after its tools")
-        if not story.answers and story.result_at is not None:
+        if not scripted.answers and scripted.result_at is not None:
             raise CannotPlayError("a run that ends without any answer of the model")
 
     # ------------------------------------------------------------------------------------------------ inside
 
     def _open_calls(self) -> list[str]:
-        answer = self._answer or (self._story.answers[-1] if self._story.answers else None)
+        answer = self._answer or (self._scripted.answers[-1] if self._scripted.answers else None)
         if answer is None:
             return []
         return [c for c in answer.calls if c not in answer.tools or answer.tools[c].returned_at is None]
 
     def _begin(self, index: int) -> Answer:
-        story = self._story
-        if story.answers:
-            before = story.answers[-1]
+        scripted = self._scripted
+        if scripted.answers:
+            before = scripted.answers[-1]
             if not before.calls:
                 raise CannotPlayError("a model that is asked again though it has called no tool")
             if self._open_calls():
                 raise CannotPlayError("a model that is asked again before every tool has returned")
         self._answer = Answer(first=index)
         self._open = set()
-        story.answers.append(self._answer)
+        scripted.answers.append(self._answer)
         return self._answer
 
     def _part(self, index: int, kind: str, event: Mapping[str, Any]) -> None:
@@ -265,14 +265,14 @@ class _Reader:
             run.returned_at, run.part = index, part
 
 
-def _notice(event: Mapping[str, Any]) -> Notice:
+def _notice(event: Mapping[str, Any]) -> AppEvent:
     """Read a system event. CannotPlayError for one that is a part of an answer, which only a model says."""
     custom = event["event_kind"] == "custom"
     name = event_name(str((event.get("name") or event.get("event_name")) if custom else event["event_type"]))
     if name.startswith("source.") or (custom and not (event.get("name") or event.get("event_name"))):
         raise CannotPlayError(f"an event {name} of the model in the middle of its answer")
     targets = event.get("target_agents")
-    return Notice(
+    return AppEvent(
         name=name,
         data=event.get("data", event.get("payload")) if custom else event.get("event_data"),
         transient=bool(event.get("transient")),

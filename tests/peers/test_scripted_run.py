@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.peers.story import Story
+from tpharness.peers.scripted_run import ScriptedRun
 from tpharness.targets.remote import CannotPlayError
 
 Event = dict[str, Any]
@@ -44,37 +44,37 @@ END = {"event_kind": "model_response_end"}
 RESULT = {"event_kind": "agent_run_result"}
 
 
-def read(*events: Event | list[Event]) -> Story:
+def read(*events: Event | list[Event]) -> ScriptedRun:
     """Read events, lists of them flattened."""
     flat = [one for event in events for one in (event if isinstance(event, list) else [event])]
-    return Story.read(flat, part_kinds=KINDS)
+    return ScriptedRun.read(flat, part_kinds=KINDS)
 
 
 def test_a_cycle_and_an_answer_are_read_with_the_places_of_their_events() -> None:
     """Two answers; the call of the first starts at 3 and returns at 4, the run ends at 8."""
-    story = read(call(0, "c1"), END, starts("c1"), returns("c1"), text(), END, RESULT)
-    first, second = story.answers
+    scripted = read(call(0, "c1"), END, starts("c1"), returns("c1"), text(), END, RESULT)
+    first, second = scripted.answers
     assert (first.calls, first.ended_at) == (["c1"], 2)
     assert (first.tools["c1"].started_at, first.tools["c1"].returned_at) == (3, 4)
-    assert (second.first, second.calls, story.result_at, story.count) == (5, [], 8, 9)
+    assert (second.first, second.calls, scripted.result_at, scripted.count) == (5, [], 8, 9)
 
 
 def test_what_no_framework_has_to_do_anything_for_is_quiet() -> None:
     """Silence and the notice of a final result happen by themselves."""
-    story = read({"event_kind": "final_result"}, text(), {"event_kind": "stall", "seconds": 3})
-    assert story.quiet == {0, 3}
-    assert not story.answers[0].ended
+    scripted = read({"event_kind": "final_result"}, text(), {"event_kind": "stall", "seconds": 3})
+    assert scripted.quiet == {0, 3}
+    assert not scripted.answers[0].ended
 
 
 def test_the_applications_own_events_are_told_beside_the_framework() -> None:
     """A normative name of old becomes the new one; a transient event of the application is told and not kept (R34)."""
-    story = read(
+    scripted = read(
         {"event_kind": "system_event", "event_type": "thread.spawn", "event_data": {"id": 1}},
         {"event_kind": "custom", "name": "data-app-x", "data": 2},
         {"event_kind": "system_event", "event_type": "data-app-y", "event_data": 3, "transient": True},
         {"event_kind": "system_event", "event_type": "meta:z", "event_data": 4},
     )
-    assert [(notice.chunk()["type"], notice.data, notice.kept) for notice in story.notices.values()] == [
+    assert [(notice.chunk()["type"], notice.data, notice.kept) for notice in scripted.notices.values()] == [
         ("data-tp-thread_spawn", {"id": 1}, True),
         ("data-app-x", 2, True),
         ("data-app-y", 3, False),
@@ -84,8 +84,8 @@ def test_the_applications_own_events_are_told_beside_the_framework() -> None:
 
 def test_an_error_ends_the_run_and_its_result_says_so() -> None:
     """An error in the middle of a text, and the result with reason error that may follow."""
-    story = read(text(end=False), {"event_kind": "error", "error_text": "x"}, {**RESULT, "finish_reason": "error"})
-    assert (story.failed_at, story.failure, story.quiet) == (1, "x", {2})
+    scripted = read(text(end=False), {"event_kind": "error", "error_text": "x"}, {**RESULT, "finish_reason": "error"})
+    assert (scripted.failed_at, scripted.failure, scripted.quiet) == (1, "x", {2})
 
 
 REFUSED = {
