@@ -40,8 +40,8 @@ def test_an_agent_has_a_name(call: Any) -> None:
     ("spec", "words"),
     [
         ("python:json:dumps", "calling dumps() gave TypeError"),
-        ("python::x", "'' is no name of a module"),
-        ("python:.:x", "'.' is no name of a module"),
+        ("python::x", "'' is not the name of a module"),
+        ("python:.:x", "'.' is not the name of a module"),
         ("python:os.path:join", "calling join() gave TypeError"),
         ("python:nosuchmodule:x", "cannot import nosuchmodule"),
         ("python:json:nothing", "json has no nothing"),

@@ -19,7 +19,7 @@ from tpharness.readings import Readings, UnfinishedRule
 from tpharness.resources import scenarios_dir, schema_path
 from tpharness.server_events import Encoder, EventKind, Recorder, event_kind
 from tpharness.server_events.events import MALFORMED, event_time
-from tpharness.server_events.forms import Form, Listed, Record, Tagged
+from tpharness.server_events.forms import Form, ListOf, Record, TaggedRecord
 from tpharness.server_events.shapes import EVENT
 
 T = "2025-01-20T10:00:00Z"
@@ -110,7 +110,7 @@ def both(event: Any) -> bool:
 def places(form: Form, value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], bool]]:
     """Yield the path of every field that the table has for a value, and whether it is required."""
     match form:
-        case Tagged():
+        case TaggedRecord():
             record = form.records.get(value[form.tag], form.other)
             for place, required in places(record, value, path):
                 yield place, required or place == (*path, form.tag)
@@ -119,7 +119,7 @@ def places(form: Form, value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple
                 yield (*path, name), name in form.required
                 if name in value:
                     yield from places(field, value[name], (*path, name))
-        case Listed() if value is not None:
+        case ListOf() if value is not None:
             for number, item in enumerate(value):
                 yield (*path, number), True
                 yield from places(form.item, item, (*path, number))

@@ -382,7 +382,7 @@ BAD = (
         "capabilities that are no UTF-8",
         everything("200 OK", b'{"name":"\xff"}', "application/json"),
         "refused",
-        "what is no JSON: MUST json-not-utf8",
+        "does not answer with JSON: MUST json-not-utf8",
     ),
     Bad(
         "500 for a run",
@@ -464,8 +464,18 @@ BAD = (
         "the thread has the version 0.0.3",
     ),
     Bad("a thread that is no thread", thread({"messages": []}), "errored", "the thread does not fit the contract"),
-    Bad("a thread that is no JSON", thread(b"{'version': '0.0.4'}"), "errored", "what is no JSON: MUST json-invalid"),
-    Bad("a thread that is no UTF-8", thread(b'{"version":"\xff"}'), "errored", "what is no JSON: MUST json-not-utf8"),
+    Bad(
+        "a thread that is no JSON",
+        thread(b"{'version': '0.0.4'}"),
+        "errored",
+        "does not answer with JSON: MUST json-invalid",
+    ),
+    Bad(
+        "a thread that is no UTF-8",
+        thread(b'{"version":"\xff"}'),
+        "errored",
+        "does not answer with JSON: MUST json-not-utf8",
+    ),
     Bad("a thread shorter than it says", instead("GET", "thread", _no_length), "errored", "breaks off after 11 bytes"),
     Bad(
         "a thread with turns of its own kind",

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from tests.targets.servers import Connection, Request
 
 from tpharness.protocol.versions import Version
-from tpharness.targets.contract import Observed
+from tpharness.targets.contract import StreamEnd
 from tpharness.targets.forms import packets_from, script_from, threads_json, user_from
 from tpharness.targets.reference import ReferenceClient
 
@@ -93,7 +93,7 @@ class ContractClient:
                 seen = await self.read(turn, session)
             if "silence" in self.breaks:
                 await asyncio.sleep(3600)
-            session.close(Observed(reason=turn["end"].get("reason") or seen, at=turn["end"]["at"]))
+            session.close(StreamEnd(reason=turn["end"].get("reason") or seen, at=turn["end"]["at"]))
         return threads_json({Version(v): session.threads()[Version(v)] for v in case["versions"]})
 
     async def read(self, turn: dict[str, Any], session: ReferenceClient) -> str | None:

@@ -139,7 +139,7 @@ def test_capabilities_that_are_wrong_are_refused_with_their_place(told: Any, wor
 def test_a_version_that_is_owed_and_missing_is_named() -> None:
     """And so is a thread that says another version than it was asked for."""
     thread = {"version": "0.0.3", "thread_id": "t", "turns": []}
-    with pytest.raises(TargetError, match=r"no thread of version 0\.0\.4"):
+    with pytest.raises(TargetError, match=r"not have a thread of version 0\.0\.4"):
         forms.threads_from({"0.0.3": thread}, (Version.V0_0_4,), "it")
-    with pytest.raises(TargetError, match=r"for 0\.0\.4 says that it is 0\.0\.3"):
+    with pytest.raises(TargetError, match=r"for 0\.0\.4 has the version 0\.0\.3"):
         forms.threads_from({"0.0.4": thread}, (Version.V0_0_4,), "it")

@@ -16,7 +16,7 @@ from tpharness.protocol.versions import Version
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.run.plan import base_case, script_of, streams_of
 from tpharness.targets import Reference
-from tpharness.targets.contract import Observed, Packet, Stream, TargetOutput
+from tpharness.targets.contract import Packet, Stream, StreamEnd, TargetOutput
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_client
@@ -121,7 +121,7 @@ def test_a_connection_breaks_after_all_of_a_large_stream_has_come(reset: bool) -
     async def work() -> None:
         client = ContractClient()
         case = base_case(load_builtin(BROKEN))
-        end = Observed(reason="network_failure", at="2025-01-20T10:00:09Z")
+        end = StreamEnd(reason="network_failure", at="2025-01-20T10:00:09Z")
         at = "2025-01-20T10:00:01Z"
         stream = Stream(agent_id="assistant", begun_at=at, packets=(Packet(data=data, at=at),), end=end)
         async with RawServer(client) as raw:
@@ -141,7 +141,7 @@ def test_an_unknown_end_is_told_even_if_everything_is_detected() -> None:
         case = base_case(load_builtin(WHOLE))
         script = script_of(case)
         turns = streams_of(case, (await Reference().serve(script)).streams)
-        end = Observed(reason="quota_exhausted", at="2025-01-20T10:00:09Z")
+        end = StreamEnd(reason="quota_exhausted", at="2025-01-20T10:00:09Z")
         cut = [replace(t, packets=t.packets[:-4], end=end) if isinstance(t, Stream) else t for t in turns]
         async with RawServer(client) as raw:
             target = HttpClient(raw.url, patience=PATIENT)

@@ -52,8 +52,8 @@ def test_what_only_looks_like_a_mark_stays() -> None:
     [
         (b"data: 0\n\n", "there are no marks at all"),
         (b": tp 0\n\n: tp 1\n\n", "`: tp 2` is missing, of 2 events"),
-        (b": tp 0\n\n: tp 2\n\n", "`: tp 2` comes where `: tp 1` is due"),
-        (b": tp 0\n\n: tp 1\n\n: tp 1\n\n: tp 2\n\n", "`: tp 1` comes where `: tp 2` is due"),
+        (b": tp 0\n\n: tp 2\n\n", "`: tp 2` comes where `: tp 1` is expected"),
+        (b": tp 0\n\n: tp 1\n\n: tp 1\n\n: tp 2\n\n", "`: tp 1` comes where `: tp 2` is expected"),
         (b": tp 0\n\n: tp 1\n\n: tp 2\n\n: tp 3\n\n", "`: tp 3` comes where `: tp 3` is expected, of 2 events"),
         (b": tp 0\n\ndata: 1\n: tp 1\n\n: tp 2\n\n", "`: tp 1` stands inside an event"),
     ],

@@ -190,7 +190,7 @@ def test_a_file_names_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("peers = 1", "peers are tables"),
         ("[peers.x]", "command is a list of strings"),
         ("[peers.x]\ncommand = 'node {port}'", "command is a list of strings"),
-        ("[peers.x]\ncommand = ['node']", "does not say {port}"),
+        ("[peers.x]\ncommand = ['node']", "does not have {port}"),
         ("[peers.x]\ncommnad = ['{port}']", "has no key 'commnad'"),
         ("[peers.x]\ncommand = ['{port}']\nbase = 'tp'", "base is a path"),
         ("[peers.x]\ncommand = ['{port}']\nenv = {A = 1}", "env is a table of strings"),

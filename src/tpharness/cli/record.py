@@ -27,7 +27,7 @@ from tpharness.run.record import recorded_case, recorded_stream
 from tpharness.run.select import find
 from tpharness.scenario import Scenario, load_scenario, scenario_id, write
 from tpharness.targets import Reference, TargetOutput
-from tpharness.targets.capture import Captured, capture, fetch_json
+from tpharness.targets.capture import CapturedStream, capture, fetch_json
 from tpharness.targets.contract import Script, ServerTarget
 from tpharness.targets.remote import Remote
 from tpharness.targets.spec import resolve_server
@@ -138,7 +138,7 @@ async def _captured(
     cut_after: int | None,
     cut_at: str | None,
     thread: str | None,
-) -> tuple[Captured, dict[Version, Any]]:
+) -> tuple[CapturedStream, dict[Version, Any]]:
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{shorten(url)} is no URL", hint="a server under test is recorded with --play ID")
     cut = None if cut_at is None else cut_at.encode()
@@ -154,7 +154,7 @@ async def _captured(
 
 
 def _of_stream(
-    captured: Captured, threads: Mapping[Version, Any], prompts: list[str], source: str, output: Path
+    captured: CapturedStream, threads: Mapping[Version, Any], prompts: list[str], source: str, output: Path
 ) -> Scenario:
     now = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
     return recorded_stream(

@@ -49,11 +49,11 @@ class Compressor:
             coding = b"" if self._chunked else b"Transfer-Encoding: chunked\r\n"
             out = head + coding + b"Content-Encoding: gzip\r\n\r\n"
             self._zip = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
-        body, last = self._dechunked(data) if self._chunked else (data, False)
+        body, last = self._dechunk(data) if self._chunked else (data, False)
         if body:
             out += _chunk(self._zip.compress(body) + self._zip.flush(zlib.Z_SYNC_FLUSH))
         if last:
-            out += self._finished()
+            out += self._finish()
         return out
 
     def end(self) -> bytes:
@@ -62,13 +62,13 @@ class Compressor:
             return b""
         if self._zip is None:
             return self._head
-        return b"" if self._chunked else self._finished()
+        return b"" if self._chunked else self._finish()
 
-    def _finished(self) -> bytes:
+    def _finish(self) -> bytes:
         self._ended = True
         return _chunk(self._zip.flush()) + b"0\r\n\r\n" if self._zip is not None else b""
 
-    def _dechunked(self, data: bytes) -> tuple[bytes, bool]:
+    def _dechunk(self, data: bytes) -> tuple[bytes, bool]:
         """Return what is whole of the body so far, and whether its last chunk has come."""
         self._raw += data
         out = b""

@@ -70,7 +70,7 @@ class Playback:
         self.done = 0
         """How many events have been played."""
         self.now = started_at
-        self._run(self._opened())
+        self._run(self._start())
 
     @property
     def times(self) -> Sequence[str]:
@@ -94,14 +94,14 @@ class Playback:
 
     async def finish_event(self, index: int) -> None:
         """Finish an event that the framework has taken: wait until its bytes are sent, then go on to the next."""
-        await self._settled()
+        await self._wait_until_quiet()
         self._advance(index)
 
     def finish_event_soon(self, index: int) -> None:
         """Do the same in a task, for an event that takes effect when the caller returns."""
         self._run(self.finish_event(index))
 
-    def over(self) -> None:
+    def end(self) -> None:
         """End the playback of a stream that has ended by itself."""
         self._at_end = None
         self.now = self._times[-1] if self._times else self.now
@@ -114,8 +114,8 @@ class Playback:
 
     # ------------------------------------------------------------------------------------------------ inside
 
-    async def _opened(self) -> None:
-        await self._settled()
+    async def _start(self) -> None:
+        await self._wait_until_quiet()
         if not self._begun:
             self._advance(-1)
 
@@ -132,9 +132,9 @@ class Playback:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
         if self.done == len(self._times):
-            self._ended()
+            self._notify_end()
 
-    def _ended(self) -> None:
+    def _notify_end(self) -> None:
         if self._at_end is not None:
             self._at_end()
 
@@ -142,7 +142,7 @@ class Playback:
         if self._marks:
             self._body.write(b": tp %d\n\n" % count)
 
-    async def _settled(self) -> None:
+    async def _wait_until_quiet(self) -> None:
         """Return when the framework has no more output for now."""
         quiet, seen = 0, self._body.written
         while quiet < _QUIET_ROUNDS:

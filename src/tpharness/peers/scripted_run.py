@@ -207,7 +207,7 @@ class _Reader:
         at = event.get("index")
         known = [e.get("index") for _, e in answer.events if e["event_kind"] == "part_start"]
         if kind == "part_start":
-            self._started(answer, event, known)
+            self._check_start(answer, event, known)
         elif at not in self._open:
             raise CannotPlayError(f"{kind} for a part that is not open")
         answer.events.append((index, event))
@@ -221,7 +221,7 @@ class _Reader:
             if whole["part_kind"] == "tool-call":
                 answer.calls.append(str(whole["tool_call_id"]))
 
-    def _started(self, answer: Answer, event: Mapping[str, Any], known: Sequence[Any]) -> None:
+    def _check_start(self, answer: Answer, event: Mapping[str, Any], known: Sequence[Any]) -> None:
         part = event["part"]
         kind = part.get("part_kind")
         if kind not in self._kinds:

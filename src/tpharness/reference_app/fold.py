@@ -75,14 +75,14 @@ class ThreadFold:
             case "events":
                 for event in entry["events"]:
                     data = self.play(event)
-                    self.sent(data)
+                    self.send(data)
             case "held":
                 self.held = True
             case "end":
                 self.end(entry["reason"], entry["at"], tell=entry["tell"])
 
     def play(self, event: Mapping[str, Any]) -> bytes:
-        """Play one event; return the bytes to send, which go to `sent` once clients may see them."""
+        """Play one event; return the bytes to send, which go to `send` once clients may see them."""
         self.at = event_time(event, self._started_at) or self.at
         content = large_content(event)
         if content is not None:
@@ -90,7 +90,7 @@ class ThreadFold:
         self._recorder.feed(event)
         return _encode(self._running_encoder().feed(event))
 
-    def sent(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         """Write the bytes of the next event to the buffer, with its mark."""
         self._played += 1
         if self.buffer is not None:
@@ -98,7 +98,7 @@ class ThreadFold:
 
     def cut(self, reason: str | None, at: str) -> None:
         """End the run in the thread; `reason` None: its own events ended it (R26: they take precedence)."""
-        if reason is not None and not self.over:
+        if reason is not None and not self.ended:
             self._recorder.interrupt(reason, at)
             self._interrupted = True
         self.running = self.held = False
@@ -119,7 +119,7 @@ class ThreadFold:
         self.finish(reason, at, tell=tell)
 
     @property
-    def over(self) -> bool:
+    def ended(self) -> bool:
         """Whether the run's own events have ended it."""
         return self._recorder.state is RunState.ENDED
 

@@ -24,22 +24,24 @@ def openapi_document() -> dict[str, Any]:
     document: dict[str, Any] = yaml.safe_load((conformance_dir() / "control.openapi.yaml").read_text("utf-8"))
     control = orjson.loads(schema_path("control").read_bytes())
     event = orjson.loads(schema_path("server-event").read_bytes())
-    schemas = {name: _moved(schema, "") for name, schema in control["$defs"].items()}
-    schemas |= {f"event_{name}": _moved(schema, "event_") for name, schema in event.pop("$defs", {}).items()}
+    schemas = {name: _rewrite_references(schema, "") for name, schema in control["$defs"].items()}
+    schemas |= {
+        f"event_{name}": _rewrite_references(schema, "event_") for name, schema in event.pop("$defs", {}).items()
+    }
     kept = {k: v for k, v in event.items() if k not in ("$id", "$schema")}
-    schemas["server_event"] = _moved(kept, "event_")
-    moved: dict[str, Any] = _moved(document, "")
-    moved["components"]["schemas"] = schemas
-    return moved
+    schemas["server_event"] = _rewrite_references(kept, "event_")
+    rewritten: dict[str, Any] = _rewrite_references(document, "")
+    rewritten["components"]["schemas"] = schemas
+    return rewritten
 
 
-def _moved(value: Any, prefix: str) -> Any:
+def _rewrite_references(value: Any, prefix: str) -> Any:
     """Return a copy in which references lead to where the definitions stand now."""
     if isinstance(value, list):
-        return [_moved(item, prefix) for item in value]
+        return [_rewrite_references(item, prefix) for item in value]
     if not isinstance(value, dict):
         return value
-    out = {k: _moved(v, prefix) for k, v in value.items()}
+    out = {k: _rewrite_references(v, prefix) for k, v in value.items()}
     target = value.get("$ref")
     if isinstance(target, str):
         if target == _EVENT:

@@ -85,7 +85,7 @@ class Receiver:
                 most=self._settings.max_stream,
                 resumes=given is None,
                 feed=lambda data: assembler.feed(encode_data(data), at),
-                ended=lambda: _ended(assembler),
+                ended=lambda: _has_ended(assembler),
                 done=lambda: assembler.state is StreamState.DONE,
             )
             seen = await listener.listen()
@@ -145,7 +145,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _ended(assembler: Assembler) -> bool:
+def _has_ended(assembler: Assembler) -> bool:
     """Whether the stream has signalled how its turn ends: what comes after that is ignored."""
     return assembler.state in (StreamState.FINISHED, StreamState.ABORTED, StreamState.DONE)
 

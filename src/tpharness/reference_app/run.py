@@ -108,7 +108,7 @@ class Run:
         if self._task is not None:
             await asyncio.shield(self._task)
 
-    async def stored(self) -> None:
+    async def wait_until_stored(self) -> None:
         """Return when the log has everything that the fold has."""
         while self._storing is not None:
             await asyncio.wait([self._storing])
@@ -166,7 +166,7 @@ class Run:
             if count % _TURN == 0:
                 await asyncio.sleep(0)
         cut = script.interruption
-        if fold.over:
+        if fold.ended:
             await self._end(None, fold.at, tell=True)
         elif cut is not None:
             await self._end(cut.reason, cut.at, tell=script.abort)
@@ -183,12 +183,12 @@ class Run:
             await self._tools.store.run(lambda: self._tools.contents.put(stored[0]))
         data = fold.play(event)
         self._pending.append(event)
-        if self._settles(event) and not fold.over:  # the end is stored together with the event that brings it
+        if self._settles(event) and not fold.ended:  # the end is stored together with the event that brings it
             await self._commit()
-        if fold.over:
+        if fold.ended:
             self._last = data
         else:
-            fold.sent(data)
+            fold.send(data)
 
     def _settles(self, event: Mapping[str, Any]) -> bool:
         """Whether a thread may show more after this event than before it."""
@@ -246,11 +246,11 @@ class Run:
     async def _end(self, reason: str | None, at: str, *, tell: bool) -> None:
         fold = self._fold
         last, self._last = self._last, None
-        self.stopped = self._stop is not None and reason is not None and not fold.over
+        self.stopped = self._stop is not None and reason is not None and not fold.ended
         fold.cut(reason, at)
         await self._commit({"kind": "end", "reason": reason, "at": at, "tell": tell})
         if last is not None:
-            fold.sent(last)
+            fold.send(last)
         fold.finish(reason, at, tell=tell)
 
     async def _fail(self) -> None:

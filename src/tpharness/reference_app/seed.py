@@ -70,7 +70,7 @@ def _message(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             prompts = [p for p in message["parts"] if p["part_kind"] == "user-prompt"]
             for part in message["parts"]:
                 if part["part_kind"] in ("tool-return", "retry-prompt") and part.get("tool_call_id"):
-                    yield {"event_kind": "function_tool_result", "part": _returned(part), **at}
+                    yield {"event_kind": "function_tool_result", "part": _tool_result(part), **at}
             if prompts:
                 yield {"event_kind": "model_request", "parts": prompts, **at}
         case _:
@@ -80,5 +80,5 @@ def _message(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"event_kind": "system_event", "event_type": name, "event_data": data, **told, **at}
 
 
-def _returned(part: Mapping[str, Any]) -> dict[str, Any]:
+def _tool_result(part: Mapping[str, Any]) -> dict[str, Any]:
     return {**part, "outcome": _OUTCOMES.get(str(part.get("status")), "success")}

@@ -70,7 +70,7 @@ class Threads:
 
     async def add_user(self, thread_id: str, turn: Mapping[str, Any]) -> None:
         """Add a user turn without a run."""
-        async with self._locked(thread_id) as thread:
+        async with self._lock(thread_id) as thread:
             self._refuse_running(thread)
             entry: Entry = {"kind": "user", "turn": turn}
             thread.fold.apply(entry)
@@ -90,9 +90,9 @@ class Threads:
 
     async def document(self, thread_id: str, version: Version) -> dict[str, Any]:
         """Return a thread as its log has it."""
-        async with self._locked(thread_id) as thread:
+        async with self._lock(thread_id) as thread:
             if thread.run is not None:
-                await thread.run.stored()
+                await thread.run.wait_until_stored()
             document = thread.fold.document(version)
             refers = thread.fold.refers
         if refers and not version.features.content_refs:
@@ -125,7 +125,7 @@ class Threads:
     # ------------------------------------------------------------------- inside
 
     @asynccontextmanager
-    async def _locked(self, thread_id: str) -> AsyncIterator[LiveThread]:
+    async def _lock(self, thread_id: str) -> AsyncIterator[LiveThread]:
         while True:
             thread = await self.find(thread_id)
             async with thread.lock:

@@ -27,7 +27,7 @@ from tpharness.scenario.records import (
     WireEnd,
 )
 from tpharness.server_events import shift
-from tpharness.targets.contract import Observed, Packet, RunScript, Script, Stream
+from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
 from tpharness.vsp.encode import DONE, encode_sse
 from tpharness.vsp.frames import iter_frames
 
@@ -212,15 +212,15 @@ def _run(run: AgentRun) -> RunScript:
             return replace(base, interruption=cut)
 
 
-def _observed(run: AgentRun, packets: Sequence[Packet]) -> Observed:
+def _observed(run: AgentRun, packets: Sequence[Packet]) -> StreamEnd:
     interrupt = run.interrupt
     if interrupt is None:
         last = packets[-1].at if packets else run.started_at
         events = run.events or ()
-        return Observed(reason=None, at=str(events[-1].get("at", last)) if events else last)
+        return StreamEnd(reason=None, at=str(events[-1].get("at", last)) if events else last)
     told = interrupt.wire in (WireEnd.ABORT, WireEnd.ERROR, WireEnd.FINISH) and interrupt.client_after is None
     reason = interrupt.client_reason or (None if told else interrupt.reason)
-    return Observed(reason=reason, at=interrupt.at)
+    return StreamEnd(reason=reason, at=interrupt.at)
 
 
 def _cut(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iterator[Packet]:

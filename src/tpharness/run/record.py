@@ -27,7 +27,7 @@ from tpharness.scenario.records import (
     Wire,
     WireEnd,
 )
-from tpharness.targets.capture import Captured
+from tpharness.targets.capture import CapturedStream
 from tpharness.targets.contract import Capabilities, TargetOutput
 
 __all__ = ["recorded_case", "recorded_stream"]
@@ -79,7 +79,7 @@ def _in_bytes(run: AgentRun) -> Interrupt | None:
 
 
 def recorded_stream(
-    captured: Captured,
+    captured: CapturedStream,
     prompts: Sequence[str],
     *,
     scenario_id: str,

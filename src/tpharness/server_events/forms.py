@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Form", "Listed", "Mismatch", "Record", "Scalar", "Tagged"]
+__all__ = ["Form", "ListOf", "Mismatch", "Record", "Scalar", "TaggedRecord"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListOf:
     """A list of values of one form."""
 
     description: str
@@ -100,7 +100,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedRecord:
     """An object whose required text field `tag` says which record it is; one that the table does not name is `other`.
 
     Objects whose tag is not text are checked by `other`, so only `other` has to require the tag.

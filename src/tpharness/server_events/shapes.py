@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from tpharness.server_events.forms import Form, Listed, Record, Scalar, Tagged
+from tpharness.server_events.forms import Form, ListOf, Record, Scalar, TaggedRecord
 
 __all__ = ["DELTA", "EVENT", "MILLISECONDS", "PART", "SECONDS"]
 
@@ -107,7 +107,7 @@ PROMPT = Scalar(
 
 _PART_TAG: dict[str, Form] = {"part_kind": RESPONSE_PART_KIND}
 _CALL: dict[str, Form] = {"tool_name": TEXT, "tool_call_id": TEXT, "args": ARGS}
-PART = Tagged(
+PART = TaggedRecord(
     "part_kind",
     {
         "text": _record(**_PART_TAG, **_texts("content id")),
@@ -124,7 +124,7 @@ PART = Tagged(
 """A part of a response, at its start or its end."""
 
 _DELTA_TAG: dict[str, Form] = {"part_delta_kind": TEXT}
-DELTA = Tagged(
+DELTA = TaggedRecord(
     "part_delta_kind",
     {
         "text": _record("content_delta", **_DELTA_TAG, content_delta=TEXT),
@@ -143,13 +143,13 @@ _RETURNED = _record(
     content_ref=OBJECT_OR_NULL,
     **_texts("part_kind tool_name outcome status"),
 )
-_REQUEST_PART = Tagged(
+_REQUEST_PART = TaggedRecord(
     "part_kind",
     {"user-prompt": _record("content", part_kind=TEXT, content=PROMPT)},
     _record("part_kind", part_kind=TEXT),
 )
-_REQUEST_PARTS_LIST = Listed("a list of parts, or null", _REQUEST_PART, nullable=True)
-_MESSAGES = Listed("a list of messages, or null", Record({"parts": _REQUEST_PARTS_LIST}), nullable=True)
+_REQUEST_PARTS_LIST = ListOf("a list of parts, or null", _REQUEST_PART, nullable=True)
+_MESSAGES = ListOf("a list of messages, or null", Record({"parts": _REQUEST_PARTS_LIST}), nullable=True)
 
 _COMMON: dict[str, Form] = {"event_kind": TEXT, "at": TIME, "_t_ms": MILLISECONDS}
 
@@ -159,7 +159,7 @@ def _event(required: str = "", /, **fields: Form) -> Record:
 
 
 _BARE = _event()
-EVENT = Tagged(
+EVENT = TaggedRecord(
     "event_kind",
     {
         "part_start": _event("index part", index=INDEX, part=PART),
@@ -183,7 +183,7 @@ EVENT = Tagged(
         "system_event": _event(
             "event_type",
             event_type=TEXT,
-            target_agents=Listed("a list of texts, or null", TEXT, nullable=True),
+            target_agents=ListOf("a list of texts, or null", TEXT, nullable=True),
             transient=FLAG,
             **_texts("source_agent"),
         ),

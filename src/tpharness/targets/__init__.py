@@ -3,12 +3,12 @@
 from tpharness.targets.contract import (
     Capabilities,
     ClientTarget,
-    Observed,
     Packet,
     RunScript,
     Script,
     ServerTarget,
     Stream,
+    StreamEnd,
     TargetOutput,
 )
 from tpharness.targets.reference import Reference
@@ -18,13 +18,13 @@ __all__ = [
     "TARGETS",
     "Capabilities",
     "ClientTarget",
-    "Observed",
     "Packet",
     "Reference",
     "RunScript",
     "Script",
     "ServerTarget",
     "Stream",
+    "StreamEnd",
     "TargetOutput",
     "resolve_client",
     "resolve_server",

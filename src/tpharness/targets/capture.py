@@ -16,14 +16,14 @@ import aiohttp
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
 
-__all__ = ["Captured", "capture", "fetch_json"]
+__all__ = ["CapturedStream", "capture", "fetch_json"]
 
 _SILENCE = 60.0
 _MOST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Captured:
+class CapturedStream:
     """A response body as received. `end` is None for a plain end, else the reason that a client would record (R27)."""
 
     data: bytes
@@ -39,7 +39,7 @@ async def capture(
     cut_after: int | None = None,
     cut_at: bytes | None = None,
     silence: float = _SILENCE,
-) -> Captured:
+) -> CapturedStream:
     """Read a stream to its end, to a number of bytes, or to the first place of `cut_at`, its last byte included.
 
     A stream that is cut there ends as if the client had closed the connection: `network_failure` (R27).
@@ -64,18 +64,18 @@ async def capture(
                 end = _place(bytes(data), cut_after, cut_at)
                 if end is not None:
                     response.close()
-                    return Captured(data=bytes(data[:end]), end="network_failure", server=server)
+                    return CapturedStream(data=bytes(data[:end]), end="network_failure", server=server)
                 if len(data) > _MOST:
                     raise TargetError(f"{url} sends more than {_MOST} bytes", hint="cut it with --cut-after")
-            return Captured(data=bytes(data), end=None, server=server)
+            return CapturedStream(data=bytes(data), end=None, server=server)
     except TimeoutError:
         if not data:
             raise TargetError(f"{url} sends nothing for {silence:g} s", hint="is this the right address?") from None
-        return Captured(data=bytes(data), end="timeout", server="")
+        return CapturedStream(data=bytes(data), end="timeout", server="")
     except (aiohttp.ClientError, OSError, ValueError) as error:
         if not data:
             raise TargetError(f"{url}: {type(error).__name__}: {error}", hint="is the server there?") from error
-        return Captured(data=bytes(data), end="network_failure", server="")
+        return CapturedStream(data=bytes(data), end="network_failure", server="")
 
 
 def _place(data: bytes, cut_after: int | None, cut_at: bytes | None) -> int | None:

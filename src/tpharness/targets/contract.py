@@ -20,7 +20,6 @@ __all__ = [
     "Capabilities",
     "ClientSession",
     "ClientTarget",
-    "Observed",
     "Packet",
     "ResumingClient",
     "RunScript",
@@ -31,6 +30,7 @@ __all__ = [
     "SteppableClient",
     "SteppableServer",
     "Stream",
+    "StreamEnd",
     "TargetOutput",
 ]
 
@@ -73,7 +73,7 @@ class Packet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class StreamEnd:
     """What was observed of a stream's end: a reason (None for a plain end of the body) and when."""
 
     reason: str | None
@@ -113,7 +113,7 @@ class Stream:
     agent_id: str
     begun_at: str
     packets: tuple[Packet, ...]
-    end: Observed
+    end: StreamEnd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class TargetOutput:
     threads: Mapping[Version, dict[str, Any]]
     findings: tuple[Finding, ...] = ()
     streams: tuple[tuple[Packet, ...], ...] = ()
-    ends: tuple[Observed, ...] = ()
+    ends: tuple[StreamEnd, ...] = ()
 
 
 class ServerTarget(Protocol):
@@ -235,7 +235,7 @@ class ClientSession(Protocol):
         """Take in one read."""
         ...
 
-    def close(self, end: Observed) -> None:
+    def close(self, end: StreamEnd) -> None:
         """End the stream."""
         ...
 

@@ -23,7 +23,7 @@ from tpharness.protocol.jcs import escape
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.resources import schema_path
-from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script, Stream
+from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, Stream, StreamEnd
 
 __all__ = [
     "CONTRACT",
@@ -199,7 +199,7 @@ def stream_from(value: Mapping[str, Any]) -> Stream:
         agent_id=value["agent_id"],
         begun_at=value["begun_at"],
         packets=packets_from(value.get("packets", ())),
-        end=Observed(reason=value["end"].get("reason"), at=value["end"]["at"]),
+        end=StreamEnd(reason=value["end"].get("reason"), at=value["end"]["at"]),
     )
 
 

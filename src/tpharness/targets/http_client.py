@@ -183,7 +183,7 @@ class HttpClient:
             document = case_json(script, documents, self.capabilities)
             answer = await self._http.ask("POST", self._endpoint, "/receive", document)
             for one in offered:
-                await self._streams.over(one.offer)
+                await self._streams.finish(one.offer)
         except UnreachableError as error:
             raise self._explain_silence(error, offered) from error
         finally:

@@ -19,12 +19,12 @@ from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script
+from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, StreamEnd
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import run_json, user_json
 from tpharness.targets.http_thread import HttpThread, interruption_reason, promise_finding
 from tpharness.targets.marks import cut_at_marks, event_times, has_mark
-from tpharness.targets.net import Http, Reading
+from tpharness.targets.net import Http, OpenStream
 from tpharness.targets.reference import ReferenceServer
 from tpharness.targets.remote import (
     BROKEN,
@@ -107,7 +107,7 @@ class HttpRun:
         self._stream = _Stream()
         self._turns = 0
 
-    async def play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
+    async def play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], StreamEnd]:
         """Start the run with the user turns before it, and read its stream; return its packets and its end."""
         stopping = asyncio.ensure_future(self._cancel_on_stop())
         try:
@@ -116,7 +116,7 @@ class HttpRun:
             stopping.cancel()
             await asyncio.gather(stopping, return_exceptions=True)
 
-    async def _play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], Observed]:
+    async def _play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], StreamEnd]:
         live, run, stream = self._choose_interruption(), self._run, self._stream
         request = self._request(users, live)
         started = False
@@ -244,7 +244,7 @@ class HttpRun:
 
     # ------------------------------------------------------------------------------------------------ reading
 
-    async def _read(self, reading: Reading, live: _Interruption) -> None:
+    async def _read(self, reading: OpenStream, live: _Interruption) -> None:
         """Read a stream to its end, or to where it is cut or cancelled."""
         stream, patience = self._stream, self._http.patience
         total = asyncio.timeout(patience.total)
@@ -270,7 +270,7 @@ class HttpRun:
             words = f"nothing for {patience.silence:g} s after {len(stream.data)} bytes"
             raise self._contract_error(kind, words) from None
 
-    async def _read_to_hold(self, reading: Reading) -> bool:
+    async def _read_to_hold(self, reading: OpenStream) -> bool:
         """Read up to the mark of the last event. False if the stream ends before, which is reported later."""
         stream, count = self._stream, len(self._run.events)
         while not has_mark(stream.data, count, len(stream.data) - (stream.reads[-1] if stream.reads else 0)):
@@ -278,11 +278,11 @@ class HttpRun:
                 return False
         return True
 
-    async def _read_to_end(self, reading: Reading) -> None:
+    async def _read_to_end(self, reading: OpenStream) -> None:
         while await self._next(reading):
             pass
 
-    async def _next(self, reading: Reading) -> bool:
+    async def _next(self, reading: OpenStream) -> bool:
         """Read once. False at the end of the stream, plain or broken."""
         stream = self._stream
         try:
@@ -307,7 +307,7 @@ class HttpRun:
         tail = bytes(self._stream.data[-60:])
         return BrokenContractError(kind.at(Place(side="server"), f"{kind.title}: {words}", got=tail or None))
 
-    async def _cancel_held(self, reading: Reading) -> None:
+    async def _cancel_held(self, reading: OpenStream) -> None:
         """Cancel the held run and read on meanwhile: a server may answer only after it has sent the abort."""
         cut = self._run.interruption
         if cut is None:
@@ -334,13 +334,13 @@ class HttpRun:
 
     # ------------------------------------------------------------------------------------------------ what was seen
 
-    def _result(self) -> tuple[tuple[Packet, ...], Observed]:
+    def _result(self) -> tuple[tuple[Packet, ...], StreamEnd]:
         """Cut the stream into packets, and compare it with what was declared."""
         run, stream = self._run, self._stream
         data = bytes(stream.data)
         times = event_times(run)
         last = run.interruption.at if run.interruption is not None else times[-1] if times else run.started_at
-        end = Observed(reason=stream.end, at=last)
+        end = StreamEnd(reason=stream.end, at=last)
         whole = stream.end is None
         told = run.interruption is None or run.abort
         if told and stream.end == "network_failure" and not self._options.streams.relay:

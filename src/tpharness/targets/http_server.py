@@ -19,7 +19,7 @@ from tpharness.errors import TargetError
 from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding
 from tpharness.journal import UserTurn
-from tpharness.targets.contract import Capabilities, Observed, Packet, RunScript, Script, TargetOutput
+from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, StreamEnd, TargetOutput
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import capabilities_from, user_json
 from tpharness.targets.http_run import HttpOptions, HttpRun
@@ -152,7 +152,7 @@ class HttpServer:
         options = replace(self._options, capabilities=self.capabilities)
         waiting: list[UserTurn] = []
         packets: list[tuple[Packet, ...]] = []
-        ends: list[Observed] = []
+        ends: list[StreamEnd] = []
         for turn in script.turns:
             if isinstance(turn, UserTurn):
                 waiting.append(turn)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tpharness.targets.contract import Packet, RunScript
 
-__all__ = ["STOP", "Marked", "cut_at_marks", "event_times", "find_stop", "has_mark"]
+__all__ = ["STOP", "MarkedStream", "cut_at_marks", "event_times", "find_stop", "has_mark"]
 
 STOP = b": tp stop\n\n"
 """The comment by which a test's stream says that the user presses stop."""
@@ -23,7 +23,7 @@ _STOP_LINE = re.compile(rb"(?<=[\r\n]): ?tp stop[\r\n]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marked:
+class MarkedStream:
     """A stream cut at its marks. `wrong` says in one line what is wrong with the marks; it is empty if nothing is."""
 
     packets: tuple[Packet, ...]
@@ -58,7 +58,7 @@ def has_mark(data: bytes | bytearray, count: int, start: int = 0) -> bool:
     return False
 
 
-def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> Marked:
+def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> MarkedStream:
     """Cut a stream at its marks: what opens it, one packet for each event, what is left.
 
     `whole`: the stream was received to its end, so that all marks are expected. Where marks are missing, the bytes
@@ -91,7 +91,7 @@ def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> 
         wrong = f"`: tp {due}` is missing, of {len(times)} events" if due else "there are no marks at all"
     rest = b"".join(piece)
     packets.append(Packet(data=rest, at=ended_at))
-    return Marked(packets=tuple(packets), wrong=wrong)
+    return MarkedStream(packets=tuple(packets), wrong=wrong)
 
 
 def _packets(body: bytes, due: int, number: int, times: Sequence[str], opened: str) -> list[Packet]:

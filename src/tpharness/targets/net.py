@@ -26,7 +26,7 @@ from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net_errors import content_type_of, error_text, explain_error, quote_start, status_error
 from tpharness.targets.remote import Limits, Patience, UnreachableError
 
-__all__ = ["Answer", "Http", "Reading"]
+__all__ = ["Answer", "Http", "OpenStream"]
 
 _KEEP_ALIVE = 3.0  # below the 5 s after which common servers close an idle connection
 _JSON = "application/json"
@@ -43,7 +43,7 @@ class Answer:
     value: Any = None
 
 
-class Reading:
+class OpenStream:
     """An event stream, requested when its context is entered. `read` returns the next bytes, b"" at the end.
 
     An open one does not hold a stack frame: there may be thousands.
@@ -163,10 +163,10 @@ class Http:
             raise status_error(what, response, body, "a server that declares resume has this path")
         return body
 
-    def stream(self, method: str, endpoint: Endpoint, path: str, document: Any) -> Reading:
+    def stream(self, method: str, endpoint: Endpoint, path: str, document: Any) -> OpenStream:
         """Request an event stream when its context is entered. TargetError for any other answer."""
         what = _request_name(method, endpoint, path)
-        return Reading(what, self._stream(what, method, endpoint, path, document))
+        return OpenStream(what, self._stream(what, method, endpoint, path, document))
 
     async def _stream(
         self, what: str, method: str, endpoint: Endpoint, path: str, document: Any

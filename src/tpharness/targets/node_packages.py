@@ -74,14 +74,14 @@ def installed_packages(source: Path, node: Node) -> Path:
     packages = cache_folder() / f"{source.name}-{_digest(files)}"
     if not (packages / "node_modules").is_dir():
         packages.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(packages.parent):
+        with _installation_lock(packages.parent):
             if not (packages / "node_modules").is_dir():
                 _install(files, packages, node)
     return packages
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _installation_lock(folder: Path) -> Iterator[None]:
     """Wait until no other process installs into a folder.
 
     SQLite's lock is the one of the standard library that works on every system and ends with its process.

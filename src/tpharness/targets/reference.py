@@ -18,11 +18,11 @@ from tpharness.server_events import Encoder, Recorder, RunState
 from tpharness.targets.contract import (
     Capabilities,
     ClientSession,
-    Observed,
     Packet,
     RunScript,
     Script,
     Stream,
+    StreamEnd,
     TargetOutput,
 )
 from tpharness.vsp.assembler import Assembler
@@ -127,7 +127,7 @@ class ReferenceClient:
         """Take in one read."""
         self._assembler.feed(data, at)
 
-    def close(self, end: Observed) -> None:
+    def close(self, end: StreamEnd) -> None:
         """End the stream."""
         self._assembler.close(end.reason, end.at)
 

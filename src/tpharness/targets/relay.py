@@ -46,7 +46,7 @@ class Relay:
         """How many connections the server did not accept."""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve_connection, "127.0.0.1", 0)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -87,7 +87,7 @@ class Relay:
 
     # ------------------------------------------------------------------------------------------------ a connection
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)

@@ -108,7 +108,7 @@ class StreamServer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, self._host, 0, limit=_HEAD_LIMIT)
+        self._server = await asyncio.start_server(self._serve_connection, self._host, 0, limit=_HEAD_LIMIT)
         host, port = self._server.sockets[0].getsockname()[:2]
         self._base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         return self
@@ -152,7 +152,7 @@ class StreamServer:
         self._offers.pop(offer.url.removeprefix(self._base), None)
         offer.withdrawn.set()
 
-    async def over(self, offer: ServedStream) -> None:
+    async def finish(self, offer: ServedStream) -> None:
         """Withdraw a stream whose client has answered, and wait until it is known what the client did.
 
         A client that was stopped has to close its connection; for a silent stream there is nothing to wait for.
@@ -165,7 +165,7 @@ class StreamServer:
 
     # ------------------------------------------------------------------------------------------------ a connection
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)
@@ -228,7 +228,7 @@ class StreamServer:
             pieces = (rest,)
         if breaks is not None:
             pieces = (b"".join(pieces)[:breaks],)
-        gone = asyncio.ensure_future(_gone(reader))
+        gone = asyncio.ensure_future(_wait_for_disconnect(reader))
         loop = asyncio.get_running_loop()
         sent_at = loop.time()
         try:
@@ -272,10 +272,10 @@ class StreamServer:
             case Ending.BROKEN if chunked:
                 pass  # the end of the body is missing
             case Ending.BROKEN | Ending.RESET:
-                await _delivered(writer, self._silence)
+                await _wait_for_delivery(writer, self._silence)
                 _reset(writer)
             case Ending.SILENT:
-                if not await _first(gone, offer.withdrawn, offer.limit + self._settle):
+                if not await _wait_for_either(gone, offer.withdrawn, offer.limit + self._settle):
                     offer.stayed = True
                 elif asyncio.get_running_loop().time() - sent_at < offer.limit / 2:
                     # A client may disconnect once a stream has signalled its end.
@@ -283,7 +283,7 @@ class StreamServer:
             case Ending.STOPPED:
                 writer.write(b"%x\r\n%b\r\n" % (len(_STOP), _STOP) if chunked else _STOP)
                 await writer.drain()
-                if not await _first(gone, offer.withdrawn, self._settle):
+                if not await _wait_for_either(gone, offer.withdrawn, self._settle):
                     offer.stayed = True
 
 
@@ -339,17 +339,17 @@ async def _refuse(
     with contextlib.suppress(OSError, TimeoutError):
         writer.write_eof()
         async with asyncio.timeout(_LINGER):
-            await _gone(reader)
+            await _wait_for_disconnect(reader)
 
 
-async def _gone(reader: asyncio.StreamReader) -> None:
+async def _wait_for_disconnect(reader: asyncio.StreamReader) -> None:
     """Return when the client has closed its side."""
     with contextlib.suppress(ConnectionError):
         while await reader.read(1 << 16):
             pass
 
 
-async def _first(gone: asyncio.Future[None], withdrawn: asyncio.Event, seconds: float) -> bool:
+async def _wait_for_either(gone: asyncio.Future[None], withdrawn: asyncio.Event, seconds: float) -> bool:
     """Wait until the client has disconnected or its stream is withdrawn; False after this many seconds."""
     waiting: asyncio.Future[object] = asyncio.ensure_future(withdrawn.wait())
     try:
@@ -359,7 +359,7 @@ async def _first(gone: asyncio.Future[None], withdrawn: asyncio.Event, seconds: 
     return bool(done)
 
 
-async def _delivered(writer: asyncio.StreamWriter, seconds: float) -> None:
+async def _wait_for_delivery(writer: asyncio.StreamWriter, seconds: float) -> None:
     """Wait until the other side has acknowledged everything: bytes in flight are lost with RST."""
     connection = writer.get_extra_info("socket")
     with contextlib.suppress(OSError):  # not every system can report this

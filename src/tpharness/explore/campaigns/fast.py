@@ -26,7 +26,7 @@ from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import newest_version
 from tpharness.run.plan import base_case, cut_time, script_of
 from tpharness.scenario import Compare
-from tpharness.targets.contract import Observed, RunScript, Script, SteppableClient, SteppableServer
+from tpharness.targets.contract import RunScript, Script, SteppableClient, SteppableServer, StreamEnd
 
 __all__ = ["look"]
 
@@ -78,7 +78,7 @@ class _Look:
     def _close(self, run: RunScript) -> None:
         at = self._end(run)
         self._client.feed(self._server.close(), at)
-        self._client.close(Observed(reason=None, at=at))
+        self._client.close(StreamEnd(reason=None, at=at))
 
     def _end(self, run: RunScript) -> str:
         return str(run.events[-1]["at"]) if run.events else run.started_at

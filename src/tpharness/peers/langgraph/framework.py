@@ -118,7 +118,7 @@ class _Conversation:
             else:
                 reading.result()
             live.body.write(b"data: [DONE]\n\n")
-            live.playback.over()
+            live.playback.end()
         finally:
             reading.cancel()
             stopping.cancel()

@@ -55,7 +55,7 @@ class UiStream:
             for told in payload.values():
                 for message in (told or {}).get("messages") or () if isinstance(told, Mapping) else ():
                     if isinstance(message, AIMessage):
-                        yield from self._answered(message)
+                        yield from self._complete_calls(message)
 
     def end(self) -> Iterator[dict[str, Any]]:
         """Return what ends a run that ended regularly."""
@@ -100,7 +100,7 @@ class UiStream:
         if block.get(kind):
             yield {"type": f"{self._open[0]}-delta", "id": self._open[1], "delta": block[kind]}
 
-    def _answered(self, message: AIMessage) -> Iterator[dict[str, Any]]:
+    def _complete_calls(self, message: AIMessage) -> Iterator[dict[str, Any]]:
         """An answer is in the state: its calls are complete."""
         yield from self._end_part()
         for call in message.tool_calls:

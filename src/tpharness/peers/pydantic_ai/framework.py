@@ -133,7 +133,7 @@ class _Conversation:
                     live.body.write(text.encode())
             finally:
                 self._messages = list(captured)
-        live.playback.over()
+        live.playback.end()
 
     def record(self, writer: JournalWriter, live: Live) -> str | None:
         """Write the messages that the last run has added (`fromAgentRun`), and keep them for the next one."""

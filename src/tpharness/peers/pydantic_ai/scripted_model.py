@@ -47,7 +47,7 @@ class ScriptedModel(Model):
         super().__init__(profile=ModelProfile(supports_json_schema_output=True))
         self.live = live
         self.asked = 0
-        self._told: Mapping[str, Any] = {}
+        self._reported: Mapping[str, Any] = {}
 
     @property
     def current(self) -> Answer:
@@ -57,12 +57,12 @@ class ScriptedModel(Model):
     @property
     def model_name(self) -> str:
         """The name in the script, else `scripted`."""
-        return str(self._told.get("model_name") or "scripted")
+        return str(self._reported.get("model_name") or "scripted")
 
     @property
     def system(self) -> str:
         """The provider in the script, else `test`."""
-        return str(self._told.get("provider_name") or "test")
+        return str(self._reported.get("provider_name") or "test")
 
     async def request(
         self,
@@ -90,7 +90,7 @@ class ScriptedModel(Model):
             await playback.turn(scripted.count if scripted.failed_at is None else scripted.failed_at)
             raise ModelError(scripted.failure)
         answer = self.current
-        self._told = answer.request or self._told
+        self._reported = answer.request or self._reported
         await playback.turn(answer.first)
         if answer.request:
             await playback.finish_event(answer.first)
@@ -120,7 +120,7 @@ class _ScriptedAnswer(StreamedResponse):
         answer, playback = self.answer, self.live.playback
         for index, event in answer.events:
             await playback.turn(index)
-            for told in self._told(event):
+            for told in self._stream_event(event):
                 yield told
             await playback.finish_event(index)
         scripted = self.live.scripted
@@ -141,15 +141,15 @@ class _ScriptedAnswer(StreamedResponse):
         if answer.ended_at is not None:
             playback.finish_event_soon(answer.ended_at)
 
-    def _told(self, event: Mapping[str, Any]) -> Iterator[ModelResponseStreamEvent]:
-        """Return what a model's stream says for one event of the script."""
+    def _stream_event(self, event: Mapping[str, Any]) -> Iterator[ModelResponseStreamEvent]:
+        """Yield the library's events for one event of the script."""
         index = event.get("index")
         if event["event_kind"] == "part_start":
-            yield from self._started(index, event["part"])
+            yield from self._stream_start(index, event["part"])
         elif event["event_kind"] == "part_delta":
-            yield from self._grown(index, event["delta"])
+            yield from self._stream_delta(index, event["delta"])
 
-    def _started(self, index: Any, part: Mapping[str, Any]) -> Iterator[ModelResponseStreamEvent]:
+    def _stream_start(self, index: Any, part: Mapping[str, Any]) -> Iterator[ModelResponseStreamEvent]:
         parts, kind = self._parts_manager, part["part_kind"]
         if kind == "text":
             content = part.get("content") or ""
@@ -172,7 +172,7 @@ class _ScriptedAnswer(StreamedResponse):
         else:
             yield parts.handle_part(vendor_part_id=index, part=_whole(part, self._provider_name))
 
-    def _grown(self, index: Any, delta: Mapping[str, Any]) -> Iterator[ModelResponseStreamEvent]:
+    def _stream_delta(self, index: Any, delta: Mapping[str, Any]) -> Iterator[ModelResponseStreamEvent]:
         parts, kind = self._parts_manager, delta.get("part_delta_kind")
         if kind == "text":
             yield from parts.handle_text_delta(vendor_part_id=index, content=delta.get("content_delta") or "")

@@ -29,12 +29,12 @@ from tpharness.run.sweeps.trim import same_messages, shared, stamp, trimmed, win
 from tpharness.scenario.records import AgentRun, Compare, CutAt, CutSide
 from tpharness.targets.contract import (
     ClientSession,
-    Observed,
     RunScript,
     Script,
     ServerSession,
     SteppableClient,
     SteppableServer,
+    StreamEnd,
 )
 
 __all__ = ["ApartPlace", "Sweep", "sweep"]
@@ -196,7 +196,7 @@ class _Pass:
         last = self._server.close() if cut is None else self._server.interrupt(cut, abort=run.abort)
         at = at if cut is None else cut.at
         self._client.feed(last, at)
-        self._client.close(Observed(reason=cut.reason if cut is not None and not run.abort else None, at=at))
+        self._client.close(StreamEnd(reason=cut.reason if cut is not None and not run.abort else None, at=at))
 
     def _cut_everywhere(self, run: RunScript) -> None:
         """A sweep cuts the whole run, also beyond an interruption that the scenario itself has."""
