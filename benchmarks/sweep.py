@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.table import Row, at_most, report, shown
 
 from tpharness.run.plan import base_case
-from tpharness.run.sweeps.case import sweep
+from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import load_text
 from tpharness.targets import Reference
 

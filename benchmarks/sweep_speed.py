@@ -16,7 +16,7 @@ from benchmarks.sweep import scenario
 from benchmarks.table import Row, at_most, processor_seconds, report, shown
 
 from tpharness.run.plan import Case, base_case, script_of, streams_of
-from tpharness.run.sweeps.case import sweep
+from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import CutAt, CutPlan, CutSide, load_text
 from tpharness.targets import Reference
 

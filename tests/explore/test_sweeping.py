@@ -14,8 +14,8 @@ from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.plan import base_case, cut_time, place_name
 from tpharness.run.select import find
 from tpharness.run.session import Session
-from tpharness.run.sweeps.case import sweep
 from tpharness.run.sweeps.places import CutPlace, Places, SideCut, cut_at, known_as
+from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.sweeps.suite import ScenarioSwept, SweepOptions, sweep_all
 from tpharness.scenario import AgentRun, ClientCut, CutAt, CutPlan, CutUnit, WireEnd, load_scenario, load_text
 

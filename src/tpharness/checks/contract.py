@@ -6,17 +6,30 @@ same name whether it passes or fails, and decides itself whether the evidence ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
+
+import orjson
 
 from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare, Expectation
 
-__all__ = ["Check", "Delivery", "Evidence", "NotApplicable", "Side", "Thread", "Variant", "without_threads"]
+__all__ = [
+    "Check",
+    "Delivery",
+    "Evidence",
+    "NotApplicable",
+    "Side",
+    "Thread",
+    "Variant",
+    "search_sides",
+    "without_threads",
+]
 
 Thread = Mapping[str, Any]
 
@@ -47,7 +60,7 @@ class Variant:
     thread: Thread
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Everything that one case produced, for one version of the protocol.
 
@@ -73,6 +86,21 @@ class Evidence:
     def sides(self) -> tuple[Side, ...]:
         """Return the sides that have a result."""
         return tuple(side for side in (self.server, self.client, self.library) if side is not None)
+
+    @cached_property
+    def sides_equal(self) -> bool:
+        """Whether server and client hold equal threads, so that what holds for one holds for both; False in doubt."""
+        server, client = self.server, self.client
+        if server is None or client is None or server.thread != client.thread:
+            return False
+        try:  # Python calls 1, 1.0 and True equal
+            return _sorted_json(server.thread) == _sorted_json(client.thread)
+        except TypeError:  # a lone surrogate, a number beyond 64 bits
+            return False
+
+
+def _sorted_json(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,3 +130,16 @@ _NO_THREAD = NotApplicable(reason="neither side has a thread of this version")
 def without_threads(evidence: Evidence) -> NotApplicable | None:
     """Return why a check of each side's thread does not apply: there is none; None where there is one."""
     return _NO_THREAD if evidence.server is None and evidence.client is None else None
+
+
+def search_sides(evidence: Evidence, search: Callable[[Thread], list[Finding]]) -> Iterator[Finding]:
+    """Yield what `search` finds in the threads of the server and of the client, with case and side filled in.
+
+    Equal threads are searched once, and what is found is reported for both sides.
+    """
+    found: list[Finding] | None = None
+    for side in (evidence.server, evidence.client):
+        if side is not None:
+            if found is None or not evidence.sides_equal:
+                found = search(side.thread)
+            yield from (finding.with_place(case=evidence.case, side=side.name) for finding in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Evidence, without_threads
+from tpharness.checks.contract import Check, Evidence, Thread, search_sides, without_threads
 from tpharness.checks.variants import compare_variants
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import canonical_thread
@@ -16,15 +16,12 @@ UNSTABLE = Kind("canonical-unstable")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
-    findings = compare_variants(evidence, evidence.repeated, REPEAT_MATTERS)
-    for side in (evidence.server, evidence.client):
-        if side is None:
-            continue
-        once = jcs(canonical_thread(side.thread))
-        read = parse_json(once).value
-        if jcs(canonical_thread(read)) != once:
-            findings.append(UNSTABLE.at(Place(case=evidence.case, side=side.name)))
-    return findings
+    return [*compare_variants(evidence, evidence.repeated, REPEAT_MATTERS), *search_sides(evidence, _find_instability)]
+
+
+def _find_instability(thread: Thread) -> list[Finding]:
+    once = jcs(canonical_thread(thread))
+    return [] if jcs(canonical_thread(parse_json(once).value)) == once else [UNSTABLE.at(Place())]
 
 
 IDEMPOTENCE = Check(

@@ -37,7 +37,7 @@ def _last_turn(side: Side) -> Side:
 
 def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compare) -> list[Finding]:
     same = same_exact if mode is Compare.EXACT else same_content
-    if same(one.thread, other.thread):
+    if (kind is DIFFERS and evidence.sides_equal) or same(one.thread, other.thread):
         return []
     differences = diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
     if not differences:

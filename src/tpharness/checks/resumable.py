@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpharness.checks.contract import Check, Evidence, Side, without_threads
+from tpharness.checks.contract import Check, Evidence, Thread, search_sides, without_threads
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol import history
 
@@ -21,26 +21,22 @@ _ANSWERS = ("tool-return", "retry-prompt")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
-    findings: list[Finding] = []
-    for side in (evidence.server, evidence.client):
-        if side is not None:
-            findings += _accepted(evidence, side)
-    return findings
+    return list(search_sides(evidence, _find_rejections))
 
 
-def _accepted(evidence: Evidence, side: Side) -> list[Finding]:
-    messages = history.model_history(side.thread).messages
-    findings = [f.with_place(case=evidence.case, side=side.name) for f in history.check_history(messages)]
-    said, sent = list(_said(side.thread)), list(_sent(messages))
+def _find_rejections(thread: Thread) -> list[Finding]:
+    messages = history.model_history(thread).messages
+    findings = history.check_history(messages)
+    said, sent = list(_said(thread)), list(_sent(messages))
     if said != sent:
         got, expected = next(((a, b) for a, b in zip(sent, said, strict=False) if a != b), (None, None))
-        findings.append(OTHERWISE.at(Place(case=evidence.case, side=side.name), got=got, expected=expected))
-    turns = side.thread["turns"]
+        findings.append(OTHERWISE.at(Place(), got=got, expected=expected))
+    turns = thread["turns"]
     if turns and turns[-1]["turn_type"] == "agent":
-        before = history.model_history({**side.thread, "turns": turns[:-1]})
+        before = history.model_history({**thread, "turns": turns[:-1]})
         # While calls are pending (R30) the model is not called, so nothing was sent that could be rewritten.
         if not before.pending and messages[: len(before.messages)] != before.messages:
-            findings.append(REWRITTEN.at(Place(case=evidence.case, side=side.name, pointer=f"/turns/{len(turns) - 1}")))
+            findings.append(REWRITTEN.at(Place(pointer=f"/turns/{len(turns) - 1}")))
     return findings
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Evidence, without_threads
+from tpharness.checks.contract import Check, Evidence, search_sides, without_threads
 from tpharness.findings import Finding
 from tpharness.protocol.rules import check_thread
 from tpharness.readings import Readings
@@ -17,13 +17,8 @@ def _judge(evidence: Evidence) -> list[Finding]:
     """
     usual, readings = Readings().as_json(), evidence.readings.as_json()
     otherwise = {ruling for ruling, reading in readings.items() if reading != usual[ruling]}
-    sides = [side for side in (evidence.server, evidence.client) if side is not None]
-    return [
-        finding.with_place(side=side.name, case=evidence.case)
-        for side in sides
-        for finding in check_thread(side.thread)
-        if not otherwise.intersection(finding.kind.rulings)
-    ]
+    found = search_sides(evidence, check_thread)
+    return [finding for finding in found if not otherwise.intersection(finding.kind.rulings)]
 
 
 VALIDITY = Check(

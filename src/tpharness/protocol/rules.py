@@ -18,7 +18,7 @@ from tpharness.findings import Finding, Level, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol import schema
 from tpharness.protocol.canonical import canonical_time
-from tpharness.protocol.jcs import CanonicalError, escape, jcs, unsafe_places
+from tpharness.protocol.jcs import MAX_SAFE_INTEGER, CanonicalError, escape, jcs, unsafe_places
 from tpharness.protocol.versions import Features, Tier, Version, is_normative_name, neutral_event_name, tier
 
 __all__ = ["RULES", "Rule", "check_thread"]
@@ -31,6 +31,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _SCHEMES = ("https:", "s3:", "gs:", "azure:")
 _CLASSES = bytes.maketrans(b"0123456789:,[-", b"0000000000xxxx")
 _LONG_NUMBER = b"x" + b"0" * 16  # may also be in a text: then the walk finds nothing
+_LONG_DIGITS = re.compile(rb"(?<=[:,\[-])\d{16,4000}")  # Python reads no longer ones, which are unsafe anyway
 _CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _PART_KINDS = frozenset(
     (
@@ -335,7 +336,10 @@ def _namespaces(index: Index) -> Iterator[Finding]:
 def _unsafe(thread: Any) -> list[Finding]:
     """R38; walks the document only if it has no canonical bytes, or bytes that are read back as other numbers."""
     try:
-        if _LONG_NUMBER not in jcs(thread).translate(_CLASSES):
+        written = jcs(thread)
+        if _LONG_NUMBER not in written.translate(_CLASSES):
+            return []
+        if all(int(digits) <= MAX_SAFE_INTEGER for digits in _LONG_DIGITS.findall(written)):
             return []
     except CanonicalError:
         pass

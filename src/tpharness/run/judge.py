@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -69,15 +69,17 @@ NO_CANONICAL_FORM = Kind("no-canonical-form")
 _STRENGTH = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICABLE: 0}
 
 
-def judge(case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] = ()) -> Result:
-    """Judge all evidence of one case; findings that several versions share are told once."""
-    states: dict[str, CheckState] = {check.name: CheckState.NOT_APPLICABLE for check in CHECKS}
+def judge(
+    case: str, evidence: Iterable[Evidence], *, clauses: tuple[str, ...] = (), checks: Sequence[Check] = CHECKS
+) -> Result:
+    """Judge all evidence of one case; findings that several versions share are reported once."""
+    states: dict[str, CheckState] = {check.name: CheckState.NOT_APPLICABLE for check in checks}
     not_judged: dict[Version, Mapping[str, NotApplicable]] = {}
     findings: dict[tuple[object, ...], Finding] = {}
     for piece in evidence:
-        reasons = {check.name: why for check in CHECKS if (why := check.not_applicable(piece)) is not None}
+        reasons = {check.name: why for check in checks if (why := check.not_applicable(piece)) is not None}
         not_judged = both_unjudged(not_judged, {piece.version: reasons})
-        for check in CHECKS:
+        for check in checks:
             if check.name in reasons:
                 continue
             found = _found(check, piece)

@@ -25,7 +25,7 @@ from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, cut_case, cut_places
 from tpharness.run.play import Players, mode_of, play
-from tpharness.run.sweeps.case import sweep
+from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
 from tpharness.targets.contract import SteppableClient, SteppableServer

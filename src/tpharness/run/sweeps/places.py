@@ -28,7 +28,7 @@ from tpharness.scenario import (
 )
 from tpharness.server_events import shift
 
-__all__ = ["CutPlace", "Places", "SideCut", "cut_at", "derived", "known_as", "swept", "wire_cut_time"]
+__all__ = ["CutPlace", "Places", "SideCut", "cut_at", "derived", "given_stream_cut_time", "known_as", "swept"]
 
 _LONG = 86_400
 _COUNT = re.compile(r"@(?:turn-(\d+)-)?(?:event|byte)-(\d+)(?::(.+))?\Z")
@@ -95,7 +95,7 @@ def cut_at(scenario: Scenario, place: CutPlace) -> Scenario:
     told = place.client is None and place.server is not None and place.wire is not WireEnd.CUT
     interrupt = Interrupt(
         reason=place.reason,
-        at=wire_cut_time(run) if run.events is None or run.wire is not None else cut_time(run, seen),
+        at=given_stream_cut_time(run) if run.events is None or run.wire is not None else cut_time(run, seen),
         wire=place.wire,
         server_after=place.server,
         client_after=place.client,
@@ -123,7 +123,7 @@ def known_as(scenario: Scenario, place: CutPlace) -> str | None:
     return None
 
 
-def wire_cut_time(run: AgentRun) -> str:
+def given_stream_cut_time(run: AgentRun) -> str:
     """Return when a stream that the scenario gives itself is cut: later than anything that its carriers tell."""
     return shift(run.started_at, _LONG)
 

@@ -2,7 +2,7 @@
 
 In: scenarios, an opened session, what to cut. Out: one report for each scenario that says how many places there are,
 how many were tried and which failed, each under an id that `run` takes or with a scenario file of its own. Two targets
-in this process that can be stepped are cut everywhere with one fold (`run.sweeps.case`); for any others, and for
+in this process that can be stepped are cut everywhere with one fold (`stepped`); for any others, and for
 servers that report their interruption, each place is played by itself.
 """
 
@@ -24,10 +24,10 @@ from tpharness.run.plan import Case, script_of
 from tpharness.run.play import mode_of
 from tpharness.run.select import Selected
 from tpharness.run.session import Session
-from tpharness.run.sweeps.case import sweep
 from tpharness.run.sweeps.places import CutPlace, Places, SideCut, cut_at, derived, known_as, swept
 from tpharness.run.sweeps.saved import FailureFile, failure_file
-from tpharness.run.sweeps.wire import sweep_wires, wires
+from tpharness.run.sweeps.stepped import sweep
+from tpharness.run.sweeps.streams import sweep_streams
 from tpharness.run.workers import HERE, Workers, in_order
 from tpharness.scenario import ClientCut, CutAt, CutSide, CutUnit, Scenario, WireEnd, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
@@ -259,10 +259,9 @@ def _everywhere(one: _Ready, case: Case, session: Session, options: SweepOptions
         # The pairs that were judged stand for every pair (R32 is transitive).
         tried += len(one.places) if options.side is SideCut.APART else found.tried
     given = replace(case, scenario=one.scenario)
-    if wires(given):
-        more, failed = sweep_wires(given, client, at=options.at, reasons=options.reasons)
-        tried += more
-        bad += [(failure.place, failure.result) for failure in failed]
+    more, failed = sweep_streams(given, client, at=options.at, reasons=options.reasons)
+    tried += more
+    bad += failed
     failures = _failures(one, case, bad, session, options)
     # A place may fail by itself and as the one behind a server that is further: that is one place.
     wrong = len({(place.turn, place.reason, place.client or place.server) if place else None for place, _ in bad})

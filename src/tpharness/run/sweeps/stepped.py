@@ -1,0 +1,211 @@
+"""Cutting one case at every place of its runs, with one fold of each side.
+
+In: a case with a sweep, and two targets that can be stepped. Out: the places that failed, and how many were tried.
+Each place is judged by the same checks as any case. What a place could not have changed is not judged again
+(`evidence`), except at places 1, 2, 4, 8, … and at the last one, which guards that. Between two bytes of one event
+nothing is rendered while both sessions say that no document could show a change. The cost is linear in the length of
+the run.
+
+Different cuts on the two sides are judged in the same pass: the client at one place, the server at the next. That the
+client's thread only grows is judged at every place, and what R32 asks for is transitive, so these pairs stand for every
+pair in which the server is further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tpharness.checks import Delivery, Evidence
+from tpharness.checks.prefix import PREFIX
+from tpharness.findings import Finding, Level
+from tpharness.journal import Interrupted
+from tpharness.run.judge import CheckState, NotJudged, Outcome, Result, both_unjudged, judge
+from tpharness.run.plan import Case, cut_time, place_name, script_of
+from tpharness.run.sweeps.evidence import ThreadsByVersion, only_the_cut_moved, place_evidence
+from tpharness.run.sweeps.pair import SessionPair
+from tpharness.scenario.records import AgentRun, Compare, CutAt, CutPlan, CutSide
+from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
+
+__all__ = ["ApartPlace", "Sweep", "sweep"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApartPlace:
+    """Different cuts of run `turn`: the server after `server` events, the client after it saw those of `client`."""
+
+    turn: int
+    reason: str
+    server: int
+    client: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Sweep:
+    """What a sweep found: `tried` places, and a result for each that failed.
+
+    `pairs` counts the pairs of different places that were judged, `apart` holds those that failed.
+    """
+
+    tried: int = 0
+    failed: list[Result] = field(default_factory=list)
+    checks: dict[str, CheckState] = field(default_factory=dict)
+    not_judged: NotJudged = field(default_factory=dict)
+    pairs: int = 0
+    apart: list[tuple[ApartPlace, Result]] = field(default_factory=list)
+
+
+def sweep(
+    case: Case,
+    server: SteppableServer,
+    client: SteppableClient,
+    *,
+    compare: Compare | None = None,
+    only: str | None = None,
+    apart: bool = False,
+) -> Sweep:
+    """Cut the runs of the case's sweep at every place, or only at the place with the id `only`.
+
+    With `apart` the two sides are also cut at different places, the server further than the client.
+    """
+    found = Sweep()
+    plan = case.scenario.cut
+    for index, run in case.scenario.runs if plan is not None else ():
+        if plan is not None and plan.turn in (None, index):
+            for reason in plan.reasons:
+                _Pass(case, plan, index, run, reason, server, client, found, compare, only, apart=apart).play()
+    return found
+
+
+class _Pass:
+    """One run cut at every place for one reason."""
+
+    def __init__(
+        self,
+        case: Case,
+        plan: CutPlan,
+        index: int,
+        run: AgentRun,
+        reason: str,
+        server: SteppableServer,
+        client: SteppableClient,
+        found: Sweep,
+        compare: Compare | None,
+        only: str | None,
+        *,
+        apart: bool,
+    ) -> None:
+        if run.events is None:
+            raise ValueError(f"{case.id} has no server events to cut")
+        scenario = case.scenario
+        self._case = case
+        self._plan = plan
+        self._index = index
+        self._run = run
+        self._reason = reason
+        self._found = found
+        self._only = only
+        self._apart = apart
+        self._mode = (compare or scenario.compare) if scenario.carriers else Compare.CONTENT
+        self._allowed = frozenset(scenario.expect.findings or ())
+        self._script = script_of(case)
+        self._pair = SessionPair(self._script, server, client)
+        self._before: ThreadsByVersion = {}
+        self._seen: tuple[int, int] | None = None
+        self._cut: Interrupted | None = None
+        self._passed = True
+        self._count = 0
+
+    def play(self) -> None:
+        """Play the turns before the run, then the run itself, cutting at every place."""
+        for turn in self._script.turns[: self._index]:
+            self._pair.play(turn)
+        run = self._script.turns[self._index]
+        if isinstance(run, RunScript):
+            self._cut_everywhere(run)
+
+    def _cut_everywhere(self, run: RunScript) -> None:
+        """A sweep cuts the whole run, also beyond an interruption that the scenario itself has."""
+        self._packet(self._pair.begin(run), 0)
+        for count, event in enumerate(self._run.events or (), start=1):
+            self._packet(self._pair.write(event), count)
+
+    def _packet(self, data: bytes, count: int) -> None:
+        """Deliver the bytes of one event, at once or byte by byte, and judge at each place."""
+        cut = Interrupted(reason=self._reason, at=cut_time(self._run, count))
+        last = count == len(self._run.events or ())
+        client, at = self._pair.client, self._pair.at
+        if self._apart and count:
+            self._judge_apart(cut, count)
+        if self._plan.at is CutAt.EVERY_EVENT:
+            client.feed(data, at)
+            self._judge(cut, Delivery.WHOLE if self._plan.side is CutSide.BOTH else Delivery.PART, last=last)
+            return
+        for offset in range(len(data)):
+            self._judge(cut, Delivery.PART, last=False)
+            client.feed(data[offset : offset + 1], at)
+        if last:
+            self._judge(cut, Delivery.WHOLE, last=True)
+
+    def _judge(self, cut: Interrupted, delivery: Delivery, *, last: bool) -> None:
+        number = self._count
+        self._count += 1
+        if self._only is not None and self._only != self._name(number):
+            return
+        found, pair = self._found, self._pair
+        found.tried += 1
+        seen = (pair.server.version, pair.client.version)
+        unchanged = seen == self._seen and self._passed and not last
+        power = found.tried & (found.tried - 1) == 0
+        if unchanged and cut is self._cut and not power:
+            return  # between two bytes of one event nothing has become visible
+        self._cut = cut
+        now = pair.threads(cut)
+        if unchanged and all(v in self._before and only_the_cut_moved(self._before[v], now[v]) for v in now):
+            return
+        whole = last or power or self._only is not None or not self._passed
+        place = self._name(number)
+        self._passed = self._verdict(place, self._evidence(place, now, delivery, whole=whole))
+        self._seen = seen
+        self._before = now
+
+    def _name(self, number: int) -> str:
+        return place_name(self._case.scenario, self._index, self._reason, number)
+
+    def _verdict(self, place: str, evidence: list[Evidence]) -> bool:
+        """Judge one place; return whether it passed."""
+        found = self._found
+        result = judge(place, evidence, clauses=self._case.scenario.clauses)
+        for name, state in result.checks.items():
+            if state is CheckState.FAILED or found.checks.get(name) in (None, CheckState.NOT_APPLICABLE):
+                found.checks[name] = state
+        found.not_judged = both_unjudged(found.not_judged, result.not_judged)
+        reported = tuple(f.with_place(case=place) for f in self._pair.findings() if self._unexpected(f))
+        if result.outcome.green and not reported:
+            return True
+        found.failed.append(replace(result, outcome=Outcome.FAILED, findings=(*result.findings, *reported)))
+        return False
+
+    def _unexpected(self, finding: Finding) -> bool:
+        return finding.level is Level.MUST and finding.code not in self._allowed
+
+    def _judge_apart(self, cut: Interrupted, count: int) -> None:
+        """Judge the server after `count` events and the client before it got to see the last of them."""
+        found = self._found
+        found.pairs += 1
+        if self._seen is not None and self._seen[0] == self._pair.server.version:
+            return  # the server shows what it showed at the place before, which was judged there
+        now = self._pair.threads(cut)
+        whole = found.pairs & (found.pairs - 1) == 0
+        evidence = self._evidence("", now, Delivery.PART, whole=whole)
+        broken = tuple(finding for piece in evidence for finding in PREFIX.judge(piece))
+        if broken:
+            name = f"{self._case.id}@server-event-{count}-client-event-{count - 1}"
+            result = Result(id=name, outcome=Outcome.FAILED, findings=broken, clauses=self._case.scenario.clauses)
+            place = ApartPlace(turn=self._index, reason=self._reason, server=count, client=count - 1)
+            found.apart.append((place, result))
+
+    def _evidence(self, place: str, now: ThreadsByVersion, delivery: Delivery, *, whole: bool) -> list[Evidence]:
+        readings = self._script.readings
+        return place_evidence(
+            place, now, self._before, mode=self._mode, delivery=delivery, readings=readings, whole=whole
+        )
