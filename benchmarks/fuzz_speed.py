@@ -14,10 +14,10 @@ import time
 from benchmarks.table import Row, at_least, report, shown
 
 from tpharness.explore.campaigns.cases import case_source
-from tpharness.explore.campaigns.fast import look
-from tpharness.explore.campaigns.judging import FuzzKind, Judge
+from tpharness.explore.campaigns.fold import passes
+from tpharness.explore.campaigns.judging import Judge
+from tpharness.explore.generate.kinds import GENERATORS, FuzzKind
 from tpharness.explore.generate.programs import program
-from tpharness.explore.generate.registry import GENERATORS
 from tpharness.run.session import Session
 from tpharness.targets import Reference
 
@@ -33,7 +33,7 @@ def programs(count: int) -> tuple[float, list[Row]]:
     begun = time.process_time()
     for number in range(count):
         made = program(case_source(0, number))
-        judged, good = look(made, reference, reference, deep=number % 8 == 0)
+        judged, good = len(made.cuts) + 1, passes(made, reference, reference, idempotence=number % 8 == 0)
         size = sum(len(run.events or ()) for _, run in made.scenario.runs)
         cases += judged
         events += size * judged
@@ -43,7 +43,7 @@ def programs(count: int) -> tuple[float, list[Row]]:
     return rate, [
         shown("programs", count / took, "/s"),
         shown(f"cases of {events / cases:.0f} events, as they come", cases / took, "/s"),
-        Row(name="programs that looked wrong", value=str(wrong), target="0", passed=wrong == 0),
+        Row(name="programs that failed", value=str(wrong), target="0", passed=wrong == 0),
         at_least(f"cases of {LENGTH} events", rate, TARGET, "/s"),
     ]
 

@@ -45,8 +45,7 @@ def fuzzed() -> None:
 def drawn(folder: Path, first: int, last: int) -> Path:
     """Write the streams of these cases into a folder."""
     from tpharness.explore.campaigns.cases import case_source  # noqa: PLC0415  # not where the fuzzer runs
-    from tpharness.explore.campaigns.judging import FuzzKind  # noqa: PLC0415
-    from tpharness.explore.generate.registry import GENERATORS  # noqa: PLC0415
+    from tpharness.explore.generate.kinds import GENERATORS, FuzzKind  # noqa: PLC0415
 
     folder.mkdir()
     for number in range(first, last):

@@ -14,8 +14,12 @@ from hypothesis import given, settings
 from tpharness.errors import ScenarioError
 from tpharness.explore.generate.files import scenario_text
 from tpharness.explore.generate.programs import cut_scenarios, program
-from tpharness.explore.generate.source import Chance, Source, many, one_of, shuffled
-from tpharness.explore.generate.strategies import (
+from tpharness.explore.generate.source import Chance, many, one_of, shuffled
+from tpharness.explore.generate.streams import recordings
+from tpharness.explore.shrinking.events import legal
+from tpharness.explore.shrinking.shrink import shrink
+from tpharness.explore.shrinking.values import shorter_lists, simpler_values
+from tpharness.explore.strategies import (
     cut_programs,
     documents,
     programs,
@@ -24,10 +28,6 @@ from tpharness.explore.generate.strategies import (
     streams,
     threads,
 )
-from tpharness.explore.generate.streams import recordings
-from tpharness.explore.shrinking.reduce import fewest, simpler_values
-from tpharness.explore.shrinking.shrink import shrink_choices, smaller
-from tpharness.explore.shrinking.units import legal
 from tpharness.findings import Finding, Level
 from tpharness.protocol.rules import check_thread
 from tpharness.resources import conformance_dir
@@ -142,13 +142,11 @@ def test_programs_have_what_interruptions_are_about():
 
 
 def test_a_source_with_a_seed_gives_the_same_numbers():
-    """The choices are what was drawn, and only where there was a choice."""
+    """Where there is nothing to choose nothing is drawn."""
     one, two = Chance(7), Chance(7)
     drawn = [one.number(0, 9) for _ in range(20)]
+    assert two.number(3, 3) == 3
     assert drawn == [two.number(0, 9) for _ in range(20)]
-    assert one.choices == drawn
-    assert one.number(3, 3) == 3
-    assert one.choices == drawn
     assert set(drawn) <= set(range(10))
 
 
@@ -161,28 +159,9 @@ def test_choices_stay_within_what_they_choose_from():
         assert one_of(source, "ab") in "ab"
 
 
-def test_hypothesis_shrinks_what_a_campaign_drew(tmp_path):
-    """The choices of a seed go over to Hypothesis, which finds the smallest list of the same property, and keeps it."""
-
-    def make(source: Source) -> list[int]:
-        return [source.number(0, 1000) for _ in many(source, 0, 20, 10)]
-
-    source = Chance(3)
-    while sum(made := make(source)) <= 500:
-        source = Chance(source.number(0, 1 << 30))
-    del made
-    assert shrink_choices(make, source.choices, lambda value: sum(value) > 500, tmp_path, "k") == [501]
-    assert list(tmp_path.iterdir())
-
-
-def test_hypothesis_is_told_when_choices_do_not_fail(tmp_path):
-    """Nothing is made up when the choices do not have the property."""
-    assert shrink_choices(lambda source: source.number(0, 9), [4], lambda _: False, tmp_path, "k") is None
-
-
 def test_a_list_gets_shorter_by_runs():
     """All of it at once, then halves, then single items; each is shorter than the list."""
-    tried = list(fewest([1, 2, 3, 4]))
+    tried = list(shorter_lists([1, 2, 3, 4]))
     assert tried[0] == []
     assert [1, 2] in tried
     assert [1, 2, 3] in tried
@@ -210,7 +189,7 @@ def test_a_program_is_made_smaller_without_becoming_illegal():
             e["event_kind"] == "function_tool_result" for _, r in scenario.runs for e in r.events or ()
         )
 
-    left = smaller(made, asked)
+    left = shrink(made, asked)
     assert isinstance(left, Scenario)
     kinds = [e["event_kind"] for _, run in left.runs for e in run.events or ()]
     # A call has a start and an end; its response ends, or its tool starts, before it returns (R40).

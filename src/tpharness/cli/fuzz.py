@@ -12,9 +12,11 @@ import typer
 
 from tpharness.cli.files import print_findings, print_json, side_options
 from tpharness.errors import UsageError
-from tpharness.explore.campaigns.judging import FuzzKind, Judge
+from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
+from tpharness.explore.campaigns.judging import Judge
 from tpharness.explore.campaigns.keeping import load_subject
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state
+from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.report import make_printable
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
@@ -56,8 +58,6 @@ def fuzz(
 
     Failures are saved as scenarios.
     """
-    from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions  # noqa: PLC0415  # loads Hypothesis
-
     held = None if replay is not None else load_state(db)
     kinds = _kinds(kind or (held.kinds if held is not None else ()))
     told = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}

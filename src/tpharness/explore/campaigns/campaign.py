@@ -5,8 +5,7 @@ the same whenever and wherever it is made, so the folder needs to hold no more t
 found is written down when it is found, the rest every second. Whoever kills a campaign loses a second of it.
 
 With workers, ranges of cases are judged elsewhere and taken in order here, so the folder is the same after as many
-cases. Where a case fails, Hypothesis takes over: the choices go into its example database in the folder, and it shrinks
-them.
+cases.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from tpharness.causes import cause_of
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.cases import CaseRange, Found, Judged, judge_case, judge_range
-from tpharness.explore.campaigns.judging import FuzzKind, Judge, Subject
+from tpharness.explore.campaigns.judging import Judge
 from tpharness.explore.campaigns.keeping import save_subject
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state, save_state
-from tpharness.explore.generate.registry import GENERATORS, subjects
-from tpharness.explore.shrinking.shrink import shrink_choices, smaller
-from tpharness.explore.shrinking.units import legal
+from tpharness.explore.generate.kinds import FuzzKind, Subject
+from tpharness.explore.shrinking.events import legal
+from tpharness.explore.shrinking.shrink import shrink
 from tpharness.run.session import Session
 from tpharness.run.sweeps.saved import folder_for
 from tpharness.run.workers import HERE, Workers, in_order
@@ -174,23 +172,13 @@ class Campaign:
         judge = Judge(self.session, thorough=False)
         if cause_of(judge.findings(kind, subject)) != cause:
             judge = Judge(self.session)
-        until = time.monotonic() + self.options.shrink_seconds / 2
-
-        def late() -> bool:
-            return time.monotonic() >= until
+        until = time.monotonic() + self.options.shrink_seconds
 
         def fails(other: Subject) -> bool:
-            return self._apt(kind, other) and cause_of(judge.findings(kind, other)) == cause
+            in_time = time.monotonic() < until
+            return in_time and self._apt(kind, other) and cause_of(judge.findings(kind, other)) == cause
 
-        def some(made: Any) -> bool:
-            return any(map(fails, subjects(made)))
-
-        examples = self.options.db / "examples"
-        small = shrink_choices(GENERATORS[kind], found.choices, some, examples, f"{kind.value}:{cause.slug}", late)
-        until = time.monotonic() + self.options.shrink_seconds / 2
-        if small is not None:
-            subject = next(filter(fails, subjects(small)), subject)
-        subject = smaller(subject, lambda other: not late() and fails(other))
+        subject = shrink(subject, fails)
         left = judge.findings(kind, subject)
         folder = folder_for(self.options.db / "failures")
         found_by = f"tpharness fuzz --seed {self.state.seed}, case {number}"

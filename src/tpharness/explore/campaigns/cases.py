@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tpharness.causes import Cause, cause_of
-from tpharness.explore.campaigns.fast import look
-from tpharness.explore.campaigns.judging import FuzzKind, Judge, Subject, limited
+from tpharness.explore.campaigns.fold import passes
+from tpharness.explore.campaigns.judging import Judge, time_limit
+from tpharness.explore.generate.kinds import GENERATORS, FuzzKind, Subject, subjects
 from tpharness.explore.generate.programs import Program
-from tpharness.explore.generate.registry import GENERATORS, subjects
 from tpharness.explore.generate.source import Chance
 from tpharness.findings import Finding
 from tpharness.run.session import Session
@@ -29,20 +28,19 @@ _THOROUGH = {
     FuzzKind.PROGRAMS: 128,
     FuzzKind.SCENARIOS: 8,
 }
-"""Every how manieth case of a kind is also told in other reads and deltas, and twice; streams are about little else."""
-_DEEP_EVERY = 8
+"""Of so many cases of a kind one is also played in other reads and deltas, and twice; streams are about little else."""
+_IDEMPOTENCE_EVERY = 8
 _SEED_BITS = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A failure of `cause`: the subject, what is wrong with it, and the choices that it was generated from.
+    """A failure of `cause`: the subject, and what is wrong with it.
 
-    `subject` is None where the same range has told of a failure of this cause already.
+    `subject` is None where the same range has reported a failure of this cause already.
     """
 
     kind: FuzzKind
-    choices: tuple[int, ...]
     subject: Subject | None
     findings: tuple[Finding, ...]
     cause: Cause
@@ -74,7 +72,7 @@ class CaseRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeJudged:
-    """What came of a range, in order, and how many seconds it took."""
+    """The cases of a range, in order, and how many seconds they took."""
 
     cases: tuple[Judged, ...]
     seconds: float
@@ -89,13 +87,11 @@ def judge_case(session: Session, kinds: tuple[FuzzKind, ...], seed: int, number:
     """Make a case and judge it. TargetError when a target cannot be played at all."""
     kind = kinds[number % len(kinds)]
     turn = number // len(kinds)
-    source = case_source(seed, number)
-    made = GENERATORS[kind](source)
+    made = GENERATORS[kind](case_source(seed, number))
     thorough = turn % _THOROUGH[kind] == 0
-    if not thorough:
-        count, good = _quick(made, session, deep=turn % _DEEP_EVERY == 0)
-        if good:
-            return Judged(number=number, cases=count)
+    quick = not thorough and isinstance(made, Program)
+    if quick and _passes(made, session, idempotence=turn % _IDEMPOTENCE_EVERY == 0):
+        return Judged(number=number, cases=len(made.cuts) + 1)
     judge = Judge(session, thorough=thorough)
     failing: dict[Cause, Found] = {}
     every = subjects(made)
@@ -103,36 +99,34 @@ def judge_case(session: Session, kinds: tuple[FuzzKind, ...], seed: int, number:
         findings = judge.findings(kind, subject)
         cause = cause_of(findings)
         if cause is not None and cause not in failing:
-            failing[cause] = Found(
-                kind=kind, choices=tuple(source.choices), subject=subject, findings=findings, cause=cause
-            )
+            failing[cause] = Found(kind=kind, subject=subject, findings=findings, cause=cause)
     return Judged(number=number, cases=len(every), failures=tuple(failing.values()))
 
 
 def judge_range(cases: CaseRange) -> RangeJudged:
     """Judge a range of cases on a session of its own."""
     begun = time.monotonic()
-    told: set[Cause] = set()
+    reported: set[Cause] = set()
     judged = []
     with Session(server=cases.server, client=cases.client) as session:
         for number in range(cases.first, cases.first + cases.count):
             one = judge_case(session, cases.kinds, cases.seed, number)
             brief = tuple(
-                replace(found, subject=None, choices=(), findings=()) if found.cause in told else found
+                replace(found, subject=None, findings=()) if found.cause in reported else found
                 for found in one.failures
             )
-            told |= {found.cause for found in one.failures}
+            reported |= {found.cause for found in one.failures}
             judged.append(replace(one, failures=brief))
     return RangeJudged(cases=tuple(judged), seconds=time.monotonic() - begun)
 
 
-def _quick(made: Any, session: Session, *, deep: bool) -> tuple[int, bool]:
-    """Look at a program that targets in this process can step through; whatever raises is the judge's to look at."""
+def _passes(made: Program, session: Session, *, idempotence: bool) -> bool:
+    """Whether a program passes on targets that can be stepped; whatever raises is for the judge to name."""
     server, client = session.players.server, session.players.client
-    if not (isinstance(made, Program) and isinstance(server, SteppableServer) and isinstance(client, SteppableClient)):
-        return 0, False
+    if not (isinstance(server, SteppableServer) and isinstance(client, SteppableClient)):
+        return False
     try:
-        with limited():
-            return look(made, server, client, deep=deep)
+        with time_limit():
+            return passes(made, server, client, idempotence=idempotence)
     except Exception:  # noqa: BLE001  # the judge says what it was, and where
-        return 0, False
+        return False

@@ -13,13 +13,13 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from enum import Enum
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
 from tpharness.causes import CRASHED, DISAGREE, HANGS, ROUND_TRIP, crash
 from tpharness.checks import Evidence, Side
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
+from tpharness.explore.generate.kinds import FuzzKind, Subject
 from tpharness.findings import Finding, Level, Place
 from tpharness.protocol import history
 from tpharness.protocol.canonical import canonical_thread, thread_hash
@@ -37,9 +37,7 @@ from tpharness.run.session import Session
 from tpharness.scenario import Scenario, dump, load_text
 from tpharness.targets import Reference
 
-__all__ = ["HANG_SECONDS", "FuzzKind", "Judge", "Subject", "limited"]
-
-Subject: TypeAlias = Scenario | str | dict[str, Any]
+__all__ = ["HANG_SECONDS", "Judge", "time_limit"]
 
 HANG_SECONDS = 10.0
 """How long one case may take in this process."""
@@ -48,17 +46,6 @@ _PINS = frozenset({"outline-differs", "expected-thread-differs", "expected-findi
 _VALUES = frozenset({"json-not-interoperable", "no-canonical-form"})
 """What a stream may say that no thread can hold as JSON (R38): the sender's mistake, reported as one."""
 _THOROUGH_BYTES = 2000
-
-
-class FuzzKind(Enum):
-    """What is generated."""
-
-    PROGRAMS = "programs"
-    STREAMS = "streams"
-    BYTES = "bytes"
-    SCENARIOS = "scenarios"
-    THREADS = "threads"
-    DOCUMENTS = "documents"
 
 
 class HangError(Exception):
@@ -75,7 +62,7 @@ class Judge:
     def findings(self, kind: FuzzKind, subject: Subject) -> tuple[Finding, ...]:
         """Return what is wrong with the subject, findings at MUST only; a crash and a hang are findings too."""
         try:
-            with nullcontext() if self.session.far else limited():  # who is far away is not waited for ever anyway
+            with nullcontext() if self.session.far else time_limit():  # who is far away is not waited for ever anyway
                 found = tuple(self._found(kind, subject))
         except HangError as error:
             return (crash(error, HANGS),)
@@ -213,7 +200,7 @@ def _reversed(value: Any) -> Any:
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def time_limit() -> Iterator[None]:
     """Raise HangError in here after HANG_SECONDS; only where the operating system and the thread can be woken."""
     seconds = HANG_SECONDS
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():

@@ -17,7 +17,7 @@ from typing import Any
 
 from tpharness.causes import Cause
 from tpharness.errors import InputError, ScenarioError, UsageError
-from tpharness.explore.campaigns.judging import FuzzKind, Subject
+from tpharness.explore.generate.kinds import FuzzKind, Subject
 from tpharness.findings import Finding, Level
 from tpharness.protocol.parse import parse_json
 from tpharness.run.play import play

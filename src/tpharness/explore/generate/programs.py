@@ -1,8 +1,7 @@
 """Whole conversations as a server lives them: legal model-event programs, each with places to interrupt it.
 
 In: a source of choices. Out: a `Program`, that is a scenario in the long form and places of its last run. Everything in
-it is legal: no fold may find anything at MUST in it. Calls are answered before the next model call; those of the last
-response may be left to a later turn (R30).
+it is legal: no fold may find anything at MUST in it. Calls are answered before the next model call.
 """
 
 from __future__ import annotations
@@ -107,7 +106,6 @@ class _Writer:
         self._tick = 0
         self._calls = 0
         self._log: list[dict[str, Any]] = []
-        self._pending: list[dict[str, Any]] = []
 
     def tick(self) -> int:
         self._tick += 1
@@ -118,9 +116,6 @@ class _Writer:
         source = self._source
         started = _at(self.tick())
         self._log = []
-        if self._pending:
-            self._returns(self._pending)
-            self._pending = []
         for _ in many(source, 1, 3, 2):
             self._maybe_event()
             self._emit("model_request", model_name="test-model", provider_name="test")

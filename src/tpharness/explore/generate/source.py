@@ -1,8 +1,7 @@
 """Where generated cases get their choices from: chance with a seed, or Hypothesis.
 
 A generator asks for one thing only, a whole number in a range, in which smaller is simpler. So one generator serves the
-campaign, which is fast, and Hypothesis, which shrinks: the numbers that a campaign drew *are* Hypothesis's choices, and
-a failing case goes over as that list.
+campaign, which is fast, and the Hypothesis strategies, which shrink.
 """
 
 from __future__ import annotations
@@ -25,19 +24,14 @@ class Source(Protocol):
 
 
 class Chance:
-    """A source with a seed; `choices` are the numbers it gave where there was a choice."""
+    """A source with a seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed).random  # noqa: S311  # repeatable on purpose
-        self.choices: list[int] = []
 
     def number(self, low: int, high: int) -> int:
         """Return a number from `low` to `high`, each as likely as the others."""
-        if low == high:
-            return low
-        value = low + int(self._random() * (high - low + 1))
-        self.choices.append(value)
-        return value
+        return low if low == high else low + int(self._random() * (high - low + 1))
 
 
 def one_of(source: Source, values: Sequence[_T]) -> _T:

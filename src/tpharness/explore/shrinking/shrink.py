@@ -1,8 +1,8 @@
 """From a failure to the smallest one of the same cause.
 
 In: a subject that fails, and a question whether another one fails in the same way. Out: a subject that does, smaller.
-First Hypothesis shrinks the choices that the generator drew, then what is left is made shorter as what it is: turns,
-events, frames, fields and letters are left out while the answer stays yes.
+Turns, events, frames, fields and letters are left out while the answer stays yes. Hypothesis, which shrinks the
+choices that a generator drew, takes ten times as long here and ends with several times as many events.
 """
 
 from __future__ import annotations
@@ -10,106 +10,43 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from hypothesis import Phase, find, settings
-from hypothesis.database import DirectoryBasedExampleDatabase, choices_to_bytes
-from hypothesis.errors import Flaky, NoSuchExample
-
-from tpharness.explore.campaigns.judging import Subject
-from tpharness.explore.generate.source import Source
-from tpharness.explore.generate.strategies import drawn
-from tpharness.explore.shrinking.reduce import fewest, simpler_values
-from tpharness.explore.shrinking.units import consistent, simpler_texts, units
+from tpharness.explore.generate.kinds import Subject
+from tpharness.explore.shrinking.events import consistent, simpler_texts, units
+from tpharness.explore.shrinking.values import shorter_lists, simpler_values
 from tpharness.scenario import AgentRun, ClientCut, CutUnit, Interrupt, Scenario, UserInput, Wire
 from tpharness.vsp.encode import DONE
 from tpharness.vsp.frames import split_frames
 
-__all__ = ["shrink_choices", "smaller"]
-
-_T = TypeVar("_T")
-Question = Callable[[Any], bool]
+__all__ = ["shrink"]
 
 
-class _Late(BaseException):
-    """There is no more time. No Exception, so that Hypothesis does not take it for a failure."""
-
-
-def shrink_choices(
-    make: Callable[[Source], _T],
-    choices: Sequence[int],
-    fails: Callable[[_T], bool],
-    folder: Path,
-    key: str,
-    late: Callable[[], bool] = lambda: False,
-) -> _T | None:
-    """Let Hypothesis shrink what the generator made of these choices; None when it does not fail so for Hypothesis.
-
-    The choices are put into Hypothesis's example database in `folder`, where the smallest failing ones stay as well, so
-    that a later call begins with those. When it gets `late` the smallest one so far is returned.
-    """
-    database = DirectoryBasedExampleDatabase(folder)
-    name = key.encode()
-    # What Hypothesis finds to be exactly what was drawn it takes for shrunk before; one number too many says it is not.
-    database.save(name, choices_to_bytes([*choices, 0]))
-    best: list[_T] = []
-
-    def _asked(made: _T) -> bool:
-        if late():
-            raise _Late
-        if not fails(made):
-            return False
-        best[:] = [made]
-        return True
-
-    wanted = settings(
-        database=database, phases=(Phase.reuse, Phase.shrink), max_examples=1_000, deadline=None, derandomize=False
-    )
-    try:
-        return find(drawn(make), _asked, settings=wanted, database_key=name)
-    except (NoSuchExample, Flaky, _Late):
-        return best[0] if best else None
-
-
-def smaller(subject: Subject, fails: Question, *, patience: int = 3000) -> Subject:
-    """Return the subject without what it can do without; at most so many others are asked about."""
-    asked = _Bounded(fails, patience)
-    place, shorter = 0, False
+def shrink(subject: Subject, fails: Callable[[Any], bool], *, patience: int = 3000) -> Subject:
+    """Return the subject without what it can do without; at most `patience` others are asked about."""
+    first, shorter = 0, False
     while True:
         for number, other in enumerate(_simpler(subject)):
             # What could not go before goes on being tried in the next round only: else every step begins anew.
-            if number >= place and asked(other):
-                subject, place, shorter = other, number, True
+            if number < first:
+                continue
+            patience -= 1
+            if patience < 0:
+                return subject
+            if fails(other):
+                subject, first, shorter = other, number, True
                 break
         else:
-            if not shorter or asked.tired:
+            if not shorter:
                 return subject
-            place, shorter = 0, False
-
-
-class _Bounded:
-    """A question that is answered with no once it has been asked often enough."""
-
-    def __init__(self, fails: Question, patience: int) -> None:
-        self._fails = fails
-        self._left = patience
-
-    @property
-    def tired(self) -> bool:
-        """Whether every answer is no from now on."""
-        return self._left <= 0
-
-    def __call__(self, subject: Any) -> bool:
-        self._left -= 1
-        return self._left >= 0 and self._fails(subject)
+            first, shorter = 0, False
 
 
 def _simpler(subject: Subject) -> Iterator[Subject]:
     if isinstance(subject, Scenario):
         yield from _scenarios(subject)
     elif isinstance(subject, str):
-        yield from ("\n".join(lines) for lines in fewest(subject.split("\n")))
+        yield from ("\n".join(lines) for lines in shorter_lists(subject.split("\n")))
     else:
         yield from simpler_values(subject)
 
@@ -120,7 +57,7 @@ def _simpler(subject: Subject) -> Iterator[Subject]:
 def _scenarios(scenario: Scenario) -> Iterator[Scenario]:
     if len(scenario.versions) > 1:
         yield from (replace(scenario, versions=(version,)) for version in reversed(scenario.versions))
-    for turns in fewest(scenario.turns):
+    for turns in shorter_lists(scenario.turns):
         if turns:
             yield replace(scenario, turns=tuple(turns))
     for index, turn in enumerate(scenario.turns):
@@ -145,7 +82,7 @@ def _runs(run: AgentRun) -> Iterator[AgentRun]:
             yield replace(run, events=consistent((*events[:index], other, *events[index + 1 :])))
     wire = run.wire
     if wire is not None and wire.chunks is not None:
-        for chunks in fewest(wire.chunks):
+        for chunks in shorter_lists(wire.chunks):
             yield replace(run, wire=Wire(chunks=tuple(chunks)))
         for index, chunk in enumerate(wire.chunks):
             for other in simpler_values(dict(chunk)):
@@ -155,7 +92,7 @@ def _runs(run: AgentRun) -> Iterator[AgentRun]:
         chunks_said = _as_chunks(wire.data)
         if chunks_said is not None:
             yield replace(run, wire=Wire(chunks=chunks_said))
-        for frames in fewest(split_frames(wire.data)):
+        for frames in shorter_lists(split_frames(wire.data)):
             yield replace(run, wire=Wire(data=b"".join(frames)))
         yield from (replace(run, wire=Wire(data=data)) for data in _shorter_frames(wire.data))
 

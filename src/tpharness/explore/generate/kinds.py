@@ -1,18 +1,37 @@
-"""Which generator makes what: kind of subject → generator, and the subjects that one case of it stands for."""
+"""The kinds of cases that a campaign generates: kind → generator, and the subjects that one generated thing stands for.
+
+A subject is what is judged by itself: a scenario (programs, streams, bytes), the text of a scenario file, or a thread
+document.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from enum import Enum
+from typing import Any, TypeAlias
 
-from tpharness.explore.campaigns.judging import FuzzKind, Subject
 from tpharness.explore.generate.documents import document, thread
 from tpharness.explore.generate.files import scenario_text
 from tpharness.explore.generate.programs import Program, cut_scenarios, program
 from tpharness.explore.generate.source import Source
 from tpharness.explore.generate.streams import mutated, stream
+from tpharness.scenario import Scenario
 
-__all__ = ["GENERATORS", "subjects"]
+__all__ = ["GENERATORS", "FuzzKind", "Subject", "subjects"]
+
+Subject: TypeAlias = Scenario | str | dict[str, Any]
+
+
+class FuzzKind(Enum):
+    """What is generated."""
+
+    PROGRAMS = "programs"
+    STREAMS = "streams"
+    BYTES = "bytes"
+    SCENARIOS = "scenarios"
+    THREADS = "threads"
+    DOCUMENTS = "documents"
+
 
 GENERATORS: Mapping[FuzzKind, Callable[[Source], Any]] = {
     FuzzKind.PROGRAMS: program,

@@ -1,7 +1,7 @@
 """Hypothesis strategies for ThreadProtocol: use them in tests of your own.
 
     from hypothesis import given
-    from tpharness.explore.generate.strategies import threads
+    from tpharness.explore.strategies import threads
 
     @given(threads())
     def test_my_store_keeps_a_thread(thread): ...

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tpharness.explore.shrinking.reduce import simpler_values
+from tpharness.explore.shrinking.values import simpler_values
 from tpharness.findings import Level
 from tpharness.run.plan import base_case, script_of
 from tpharness.scenario import AgentRun, Scenario

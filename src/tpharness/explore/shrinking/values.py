@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["fewest", "simpler_values"]
+__all__ = ["shorter_lists", "simpler_values"]
 
 _T = TypeVar("_T")
 
 
-def fewest(items: Sequence[_T]) -> Iterator[list[_T]]:
+def shorter_lists(items: Sequence[_T]) -> Iterator[list[_T]]:
     """Yield the items without a run of them: the longest runs first, then shorter ones, from the back."""
     size = len(items)
     while size:
@@ -22,12 +22,12 @@ def fewest(items: Sequence[_T]) -> Iterator[list[_T]]:
 def simpler_values(value: Any) -> Iterator[Any]:
     """Yield simpler values in the place of one: without a part of it, or with a part of it made simpler."""
     if isinstance(value, dict):
-        for keys in fewest(list(value)):
+        for keys in shorter_lists(list(value)):
             yield {key: value[key] for key in keys}
         for key, item in value.items():
             yield from ({**value, key: other} for other in simpler_values(item))
     elif isinstance(value, list):
-        yield from fewest(value)
+        yield from shorter_lists(value)
         for index, item in enumerate(value):
             yield from ([*value[:index], other, *value[index + 1 :]] for other in simpler_values(item))
     elif isinstance(value, str) and len(value) > 1:
