@@ -35,6 +35,7 @@ LAYERS = {
     "report": 9,
     "histories": 9,
     "explore": 10,
+    "apps": 10,
     "cli": 11,
     "pytest_plugin": 11,
     "__main__": 12,

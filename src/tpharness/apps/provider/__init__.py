@@ -1,0 +1,27 @@
+"""The model's API, scripted: what an application is given as its provider."""
+
+from tpharness.apps.provider.conversation import Conversation
+from tpharness.apps.provider.exchange import Api, Exchange, Outcome, Told, ToldCall, ToldResult, WaitError
+from tpharness.apps.provider.plan import Break, Call, Finish, Item, Plan, Text, Thinking, Usage, cut_in_pieces
+from tpharness.apps.provider.server import Provider
+
+__all__ = [
+    "Api",
+    "Break",
+    "Call",
+    "Conversation",
+    "Exchange",
+    "Finish",
+    "Item",
+    "Outcome",
+    "Plan",
+    "Provider",
+    "Text",
+    "Thinking",
+    "Told",
+    "ToldCall",
+    "ToldResult",
+    "Usage",
+    "WaitError",
+    "cut_in_pieces",
+]

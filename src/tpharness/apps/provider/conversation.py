@@ -1,0 +1,141 @@
+"""Conversations: which request belongs to which, and which plan answers it.
+
+An application is told a user's text with a *mark*, a short token such as `[tp:k3f9]`. A request belongs to the
+conversation whose mark stands in its last user message, else anywhere in the user's texts. Requests for a title or a
+summary hold the mark too; they are recognised (`aside`) and answered plainly, and so is everything without a mark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+
+from tpharness.apps.provider.exchange import Exchange, Outcome, WaitError
+from tpharness.apps.provider.plan import Plan
+
+__all__ = ["Conversation", "Conversations"]
+
+_TITLE = re.compile(
+    r"\b(?:titles?|summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|headline|follow-?ups?|suggest(?:ions?|ed)?|"
+    r"tags?|categor(?:y|i[sz]e)|name (?:for )?(?:this|the) (?:chat|thread|conversation))\b",
+    re.IGNORECASE,
+)
+
+
+class Conversation:
+    """The requests that hold one mark, in the order of their arrival, and the plans that answer the next ones."""
+
+    def __init__(self, mark: str) -> None:
+        self.mark = mark
+        self.exchanges: list[Exchange] = []
+        self._plans: list[Plan] = []
+        self._retriable: Exchange | None = None
+        self._taken = 0
+        self._arrived = asyncio.Event()
+
+    def plans(self, plans: Iterable[Plan]) -> None:
+        """Set the answers to the next requests, in order, in place of those that were not used yet.
+
+        To be called before each turn of the user: what comes after it is never taken for a retry of what was before.
+        """
+        self._plans = list(plans)
+        self._retriable = None
+
+    @property
+    def plans_left(self) -> int:
+        """How many plans were not used yet."""
+        return len(self._plans)
+
+    async def next_exchange(self, timeout: float = 10.0) -> Exchange:  # noqa: ASYNC109  # waits have limits
+        """Return the next request that was not returned yet; it may be over already.
+
+        WaitError when none comes in so many seconds.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                while self._taken >= len(self.exchanges):
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        except TimeoutError:
+            raise WaitError(
+                f"waited {timeout:g} s for request {self._taken + 1} of the conversation {self.mark} to the model",
+                hint="did the application answer with an error, or does it read the base URL from its environment?",
+            ) from None
+        self._taken += 1
+        return self.exchanges[self._taken - 1]
+
+    def peek(self) -> Plan | None:
+        """Return the plan that answers the next request, None when there is none."""
+        return self._plans[0] if self._plans else None
+
+    def add(self, exchange: Exchange) -> None:
+        """Note a request."""
+        self.exchanges.append(exchange)
+        self._arrived.set()
+
+    def plan_for(self, exchange: Exchange) -> Plan | None:
+        """Return the plan that answers a request, None when there is none left.
+
+        The same body once more, after an answer that failed before its first piece, is a retry and gets the same plan.
+        """
+        before = self._retriable
+        failed = before is not None and before.outcome is Outcome.BROKEN and before.pieces_written == 0
+        if before is not None and failed and before.body == exchange.body:
+            exchange.retry_of = before.number
+            self._retriable = exchange
+            return before.plan
+        self._retriable = exchange
+        return self._plans.pop(0) if self._plans else None
+
+
+class Conversations:
+    """All conversations of a provider, and what belongs to none."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, Conversation] = {}
+        self.others: list[Exchange] = []
+
+    def of(self, mark: str) -> Conversation:
+        """Return the conversation of a mark, made when it is asked for first."""
+        return self._all.setdefault(mark, Conversation(mark))
+
+    def assign(self, exchange: Exchange) -> Conversation | None:
+        """Put a request where it belongs, and return its conversation; None puts it to the others."""
+        found = self._marked(exchange.user_texts)
+        if found is not None:
+            exchange.mark = found.mark
+            exchange.aside = _aside(exchange, found)
+            if exchange.aside is None:
+                found.add(exchange)
+                return found
+        self.others.append(exchange)
+        return None
+
+    def _marked(self, texts: tuple[str, ...]) -> Conversation | None:
+        for text in reversed(texts):
+            places = {text.rfind(mark): one for mark, one in self._all.items() if mark in text}
+            if places:
+                return places[max(places)]
+        return None
+
+
+def _aside(exchange: Exchange, conversation: Conversation) -> str | None:
+    """Return why a request is not a turn of its conversation but a title, a summary or the like; None if it is one."""
+    if any(told.results for told in exchange.history):
+        return None
+    if exchange.tools:
+        return None
+    plan = conversation.peek()
+    if plan is not None and plan.calls:
+        return "it has no tools, and the plan calls one"
+    before: Mapping[str, object] = conversation.exchanges[-1].tools if conversation.exchanges else {}
+    if before:
+        return "it has no tools, and the requests before it had some"
+    asked = f"{exchange.system}\n{exchange.user_texts[-1].replace(conversation.mark, '')}"
+    word = _TITLE.search(asked)
+    if word is not None:
+        return f"it has no tools and speaks of {word[0]!r}"
+    if conversation.exchanges and exchange.system != conversation.exchanges[0].system:
+        return "it has no tools and another system prompt"
+    return None

@@ -1,0 +1,204 @@
+"""Exchange: one request of the application to its model, what it tells the model, and what became of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tpharness.acceptance import Provider as Api
+from tpharness.apps.provider.plan import Plan
+from tpharness.errors import TargetError
+from tpharness.findings import Finding
+
+__all__ = ["Api", "Exchange", "Outcome", "Told", "ToldCall", "ToldResult", "WaitError"]
+
+
+class WaitError(TargetError):
+    """Something that was awaited did not happen in time, or cannot happen any more."""
+
+
+class Outcome(StrEnum):
+    """What became of an answer."""
+
+    ANSWERING = "answering"  # it is being written
+    HELD = "held"  # it waits for `Exchange.release`
+    COMPLETED = "completed"  # all of it was written
+    DISCONNECTED = "disconnected"  # the application closed the connection before the end
+    BROKEN = "broken"  # it failed as planned
+    REFUSED = "refused"  # the API would not take this request; the real one's error was answered
+    ERRORED = "errored"  # the provider could not answer: its own mistake, or it was closed
+
+
+_OPEN = (Outcome.ANSWERING, Outcome.HELD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldCall:
+    """A call that the model is told it made.
+
+    `args` is the parsed JSON of the arguments, or their text where it is not JSON; `raw` the text as it was sent, or
+    the compact JSON where the API sends an object.
+    """
+
+    call_id: str
+    name: str
+    args: Any
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldResult:
+    """What the model is told that a tool returned: the content as text (JSON where the API sends an object).
+
+    `is_error` is what the API has for it: Anthropic's `is_error`; False for the other APIs, which have no such field,
+    except Gemini's `error` key in a response.
+    """
+
+    call_id: str
+    content: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One message of the history that the model is told, the same for all APIs.
+
+    `role` is "system", "user", "assistant" or "tool". Items of Responses that one model response made are one message
+    of the assistant; results of one run of tools are one message of role "tool", also where the API (Anthropic, Gemini)
+    sends them as the user's; what stands behind them in the same message of the user is a message of its own.
+    `files` are the kinds of what is not text, such as "image".
+    """
+
+    role: str
+    text: str = ""
+    thinking: str = ""
+    calls: tuple[ToldCall, ...] = ()
+    results: tuple[ToldResult, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Exchange:
+    """One request and its answer.
+
+    `api` names the API as `acceptance` does; `number` counts the requests of the provider from 1; `mark` is that of
+    its conversation, None for a request that belongs to none; `aside` says why a request with a mark was taken for one
+    beside the conversation (a title, a summary), None otherwise; `unplanned` that its conversation had no plan left;
+    `retry_of` is the number of the request that this one repeats. `refusals` are the findings of `acceptance`, of every
+    level, also where the provider is not strict. `status` is the HTTP status of the answer, 0 before there is one.
+    Times are `loop.time()`. `missing` are ids of items that a Responses request refers to and the store does not have.
+    """
+
+    api: Api
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+    number: int
+    model: str = ""
+    stream: bool = True
+    history: tuple[Told, ...] = ()
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    mark: str | None = None
+    aside: str | None = None
+    unplanned: bool = False
+    retry_of: int | None = None
+    refusals: tuple[Finding, ...] = ()
+    missing: tuple[str, ...] = ()
+    status: int = 0
+    error_text: str = ""
+    plan: Plan | None = None
+    pieces_written: int = 0
+    bytes_written: int = 0
+    outcome: Outcome = Outcome.ANSWERING
+    started_at: float = 0.0
+    ended_at: float | None = None
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _released: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _hold_at: int | None = None
+
+    # ---------------------------------------------------------------------------------- what the model is told
+
+    @property
+    def system(self) -> str:
+        """The system prompt: all texts of role system, joined by empty lines."""
+        return "\n\n".join(told.text for told in self.history if told.role == "system" and told.text)
+
+    @property
+    def user_texts(self) -> tuple[str, ...]:
+        """The texts of the user's messages, in order."""
+        return tuple(told.text for told in self.history if told.role == "user")
+
+    # ---------------------------------------------------------------------------------- for who judges
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will be written."""
+        return self.outcome not in _OPEN
+
+    async def held(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109  # the limit of every wait is an argument
+        """Wait until the answer holds. WaitError if it does not in so many seconds, or ends before."""
+        await self._wait_for((Outcome.HELD,), timeout, "its answer holds")
+
+    async def ended(self, timeout: float = 10.0) -> Outcome:  # noqa: ASYNC109
+        """Wait until nothing more will be written, and return the outcome. WaitError after so many seconds."""
+        await self._wait_for(tuple(o for o in Outcome if o not in _OPEN), timeout, "its answer has ended")
+        return self.outcome
+
+    def release(self, hold_at: int | None = None) -> None:
+        """Let an answer that holds or stalls go on, to hold again after `hold_at` pieces if that is given.
+
+        An answer that does not hold yet will not hold at its planned place any more.
+        """
+        self._hold_at = hold_at
+        self._released.set()
+
+    # ---------------------------------------------------------------------------------- for who answers
+
+    def begin(self, plan: Plan, at: float) -> None:
+        """The answer is chosen."""
+        self.plan, self.started_at, self._hold_at = plan, at, plan.hold_at
+
+    def wants_hold(self) -> bool:
+        """Whether the answer waits now, after the pieces that were written."""
+        return self._hold_at is not None and self._hold_at <= self.pieces_written
+
+    async def hold(self) -> None:
+        """Wait for `release`."""
+        self._released.clear()
+        self._hold_at = None
+        self.change(Outcome.HELD)
+        await self._released.wait()
+        self.change(Outcome.ANSWERING)
+
+    def change(self, outcome: Outcome, at: float | None = None) -> None:
+        """Note what became of the answer; `at` is the time of its end."""
+        if self.is_over:
+            return
+        self.outcome = outcome
+        if at is not None:
+            self.ended_at = at
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _wait_for(self, outcomes: tuple[Outcome, ...], limit: float, what: str) -> None:
+        try:
+            async with asyncio.timeout(limit):
+                while self.outcome not in outcomes:
+                    if self.is_over:
+                        raise WaitError(
+                            f"{self}: waited until {what}, but it is over: {self.outcome}",
+                            hint="is the place of the hold before the end of the plan?",
+                        )
+                    await self._changed.wait()
+        except TimeoutError:
+            raise WaitError(
+                f"{self}: waited {limit:g} s until {what}; it is {self.outcome} after {self.pieces_written} pieces",
+                hint="an answer that holds goes on with release()",
+            ) from None
+
+    def __str__(self) -> str:
+        mark = f" of {self.mark}" if self.mark else ""
+        return f"request {self.number}{mark} ({self.api}, {self.path})"
