@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 
 __all__ = ["ROOMS", "HistoriesRoom", "histories_room"]
 
-ROOMS = ("explore", "histories")
+ROOMS = ("apps", "explore", "histories")
 """The packages beside the core that can be removed."""
 
 

@@ -24,11 +24,15 @@ _TITLE = re.compile(
 
 
 class Conversation:
-    """The requests that hold one mark, in the order of their arrival, and the plans that answer the next ones."""
+    """The requests that hold one mark, in the order of their arrival, and the plans that answer the next ones.
+
+    `asides` are those that were taken for a title or a summary, each with the reason in its `aside`.
+    """
 
     def __init__(self, mark: str) -> None:
         self.mark = mark
         self.exchanges: list[Exchange] = []
+        self.asides: list[Exchange] = []
         self._plans: list[Plan] = []
         self._retriable: Exchange | None = None
         self._taken = 0
@@ -58,8 +62,9 @@ class Conversation:
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
+            asides = "".join(f"; {one} was not counted: {one.aside}" for one in self.asides)
             raise WaitError(
-                f"waited {timeout:g} s for request {self._taken + 1} of the conversation {self.mark} to the model",
+                f"waited {timeout:g} s for request {self._taken + 1} of the conversation {self.mark} to the model{asides}",
                 hint="did the application answer with an error, or does it read the base URL from its environment?",
             ) from None
         self._taken += 1
@@ -109,6 +114,7 @@ class Conversations:
             if exchange.aside is None:
                 found.add(exchange)
                 return found
+            found.asides.append(exchange)
         self.others.append(exchange)
         return None
 

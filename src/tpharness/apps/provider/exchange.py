@@ -89,7 +89,9 @@ class Exchange:
     beside the conversation (a title, a summary), None otherwise; `unplanned` that its conversation had no plan left;
     `retry_of` is the number of the request that this one repeats. `refusals` are the findings of `acceptance`, of every
     level, also where the provider is not strict. `status` is the HTTP status of the answer, 0 before there is one.
-    Times are `loop.time()`. `missing` are ids of items that a Responses request refers to and the store does not have.
+    Times are `loop.time()`. `payload` is what the model reads: messages, contents, or the items of Responses with
+    references resolved and those of the previous response before them; findings point into it. `missing` are ids of
+    items that a Responses request refers to and the store does not have.
     """
 
     api: Api
@@ -97,6 +99,7 @@ class Exchange:
     headers: Mapping[str, str]
     body: Any
     number: int
+    payload: Any = None
     model: str = ""
     stream: bool = True
     history: tuple[Told, ...] = ()
@@ -157,9 +160,9 @@ class Exchange:
 
     # ---------------------------------------------------------------------------------- for who answers
 
-    def begin(self, plan: Plan, at: float) -> None:
-        """The answer is chosen."""
-        self.plan, self.started_at, self._hold_at = plan, at, plan.hold_at
+    def begin(self, plan: Plan) -> None:
+        """Note the plan that answers."""
+        self.plan, self._hold_at = plan, plan.hold_at
 
     def wants_hold(self) -> bool:
         """Whether the answer waits now, after the pieces that were written."""

@@ -1,34 +1,107 @@
-"""Provider: one HTTP server on a loopback port that speaks four model APIs and answers as it was planned."""
+"""Provider: one HTTP server on a loopback port that speaks four model APIs and answers as it was planned.
+
+In: plans, by conversation. Out: exchanges, each with what the model was told and what became of its answer. The server
+runs on the event loop that enters its context, listens on 127.0.0.1 only, and writes no log.
+"""
 
 from __future__ import annotations
 
-from typing import Self
+import asyncio
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any, Self
 
+from aiohttp import web
+
+from tpharness.acceptance import check_payload
+from tpharness.apps.provider.answering import Answering, json_response
+from tpharness.apps.provider.anthropic import AnthropicApi
+from tpharness.apps.provider.chat import ChatApi
 from tpharness.apps.provider.conversation import Conversation, Conversations
+from tpharness.apps.provider.dialect import Dialect, Incoming, Refusal, Request
 from tpharness.apps.provider.environment import environment
-from tpharness.apps.provider.exchange import Exchange
+from tpharness.apps.provider.exchange import Api, Exchange, Outcome
+from tpharness.apps.provider.gemini import GeminiApi
+from tpharness.apps.provider.items import ItemStore
+from tpharness.apps.provider.models import model_entry, model_list
+from tpharness.apps.provider.plain import plain_plan
+from tpharness.apps.provider.responses import ResponsesApi
+from tpharness.apps.provider.routes import Action, Route, find_route
+from tpharness.apps.provider.wire import load
+from tpharness.errors import TargetError
+from tpharness.findings import Finding, Level
 
 __all__ = ["Provider"]
 
+_LOG = logging.getLogger("tpharness.provider")
+_BODY_LIMIT = 64 << 20  # bytes of a request: histories with files are large
+_HOST = "127.0.0.1"
+
 
 class Provider:
-    """The model's API of an application under test; an async context manager, bound to 127.0.0.1 only."""
+    """The model's API of an application under test; an async context manager.
 
-    def __init__(self, *, port: int = 0, strict: bool = True) -> None:
+    `port` 0 takes any free one. With `strict` a request is refused, with the real API's status and error, for every
+    finding of `acceptance` at level MUST and for items, signatures and encrypted contents that the provider never gave;
+    without it everything is answered, and the findings are noted all the same. `keeps_unfinished`: items of a Responses
+    answer that never completed can be referred to. TargetError when the port is taken.
+    """
+
+    def __init__(self, *, port: int = 0, strict: bool = True, keeps_unfinished: bool = False) -> None:
         self.port = port
         self.strict = strict
+        self.others: list[Exchange]
+        self.strays: list[str] = []
+        self.store = ItemStore(keeps_unfinished=keeps_unfinished)
         self._conversations = Conversations()
+        self.others = self._conversations.others
+        run = secrets.token_hex(4)  # an application may remember ids of an earlier run
+        self._dialects: Mapping[Api, Dialect] = {
+            "openai-chat": ChatApi(run),
+            "openai-responses": ResponsesApi(run, self.store),
+            "anthropic": AnthropicApi(run),
+            "gemini": GeminiApi(run),
+        }
+        self._count = 0
+        self._models: dict[Api, dict[str, None]] = {api: {} for api in self._dialects}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._open: set[Exchange] = set()
+        self._runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
-        raise NotImplementedError
+        app = web.Application(client_max_size=_BODY_LIMIT)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, _HOST, self.port).start()
+        except OSError as error:
+            await runner.cleanup()
+            raise TargetError(
+                f"the model provider cannot listen on {_HOST}:{self.port}: {error.strerror or error}",
+                hint="choose another port, or 0 for any that is free",
+            ) from error
+        self._runner = runner
+        self.port = runner.addresses[0][1]
+        return self
 
     async def __aexit__(self, *_: object) -> None:
-        raise NotImplementedError
+        """Stop listening; answers on their way are cut off, and are noted as `ERRORED`."""
+        now = asyncio.get_running_loop().time()
+        for exchange in self._open:
+            exchange.change(Outcome.ERRORED, now)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
 
     @property
     def base(self) -> str:
         """The address without a path."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{_HOST}:{self.port}"
 
     def environment(self, base: str | None = None) -> dict[str, str]:
         """Return the variables that make SDKs and frameworks use this provider, with dummy keys."""
@@ -38,7 +111,104 @@ class Provider:
         """Return the conversation of a mark; requests whose user texts hold it are answered with its plans."""
         return self._conversations.of(mark)
 
-    @property
-    def others(self) -> list[Exchange]:
-        """Requests beside the conversations: without a known mark, or titles and summaries of one."""
-        return self._conversations.others
+    # -------------------------------------------------------------------------------------------------- requests
+
+    async def _handle(self, http: web.Request) -> web.StreamResponse:
+        route = find_route(http.method, http.path, http.headers, http.query)
+        if route is None:
+            self.strays.append(f"{http.method} {http.path}")
+            message = f"Unknown request URL: {http.method} {http.path}. Please check the URL for typos."
+            return self._refused("openai-chat", Refusal(status=404, message=message, code="unknown_url"))
+        if route.action is Action.MODELS:
+            asked = model_entry(route.api, route.name) if route.name else model_list(route.api, self._models[route.api])
+            return json_response(asked)
+        if route.action in (Action.STORED, Action.STORED_INPUT):
+            return self._stored(http.method, route)
+        try:
+            body = load(await http.read())
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            message = "We could not parse the JSON body of your request: it is not a JSON object."
+            return self._refused(route.api, Refusal(status=400, message=message))
+        if route.action is Action.COUNT:
+            size = http.content_length or 0
+            return json_response({"totalTokens": size // 4} if route.api == "gemini" else {"input_tokens": size // 4})
+        return await self._tracked(http, route.api, body)
+
+    async def _tracked(self, http: web.Request, api: Api, body: dict[str, Any]) -> web.StreamResponse:
+        task = asyncio.current_task()
+        if task is not None:  # each connection has one task, for all of its requests
+            self._tasks.add(task)
+        try:
+            return await self._answer(http, api, body)
+        except Exception:
+            _LOG.exception("tpharness: the provider cannot answer %s %s", http.method, http.path)
+            raise
+        finally:
+            if task is not None:
+                self._tasks.discard(task)
+
+    async def _answer(self, http: web.Request, api: Api, body: dict[str, Any]) -> web.StreamResponse:
+        dialect = self._dialects[api]
+        self._count += 1
+        sse = http.query.get("alt") == "sse"
+        incoming = Incoming(number=self._count, path=http.path, sse=sse, body=body)
+        request = dialect.read(incoming)
+        self._models[api][request.model] = None
+        findings = [*request.findings, *check_payload(api, request.payload, options=request.options)]
+        exchange = Exchange(
+            api=api,
+            path=http.path,
+            headers=dict(http.headers),
+            body=body,
+            payload=request.payload,
+            number=self._count,
+            model=request.model,
+            stream=request.stream,
+            history=request.history,
+            tools=request.tools,
+            refusals=tuple(findings),
+            missing=request.missing,
+            started_at=asyncio.get_running_loop().time(),
+        )
+        conversation = self._conversations.assign(exchange)
+        refusal = self._refusal(dialect, request, findings)
+        if refusal is not None:
+            exchange.status, exchange.error_text = refusal.status, refusal.message
+            exchange.change(Outcome.REFUSED, exchange.started_at)
+            return self._refused(api, refusal)
+        plan = conversation.plan_for(exchange) if conversation is not None else None
+        exchange.unplanned = conversation is not None and plan is None
+        plan = plan or plain_plan(request, exchange.number)
+        exchange.begin(plan)
+        self._open.add(exchange)
+        try:
+            return await Answering(http, exchange, dialect, dialect.answer(incoming, request, plan)).run(plan)
+        finally:
+            self._open.discard(exchange)
+
+    def _refusal(self, dialect: Dialect, request: Request, findings: list[Finding]) -> Refusal | None:
+        if not self.strict:
+            return None
+        if request.refusal is not None:
+            return request.refusal
+        first = next((finding for finding in findings if finding.level is Level.MUST), None)
+        return None if first is None else dialect.refuse(first, request)
+
+    def _refused(self, api: Api, refusal: Refusal) -> web.Response:
+        return json_response(
+            self._dialects[api].error(refusal, self._count), refusal.status, request_id=f"req_{self._count}"
+        )
+
+    def _stored(self, method: str, route: Route) -> web.Response:
+        kept = self.store.responses.get(route.name)
+        if kept is None:
+            message = f"Response with id '{route.name}' not found."
+            return self._refused(route.api, Refusal(status=404, message=message))
+        if method == "DELETE":
+            self.store.drop(route.name)
+            return json_response({"id": route.name, "object": "response", "deleted": True})
+        if route.action is Action.STORED_INPUT:
+            return json_response({"object": "list", "data": list(kept.input), "has_more": False})
+        return json_response(kept.response)

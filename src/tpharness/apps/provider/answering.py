@@ -1,0 +1,174 @@
+"""Writing one answer as it was planned: piece by piece, held, broken off, or whole."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from aiohttp import web
+
+from tpharness.apps.provider.connection import delivered, reset
+from tpharness.apps.provider.dialect import Answer, Dialect, Refusal
+from tpharness.apps.provider.exchange import Exchange, Outcome
+from tpharness.apps.provider.plan import Break, Finish, Plan
+from tpharness.apps.provider.wire import dump
+
+__all__ = ["Answering", "json_response"]
+
+_DELIVERY = 5.0  # seconds in which the other side takes what was written, before its connection is reset
+_JSON = "application/json"
+
+
+def json_response(value: Any, status: int = 200, request_id: str = "") -> web.Response:
+    """Return a JSON answer with the id of its request in the headers that the APIs use."""
+    headers = {"x-request-id": request_id, "request-id": request_id} if request_id else None
+    return web.Response(body=dump(value), status=status, content_type=_JSON, headers=headers)
+
+
+class Answering:
+    """One answer on its way to the application."""
+
+    def __init__(self, http: web.Request, exchange: Exchange, dialect: Dialect, answer: Answer) -> None:
+        self._http = http
+        self._exchange = exchange
+        self._dialect = dialect
+        self._answer = answer
+        self._response: web.StreamResponse = web.StreamResponse()
+        self._loop = asyncio.get_running_loop()
+
+    async def run(self, plan: Plan) -> web.StreamResponse:
+        """Write the answer of a plan, and note in the exchange what became of it.
+
+        CancelledError, when the application has gone, is passed on after it was noted.
+        """
+        try:
+            if plan.breaks is Break.STATUS:
+                return await self._status(plan)
+            return await (self._stream(plan) if self._exchange.stream else self._whole(plan))
+        except (asyncio.CancelledError, ConnectionError):
+            self._over(Outcome.DISCONNECTED)
+            raise
+        except BaseException:
+            self._over(Outcome.ERRORED)
+            raise
+
+    def _over(self, outcome: Outcome) -> None:
+        if self._exchange.is_over:
+            return
+        self._answer.over(complete=outcome is Outcome.COMPLETED)
+        self._exchange.change(outcome, self._loop.time())
+
+    async def _status(self, plan: Plan) -> web.StreamResponse:
+        await self._hold()
+        return self._error(plan.status, plan.error_text)
+
+    def _error(self, status: int, text: str) -> web.StreamResponse:
+        exchange = self._exchange
+        exchange.status, exchange.error_text = status, text
+        body = self._dialect.error(Refusal(status=status, message=text), exchange.number)
+        self._over(Outcome.BROKEN)
+        response = json_response(body, status, f"req_{exchange.number}")
+        exchange.bytes_written = response.content_length or 0
+        return response
+
+    # ------------------------------------------------------------------------------------------------- one answer
+
+    async def _whole(self, plan: Plan) -> web.StreamResponse:
+        if plan.hold_at is not None:
+            await self._exchange.hold()
+        match plan.breaks:
+            case Break.STALL:
+                await self._exchange.hold()
+                return self._closed()
+            case Break.END:
+                return self._closed()
+            case Break.RESET:
+                return self._reset()
+            case Break.ERROR:
+                return self._error(500, plan.error_text)
+        if plan.reason is Finish.ERROR and self._dialect.api in ("openai-chat", "anthropic"):
+            return self._error(500, plan.error_text)
+        response = json_response(self._answer.whole(), request_id=f"req_{self._exchange.number}")
+        self._exchange.status = 200
+        await response.prepare(self._http)
+        await response.write_eof()
+        self._exchange.pieces_written = plan.piece_count
+        self._exchange.bytes_written = response.content_length or 0
+        self._over(Outcome.COMPLETED)
+        return response
+
+    # -------------------------------------------------------------------------------------------------- a stream
+
+    async def _stream(self, plan: Plan) -> web.StreamResponse:
+        exchange, answer = self._exchange, self._answer
+        headers = {
+            "Content-Type": answer.content_type,
+            "Cache-Control": "no-cache",
+            "x-request-id": f"req_{exchange.number}",
+            "request-id": f"req_{exchange.number}",
+        }
+        self._response = web.StreamResponse(headers=headers)
+        exchange.status = 200
+        await self._response.prepare(self._http)
+        await self._hold()
+        if self._breaks(plan):
+            return await self._break(plan)
+        waiting = answer.begin()
+        for item in plan.items:
+            waiting += answer.open(item)
+            for index, piece in enumerate(item.pieces, 1):
+                waiting += answer.piece(piece, last=index == len(item.pieces))
+                await self._write(waiting)
+                waiting = b""
+                exchange.pieces_written += 1
+                await self._hold()
+                if self._breaks(plan):
+                    return await self._break(plan)
+            waiting += answer.close()
+        await self._write(waiting + answer.end())
+        await self._response.write_eof()
+        self._over(Outcome.COMPLETED)
+        return self._response
+
+    def _breaks(self, plan: Plan) -> bool:
+        return plan.breaks is not None and plan.break_at <= self._exchange.pieces_written
+
+    async def _hold(self) -> None:
+        if self._exchange.wants_hold():
+            await self._exchange.hold()
+
+    async def _write(self, data: bytes) -> None:
+        if data:
+            await self._response.write(data)
+            self._exchange.bytes_written += len(data)
+        await asyncio.sleep(0)  # other cases have their turn, and an application that has gone is noticed
+
+    async def _break(self, plan: Plan) -> web.StreamResponse:
+        match plan.breaks:
+            case Break.RESET:
+                transport = self._http.transport
+                if transport is not None:
+                    await delivered(transport, _DELIVERY)
+                return self._reset()
+            case Break.STALL:
+                await self._exchange.hold()
+            case Break.ERROR:
+                begun = b"" if self._exchange.pieces_written else self._answer.begin()
+                await self._write(begun + self._answer.failure(plan.error_text))
+        self._exchange.error_text = plan.error_text if plan.breaks is Break.ERROR else ""
+        await self._response.write_eof()
+        self._over(Outcome.BROKEN)
+        return self._response
+
+    def _reset(self) -> web.StreamResponse:
+        self._over(Outcome.BROKEN)
+        if self._http.transport is not None:
+            reset(self._http.transport)
+        return self._response
+
+    def _closed(self) -> web.StreamResponse:
+        """Close the connection without an answer."""
+        self._over(Outcome.BROKEN)
+        if self._http.transport is not None:
+            self._http.transport.close()
+        return self._response

@@ -1,0 +1,186 @@
+"""Reading a request of OpenAI's Responses: references resolved, items joined to messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tpharness.acceptance import Options
+from tpharness.acceptance.shape import as_list, string, value_of
+from tpharness.apps.provider.dialect import Incoming, Refusal, Request
+from tpharness.apps.provider.exchange import Told, ToldResult
+from tpharness.apps.provider.items import ItemStore
+from tpharness.apps.provider.reading import call_of_text, files_in, join_results, message_of, text_in
+from tpharness.findings import Finding, Kind, Place
+
+__all__ = ["read_request", "type_of"]
+
+_CALLS = ("function_call", "custom_tool_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+
+ITEM_MISSING = Kind("responses-item-missing")
+ITEM_UNFINISHED = Kind("responses-item-of-unfinished")
+ENCRYPTED_UNKNOWN = Kind("responses-encrypted-unknown")
+
+
+def read_request(incoming: Incoming, store: ItemStore) -> Request:
+    """Read `input`, `instructions`, tools and options; the payload has every reference in place of its item."""
+    body = incoming.body
+    given = body.get("input")
+    own = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    keeps = body.get("store") is not False
+    reader = _Reader(store, stored=keeps)
+    items, refusal = reader.items(body.get("previous_response_id"), as_list(own))
+    history = [*_instructions(body), *_history(items, store)]
+    return Request(
+        model=string(body, "model") or "",
+        stream=body.get("stream") is True,
+        history=join_results(history),
+        tools=_tools(body),
+        payload=items if isinstance(own, list) else own,
+        options=Options(store=True),  # the reader knows what is stored, and has resolved it
+        findings=tuple(reader.findings),
+        refusal=refusal or reader.refusal,
+        missing=tuple(reader.missing),
+        output_schema=_output_schema(value_of(body.get("text"), "format")),
+        forced_tool=_forced(body),
+    )
+
+
+class _Reader:
+    """Resolves references, and notes what is not there."""
+
+    def __init__(self, store: ItemStore, *, stored: bool) -> None:
+        self._store = store
+        self._stored = stored
+        self.findings: list[Finding] = []
+        self.missing: list[str] = []
+        self.refusal: Refusal | None = None
+
+    def items(self, previous: Any, own: list[Any]) -> tuple[list[Any], Refusal | None]:
+        """Return all items that the model sees, and the refusal of a previous response that is not there."""
+        found, refusal = [], None
+        if isinstance(previous, str):
+            before = self._store.before(previous)
+            if before is None:
+                self.missing.append(previous)
+                place = Place(pointer="/previous_response_id")
+                self.findings.append(ITEM_MISSING.at(place, "the previous response is not stored", got=previous))
+                message = f"Previous response with id '{previous}' not found."
+                param = "previous_response_id"
+                refusal = Refusal(status=400, message=message, param=param, code="previous_response_not_found")
+            found = before or []
+        return [*found, *(self._resolved(item, index) for index, item in enumerate(own))], refusal
+
+    def _resolved(self, item: Any, index: int) -> Any:
+        if not isinstance(item, Mapping):
+            return item
+        kind, item_id = type_of(item), string(item, "id")
+        if kind == "item_reference" and item_id is not None:
+            stored = self._store.find(item_id)
+            if stored is None:
+                self._miss(item_id, index)
+            return item if stored is None else stored
+        encrypted = string(item, "encrypted_content") if kind == "reasoning" else None
+        if encrypted and encrypted not in self._store.encrypted:
+            place = Place(pointer=f"/input/{index}/encrypted_content")
+            self.findings.append(ENCRYPTED_UNKNOWN.at(place, got=item_id))
+            message = (
+                f"The encrypted content for item {item_id} could not be verified. "
+                "Reason: Encrypted content could not be decrypted or parsed."
+            )
+            self._refuse(Refusal(status=400, message=message, code="invalid_encrypted_content"))
+        if kind == "reasoning" and item_id is not None and not encrypted and self._store.find(item_id) is None:
+            self._miss(item_id, index)
+        return item
+
+    def _miss(self, item_id: str, index: int) -> None:
+        self.missing.append(item_id)
+        kind = ITEM_UNFINISHED if self._store.is_unfinished(item_id) else ITEM_MISSING
+        self.findings.append(
+            kind.at(Place(pointer=f"/input/{index}"), f"Item with id '{item_id}' not found.", got=item_id)
+        )
+        message = f"Item with id '{item_id}' not found."
+        if not self._stored:
+            message += (
+                " Items are not persisted when `store` is set to false. "
+                "Try again with `store` set to true, or remove this item from your input."
+            )
+        self._refuse(Refusal(status=404, message=message, param="input"))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self.refusal = self.refusal or refusal
+
+
+def type_of(item: Mapping[str, Any]) -> str | None:
+    """Return the type of an item; messages and references may leave it out."""
+    named = string(item, "type")
+    if named is None and "role" in item:
+        return "message"
+    return "item_reference" if named is None and set(item) == {"id"} else named
+
+
+def _instructions(body: Mapping[str, Any]) -> list[Told]:
+    text = string(body, "instructions")
+    return [] if text is None else [Told(role="system", text=text)]
+
+
+def _history(items: Iterable[Any], store: ItemStore) -> list[Told]:
+    """Join the items that the model made in one response to one message."""
+    found: list[Told] = []
+    origin: str | None = None
+    for item in items:
+        if not isinstance(item, Mapping):
+            continue
+        told = _told(item)
+        if told is None:
+            continue
+        came = store.origin(string(item, "id"))
+        before = found[-1] if found else None
+        same = came is None or origin is None or came == origin
+        if told.role == "assistant" and before is not None and before.role == "assistant" and same:
+            found[-1] = Told(
+                role="assistant",
+                text=before.text + told.text,
+                thinking=before.thinking + told.thinking,
+                calls=(*before.calls, *told.calls),
+                files=(*before.files, *told.files),
+            )
+            origin = came or origin
+        else:
+            found.append(told)
+            origin = came
+    return found
+
+
+def _told(item: Mapping[str, Any]) -> Told | None:
+    kind = type_of(item)
+    if kind == "message":
+        return message_of(item)
+    if kind == "reasoning":
+        return Told(role="assistant", thinking=text_in(item.get("summary")) or text_in(item.get("content")))
+    if kind in _CALLS:
+        raw = value_of(item, "arguments", "input")
+        return Told(role="assistant", calls=(call_of_text(string(item, "call_id"), string(item, "name"), raw),))
+    if kind in _OUTPUTS:
+        output = item.get("output")
+        result = ToldResult(call_id=string(item, "call_id") or "", content=text_in(output))
+        return Told(role="tool", results=(result,), files=files_in(output))
+    return None
+
+
+def _tools(body: Mapping[str, Any]) -> dict[str, Any]:
+    found = [tool for tool in as_list(body.get("tools")) if string(tool, "name")]
+    return {tool["name"]: tool.get("parameters") or {} for tool in found}
+
+
+def _forced(body: Mapping[str, Any]) -> str | None:
+    choice = body.get("tool_choice")
+    return next(iter(_tools(body)), None) if choice == "required" else string(choice, "name")
+
+
+def _output_schema(wanted: Any) -> Any:
+    kind = string(wanted, "type")
+    if kind == "json_schema":
+        return value_of(wanted, "schema") or {"type": "object"}
+    return {"type": "object"} if kind == "json_object" else None
