@@ -64,7 +64,7 @@ class Conversation:
         except TimeoutError:
             asides = "".join(f"; {one} was not counted: {one.aside}" for one in self.asides)
             raise WaitError(
-                f"waited {timeout:g} s for request {self._taken + 1} of the conversation {self.mark} to the model{asides}",
+                f"waited {timeout:g} s for request {self._taken + 1} of {self.mark} to the model{asides}",
                 hint="did the application answer with an error, or does it read the base URL from its environment?",
             ) from None
         self._taken += 1

@@ -161,8 +161,8 @@ class ResponsesAnswer:
                 part = {"type": "summary_text", "text": text}
                 done = self._event("response.reasoning_summary_text.done", **place, summary_index=0, text=text)
                 done += self._event("response.reasoning_summary_part.done", **place, summary_index=0, part=part)
-            case Call(name=name):
-                done = self._event("response.function_call_arguments.done", **place, name=name, arguments=text)
+            case Call():
+                done = self._event("response.function_call_arguments.done", **place, arguments=text)
         item = self._with_content(text)
         self._output.append(item)
         return done + self._event("response.output_item.done", output_index=index, item=item)

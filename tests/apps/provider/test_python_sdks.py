@@ -1,0 +1,111 @@
+"""The official Python SDKs read every plan without complaint, and what they read is what the plan says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from tests.apps.provider.plans import WHOLE, Read, as_object, broken, expected
+from tests.apps.provider.python_readers import READERS, Clients, read
+
+from tpharness.apps.provider import Api, Break, Exchange, Finish, Outcome, Plan, Provider
+
+# google-genai derives from a class of aiohttp that is not meant for it.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+
+# OpenAI's accumulator raises for an end that is not an ordinary one, when it is asked for the whole.
+RAISED = {Finish.LENGTH: "LengthFinishReasonError", Finish.CONTENT_FILTER: "ContentFilterFinishReasonError"}
+
+Play = Callable[[Api, str, Plan], tuple[Read, Exchange]]
+
+
+@pytest.fixture(scope="module")
+def play() -> Iterator[Play]:
+    """Ask one provider, with one client of each SDK; each plan has a conversation of its own."""
+    with asyncio.Runner() as runner:
+        provider = runner.run(Provider().__aenter__())
+        clients = runner.run(_clients(provider.base))
+        marks = (f"[tp:{number:03}]" for number in count())
+
+        def played(api: Api, mode: str, plan: Plan) -> tuple[Read, Exchange]:
+            return runner.run(_played(provider, clients, next(marks), (api, mode), plan))
+
+        yield played
+        runner.run(clients.close())
+        runner.run(provider.__aexit__())
+
+
+async def _clients(base: str) -> Clients:
+    return Clients(base)
+
+
+async def _played(
+    provider: Provider, clients: Clients, mark: str, how: tuple[Api, str], plan: Plan
+) -> tuple[Read, Exchange]:
+    conversation = provider.conversation(mark)
+    conversation.plans([plan])
+    found = await asyncio.wait_for(read(*how, clients, f"Book me a hotel. {mark}"), 20)
+    exchange = await conversation.next_exchange(5)
+    await exchange.ended(5)
+    assert not provider.others
+    assert not exchange.refusals
+    assert exchange.api == how[0]
+    return found, exchange
+
+
+ASKED = [(api, mode, name) for api, mode in READERS for name in WHOLE]
+
+
+@pytest.mark.parametrize(("api", "mode", "name"), ASKED, ids=[" ".join(row) for row in ASKED])
+def test_a_whole_answer_is_read_as_it_was_planned(play: Play, api: Api, mode: str, name: str) -> None:
+    """Texts, thinking, calls, reason and usage; every event as the SDK's types want it."""
+    plan = WHOLE[name]
+    found, exchange = play(api, mode, plan)
+    wanted = expected(api, plan)
+    if api == "gemini" or (api == "anthropic" and mode != "stream"):  # arguments are given as an object
+        wanted = replace(wanted, calls=[[i, n, as_object(a)] for i, n, a in wanted.calls])
+    raised = RAISED.get(plan.finish) if (api, mode) == ("openai-chat", "helper") else None
+    if raised is not None:
+        wanted = Read(thinking=wanted.thinking, error=raised)
+    assert found == wanted
+    assert exchange.outcome is Outcome.COMPLETED
+    assert exchange.pieces_written == plan.piece_count
+
+
+FAILING = [
+    (api, breaks, at)
+    for api in ("openai-chat", "openai-responses", "anthropic", "gemini")
+    for breaks in (Break.RESET, Break.END, Break.ERROR)
+    for at in (0, 1, 4, 7, 9)
+]
+
+
+@pytest.mark.parametrize(("api", "breaks", "at"), FAILING, ids=[f"{a} {b} at {at}" for a, b, at in FAILING])
+def test_a_failing_stream_is_read_as_far_as_it_was_written(play: Play, api: Api, breaks: Break, at: int) -> None:
+    """Up to the piece, and with an error where the stream has one: an end without the last events is silent."""
+    plan = broken(WHOLE["thinking, text and three calls"], breaks, at)
+    found, exchange = play(api, "stream", plan)
+    assert (found.text, found.thinking, found.finish) == (plan.text_until(at), plan.thinking_until(at), None)
+    calls = [[c.call_id, c.name, "".join(c.pieces)] for c in plan.calls_until(at)]
+    if api == "gemini":  # a call comes with its last piece
+        calls = [[i, n, as_object(a)] for i, n, a in calls if as_object(a)]
+    assert found.calls == calls
+    assert found.complaints == []
+    assert (found.error is not None) is (breaks is not Break.END), found.error
+    assert exchange.outcome is Outcome.BROKEN
+    assert exchange.pieces_written == at
+
+
+@pytest.mark.parametrize("api", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("mode", ["stream", "whole"])
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
+def test_an_error_status_is_the_sdk_s_own_error(play: Play, api: Api, mode: str, status: int) -> None:
+    """The SDKs choose their exception by the status and find the text in the body."""
+    plan = Plan(breaks=Break.STATUS, status=status, error_text="planned failure")
+    found, exchange = play(api, mode, plan)
+    assert found.error is not None
+    assert exchange.status == status
+    assert exchange.outcome is Outcome.BROKEN
