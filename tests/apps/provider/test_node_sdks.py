@@ -1,0 +1,149 @@
+"""The official SDKs in Node, and the AI SDK with its three providers, read every plan as it was planned."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+from tests.apps.provider.plans import AI_SDK_FINISHES, WHOLE, Read, as_object, broken, expected
+
+from tpharness.apps.provider import Api, Break, Exchange, Outcome, Plan, Provider
+from tpharness.targets.node_packages import node_program
+
+FOLDER = Path(__file__).with_name("sdk_readers")
+READERS: list[tuple[str, Api, str]] = [
+    ("openai", "openai-chat", "stream"),
+    ("openai", "openai-chat", "helper"),
+    ("openai", "openai-chat", "whole"),
+    ("openai", "openai-responses", "stream"),
+    ("openai", "openai-responses", "helper"),
+    ("openai", "openai-responses", "whole"),
+    ("anthropic", "anthropic", "stream"),
+    ("anthropic", "anthropic", "helper"),
+    ("anthropic", "anthropic", "whole"),
+    ("genai", "gemini", "stream"),
+    ("genai", "gemini", "whole"),
+    ("ai", "openai-chat", "stream"),
+    ("ai", "openai-chat", "whole"),
+    ("ai", "openai-responses", "stream"),
+    ("ai", "openai-responses", "whole"),
+    ("ai", "anthropic", "stream"),
+    ("ai", "anthropic", "whole"),
+    ("ai", "gemini", "stream"),
+    ("ai", "gemini", "whole"),
+]
+Play = Callable[[str, Api, str, Plan], tuple[Read, Exchange]]
+
+
+@pytest.fixture(scope="module")
+def play(pytestconfig: pytest.Config) -> Iterator[Play]:
+    """One provider and one Node process for all plans; each plan has a conversation of its own."""
+    if pytestconfig.getoption("--without-node"):
+        pytest.skip("--without-node")
+    program = node_program(FOLDER)
+    with asyncio.Runner() as runner:
+        provider = runner.run(Provider().__aenter__())
+        script = str(program.scripts / "readers.mjs")
+        process = runner.run(_started(str(program.node), script, provider.base))
+        marks = (f"[tp:{number:03}]" for number in count())
+
+        def played(client: str, api: Api, mode: str, plan: Plan) -> tuple[Read, Exchange]:
+            job = {"client": client, "api": api, "mode": mode}
+            return runner.run(_played(provider, process, next(marks), job, plan))
+
+        yield played
+        runner.run(_stopped(process))
+        runner.run(provider.__aexit__())
+
+
+async def _started(*command: str) -> Process:
+    return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, limit=1 << 24)
+
+
+async def _stopped(process: Process) -> None:
+    """The end of its input ends it; a signal may reach only what started it."""
+    assert process.stdin is not None
+    process.stdin.close()
+    await asyncio.wait_for(process.wait(), 10)
+
+
+async def _played(
+    provider: Provider, process: Process, mark: str, job: dict[str, str], plan: Plan
+) -> tuple[Read, Exchange]:
+    conversation = provider.conversation(mark)
+    conversation.plans([plan])
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps({**job, "prompt": f"Book me a hotel. {mark}"}).encode() + b"\n")
+    line = await asyncio.wait_for(process.stdout.readline(), 30)
+    exchange = await conversation.next_exchange(5)
+    await exchange.ended(5)
+    assert not provider.others
+    assert not exchange.refusals
+    return Read(**json.loads(line)), exchange
+
+
+ASKED = [(*reader, name) for reader in READERS for name in WHOLE]
+
+
+@pytest.mark.parametrize(("client", "api", "mode", "name"), ASKED, ids=[" ".join(row) for row in ASKED])
+def test_a_whole_answer_is_read_as_it_was_planned(play: Play, client: str, api: Api, mode: str, name: str) -> None:
+    """Texts, thinking, calls, reason and usage, and nothing is logged or warned of."""
+    plan = WHOLE[name]
+    found, exchange = play(client, api, mode, plan)
+    wanted = expected(api, plan)
+    if api == "gemini" or (api == "anthropic" and mode != "stream") or (client == "ai" and mode == "whole"):
+        wanted = replace(wanted, calls=[[i, n, as_object(a)] for i, n, a in wanted.calls])
+    if client == "ai":
+        wanted = replace(wanted, finish=AI_SDK_FINISHES[plan.reason])
+    if client == "ai" and api.startswith("openai") and mode == "whole" and name == "length in the arguments":
+        wanted = replace(wanted, calls=[["call_cut", "book_hotel", '{"city":"Pa']])  # kept as text
+    if (client, api) == ("ai", "openai-chat"):  # its provider for OpenAI does not read reasoning_content
+        wanted = replace(wanted, thinking="")
+    if (client, api, mode) == ("ai", "gemini", "stream"):  # which writes the object as text once more
+        found = replace(found, calls=[[i, n, as_object(a)] for i, n, a in found.calls])
+    assert found == wanted
+    assert exchange.outcome is Outcome.COMPLETED
+    assert exchange.pieces_written == plan.piece_count
+
+
+STREAMING = [(client, api) for client, api, mode in READERS if mode == "stream"]
+FAILING = [
+    (*r, breaks, at) for r in STREAMING for breaks in (Break.RESET, Break.END, Break.ERROR) for at in (0, 1, 4, 7)
+]
+
+
+@pytest.mark.parametrize(("client", "api", "breaks", "at"), FAILING, ids=[" ".join(map(str, row)) for row in FAILING])
+def test_a_failing_stream_is_read_as_far_as_it_was_written(
+    play: Play, client: str, api: Api, breaks: Break, at: int
+) -> None:
+    """Up to the piece, and never with an ordinary reason; a reset and an error are errors."""
+    plan = broken(WHOLE["thinking, text and three calls"], breaks, at)
+    found, exchange = play(client, api, "stream", plan)
+    thinks = (client, api) != ("ai", "openai-chat")  # its provider for OpenAI does not read reasoning_content
+    assert (found.text, found.thinking) == (plan.text_until(at), plan.thinking_until(at) if thinks else "")
+    assert found.finish == ("interrupted" if client == "ai" and breaks is Break.END else None)
+    calls = [[c.call_id, c.name, "".join(c.pieces)] for c in plan.calls_until(at)]
+    if api == "gemini":  # a call comes with its last piece
+        calls = [[i, n, as_object(a)] for i, n, a in calls if as_object(a)]
+    assert found.calls == calls
+    if breaks is not Break.END:
+        assert found.error is not None
+    assert exchange.outcome is Outcome.BROKEN
+    assert exchange.pieces_written == at
+
+
+@pytest.mark.parametrize(("client", "api", "mode"), [r for r in READERS if r[2] != "helper"])
+@pytest.mark.parametrize("status", [400, 429, 500])
+def test_an_error_status_is_an_error_with_its_text(play: Play, client: str, api: Api, mode: str, status: int) -> None:
+    """The text is found in the body, where each API has it."""
+    plan = Plan(breaks=Break.STATUS, status=status, error_text="planned failure")
+    found, exchange = play(client, api, mode, plan)
+    assert "planned failure" in (found.error or "")
+    assert (exchange.status, exchange.outcome) == (status, Outcome.BROKEN)
