@@ -1,0 +1,327 @@
+"""Which request belongs to which conversation, which plan answers it, and which paths are served."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.apps.provider.asking import SAYS, Asker, asking, body_of, user
+
+from tpharness.apps.provider import Api, Break, Call, Outcome, Plan, Provider, Text
+from tpharness.apps.provider.plain import PLAIN_TEXT, smallest
+
+CHAT: Api = "openai-chat"
+TITLE = "Write a short title for this conversation."
+
+
+def run(asked: Any) -> None:
+    """Run a test on a provider of its own."""
+
+    async def limited() -> None:
+        async with asyncio.timeout(20), asking() as asker:
+            await asked(asker)
+
+    asyncio.run(limited())
+
+
+def says(text: str) -> Plan:
+    """Return a plan with one text."""
+    return Plan(items=(Text(pieces=(text,)),))
+
+
+def test_conversations_that_run_at_once_get_their_own_plans() -> None:
+    """The mark decides, the last one in the user's texts first."""
+
+    async def asked(asker: Asker) -> None:
+        marks = [f"[tp:{n}]" for n in range(20)]
+        for mark in marks:
+            asker.provider.conversation(mark).plans([says(f"for {mark}")])
+        answers = await asyncio.gather(*(asker.read(CHAT, body_of(CHAT, [user(CHAT, f"Hi {mark}")])) for mark in marks))
+        for mark, (_, data) in zip(marks, answers, strict=True):
+            assert f"for {mark}" in data.decode()
+            assert len(asker.provider.conversation(mark).exchanges) == 1
+
+    run(asked)
+
+
+def test_the_newest_mark_wins_and_an_older_one_serves() -> None:
+    """A thread may hold marks of several turns, and a turn may have none."""
+
+    async def asked(asker: Asker) -> None:
+        other = asker.provider.conversation("[tp:other]")
+        said = {"role": "assistant", "content": "ok"}
+        await asker.read(CHAT, body_of(CHAT, [user(CHAT), said, user(CHAT, "Now [tp:other]")]))
+        await asker.read(CHAT, body_of(CHAT, [user(CHAT), said, user(CHAT, "and no mark")]))
+        assert (len(other.exchanges), len(asker.conversation.exchanges)) == (1, 1)
+        await asker.read(CHAT, body_of(CHAT, [user(CHAT, "nobody's")]))
+        assert [one.mark for one in asker.provider.others] == [None]
+
+    run(asked)
+
+
+def test_plans_are_used_in_order_and_what_comes_after_is_unplanned() -> None:
+    """It is answered all the same, or the application would hang."""
+
+    async def asked(asker: Asker) -> None:
+        asker.conversation.plans([says("first"), says("second")])
+        found = [await asker.read(CHAT, body_of(CHAT, [user(CHAT, f"{SAYS} {n}")])) for n in range(3)]
+        assert [word in data.decode() for word, (_, data) in zip(["first", "second", PLAIN_TEXT], found, strict=True)]
+        assert [one.unplanned for one in asker.conversation.exchanges] == [False, False, True]
+        asker.conversation.plans([says("third"), says("never")])
+        await asker.read(CHAT, body_of(CHAT, [user(CHAT)]))
+        asker.conversation.plans([says("fourth")])
+        assert asker.conversation.plans_left == 1
+
+    run(asked)
+
+
+def test_a_retry_gets_the_same_plan_within_a_turn() -> None:
+    """SDKs ask again after a failure before the first byte; the next turn's answer is not for them."""
+
+    async def asked(asker: Asker) -> None:
+        failing = Plan(breaks=Break.STATUS, status=503)
+        body = body_of(CHAT, [user(CHAT)])
+        asker.conversation.plans([failing, says("next")])
+        assert [(await asker.read(CHAT, body))[0] for _ in range(3)] == [503, 503, 503]
+        assert [one.retry_of for one in asker.conversation.exchanges] == [None, 1, 2]
+        _, data = await asker.read(CHAT, body_of(CHAT, [user(CHAT, f"{SAYS} more")]))
+        assert b"next" in data
+        # The user presses "regenerate": the same body, and yet a new turn.
+        asker.conversation.plans([failing])
+        await asker.read(CHAT, body)
+        asker.conversation.plans([says("again")])
+        assert b"again" in (await asker.read(CHAT, body))[1]
+        assert asker.conversation.exchanges[-1].retry_of is None
+
+    run(asked)
+
+
+def test_an_answer_that_had_begun_is_not_retried() -> None:
+    """A second request after half an answer is the application's own doing."""
+
+    async def asked(asker: Asker) -> None:
+        broken = Plan(items=(Text(pieces=("a", "b")),), breaks=Break.END, break_at=1)
+        asker.conversation.plans([broken, says("next")])
+        body = body_of(CHAT, [user(CHAT)])
+        await asker.read(CHAT, body)
+        assert b"next" in (await asker.read(CHAT, body))[1]
+
+    run(asked)
+
+
+WITHOUT_TOOLS: list[tuple[str, list[Any], list[Any]]] = [
+    ("words in the system prompt", [], [{"role": "system", "content": TITLE}, user(CHAT)]),
+    ("words around the text", [], [user(CHAT, f"Summarize: {SAYS}")]),
+    ("no tools after tools", [body_of(CHAT, [user(CHAT)])], [user(CHAT)]),
+    (
+        "another system prompt",
+        [{"messages": [{"role": "system", "content": "Be kind."}, user(CHAT)]}],
+        [{"role": "system", "content": "Name it."}, user(CHAT)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "before", "messages"), WITHOUT_TOOLS, ids=[row[0] for row in WITHOUT_TOOLS])
+def test_a_request_for_a_title_takes_no_plan(what: str, before: list[Any], messages: list[Any]) -> None:
+    """It gets a plain answer, and stands beside the conversation with the reason."""
+
+    async def asked(asker: Asker) -> None:
+        asker.conversation.plans([says("a turn")] * len(before) + [says("planned")])
+        for body in before:
+            assert b"a turn" in (await asker.read(CHAT, body))[1]
+        _, data = await asker.read(CHAT, {"messages": messages, "stream": False})
+        assert json.loads(data)["choices"][0]["message"]["content"] == PLAIN_TEXT
+        assert asker.conversation.plans_left == 1, what
+        assert [one.aside for one in asker.provider.others] == [one.aside for one in asker.conversation.asides]
+        assert asker.conversation.asides[0].aside
+
+    run(asked)
+
+
+def test_a_turn_that_speaks_of_titles_is_a_turn_if_it_has_tools() -> None:
+    """The words alone decide nothing."""
+
+    async def asked(asker: Asker) -> None:
+        asker.conversation.plans([says("planned")])
+        assert b"planned" in (await asker.read(CHAT, body_of(CHAT, [user(CHAT, f"{TITLE} {SAYS}")])))[1]
+        assert not asker.provider.others
+
+    run(asked)
+
+
+SHAPED: list[tuple[Api, dict[str, Any], Any]] = [
+    (
+        "openai-chat",
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "t", "schema": {"$ref": "#/$defs/T"}}}},
+        lambda a: json.loads(a["choices"][0]["message"]["content"]),
+    ),
+    (
+        "openai-responses",
+        {"text": {"format": {"type": "json_schema", "name": "t", "schema": {"$ref": "#/$defs/T"}}}},
+        lambda a: json.loads(a["output"][0]["content"][0]["text"]),
+    ),
+    (
+        "anthropic",
+        {
+            "tools": [{"name": "json", "input_schema": {"$ref": "#/$defs/T"}}],
+            "tool_choice": {"type": "tool", "name": "json"},
+        },
+        lambda a: a["content"][0]["input"],
+    ),
+    (
+        "gemini",
+        {"generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": {"$ref": "#/$defs/T"}}},
+        lambda a: json.loads(a["candidates"][0]["content"]["parts"][0]["text"]),
+    ),
+]
+
+
+@pytest.mark.parametrize(("api", "more", "read"), SHAPED, ids=[row[0] for row in SHAPED])
+def test_a_plain_answer_has_the_form_that_was_asked_for(api: Api, more: dict[str, Any], read: Any) -> None:
+    """A title that has to be JSON would else break the application that we judge."""
+    schema = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
+    text = json.dumps(more).replace('{"$ref": "#/$defs/T"}', json.dumps(schema))
+
+    async def asked(asker: Asker) -> None:
+        body = {**body_of(api, [user(api, "no mark")]), "stream": False, **json.loads(text)}
+        path = "/v1beta/models/gemini-3-pro-preview:generateContent" if api == "gemini" else None
+        _, data = await asker.read(api, body, path)
+        assert read(json.loads(data)) == {"title": PLAIN_TEXT}
+
+    run(asked)
+
+
+SMALLEST: list[tuple[Any, Any]] = [
+    ({"type": "integer", "minimum": 3}, 3),
+    ({"type": "number", "exclusiveMinimum": 3}, 4),
+    ({"type": "integer", "multipleOf": 5, "minimum": 7}, 10),
+    ({"type": ["string", "null"], "maxLength": 3}, "A p"),
+    ({"type": "string", "format": "date"}, "2025-01-01"),
+    ({"enum": ["b", "a"]}, "b"),
+    ({"const": 5}, 5),
+    ({"anyOf": [{"type": "boolean"}, {"type": "null"}]}, False),
+    ({"type": "array", "items": {"type": "null"}, "minItems": 2}, [None, None]),
+    ({"$ref": "#/$defs/A", "$defs": {"A": {"type": "integer"}}}, 1),
+    (
+        {
+            "allOf": [{"properties": {"a": {"const": 1}}, "required": ["a"]}, {"$ref": "#/$defs/B"}],
+            "$defs": {"B": {"type": "object", "properties": {"b": {"const": 2}}, "required": ["b"]}},
+        },
+        {"a": 1, "b": 2},
+    ),
+    ({"$ref": "#"}, PLAIN_TEXT),
+    (True, PLAIN_TEXT),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), SMALLEST)
+def test_a_small_value_fits_its_schema(schema: Any, value: Any) -> None:
+    """Also where a schema refers to itself without end."""
+    assert smallest(schema) == value
+
+
+# -------------------------------------------------------------------------------------------------- paths and models
+
+SERVED: list[tuple[str, Api]] = [
+    *((f"{prefix}/chat/completions", "openai-chat") for prefix in ("", "/v1", "/openai/v1", "/v1/", "//v1")),
+    *((f"{prefix}/responses", "openai-responses") for prefix in ("", "/v1", "/api/v1")),
+    *((f"{prefix}/messages", "anthropic") for prefix in ("", "/v1", "/anthropic/v1")),
+    *((f"{prefix}/models/m:streamGenerateContent?alt=sse", "gemini") for prefix in ("", "/v1", "/v1beta")),
+    *((f"{prefix}/models/m:generateContent", "gemini") for prefix in ("", "/v1", "/v1beta", "/v1alpha")),
+]
+
+
+@pytest.mark.parametrize(("path", "api"), SERVED)
+def test_clients_differ_in_what_stands_before_the_path(path: str, api: Api) -> None:
+    """With a version, without one, and with a slash at the end."""
+
+    async def asked(asker: Asker) -> None:
+        for end in ("", "/") if "?" not in path else ("",):
+            status, _ = await asker.read(api, body_of(api, [user(api)]), path + end)
+            assert status == 200
+        assert {one.api for one in asker.conversation.exchanges} == {api}
+
+    run(asked)
+
+
+def test_what_is_not_served_is_a_404_that_is_remembered() -> None:
+    """So that somebody can say what the application wanted."""
+
+    async def asked(asker: Asker) -> None:
+        for method, path in (("POST", "/v1/embeddings"), ("GET", "/"), ("GET", "/v1/messages"), ("PUT", "/v1/models")):
+            async with asker.session.request(method, asker.provider.base + path) as answer:
+                assert answer.status == 404
+                assert (await answer.json())["error"]["code"] == "unknown_url"
+        assert asker.provider.strays == ["POST /v1/embeddings", "GET /", "GET /v1/messages", "PUT /v1/models"]
+
+    run(asked)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "names"),
+    [
+        ("/v1/models", {}, lambda a: [m["id"] for m in a["data"]]),
+        ("/models", {"x-api-key": "x", "anthropic-version": "2023-06-01"}, lambda a: [m["id"] for m in a["data"]]),
+        ("/v1beta/models", {}, lambda a: [m["name"] for m in a["models"]]),
+        ("/v1/models?key=x", {}, lambda a: [m["name"] for m in a["models"]]),
+    ],
+)
+def test_models_are_listed_as_each_api_does(path: str, headers: dict[str, str], names: Any) -> None:
+    """Some applications ask first, and take only what is there: whatever is asked for by name is there."""
+
+    async def asked(asker: Asker) -> None:
+        async with asker.session.get(asker.provider.base + path, headers=headers) as answer:
+            found = names(await answer.json())
+            assert len(found) == len(set(found)) > 2
+        url = asker.provider.base + path.replace("models", "models/my-model")
+        async with asker.session.get(url, headers=headers) as answer:
+            one = await answer.json()
+            assert one.get("id", one.get("name")).removeprefix("models/") == "my-model"
+
+    run(asked)
+
+
+def test_the_environment_points_at_the_provider() -> None:
+    """Base URLs with and without a version, as each SDK wants them, and keys that are not empty."""
+
+    async def asked(asker: Asker) -> None:
+        base = asker.provider.base
+        found = asker.provider.environment()
+        assert found["OPENAI_BASE_URL"] == f"{base}/v1"
+        assert found["ANTHROPIC_BASE_URL"] == found["GOOGLE_GEMINI_BASE_URL"] == base
+        assert all(value for value in found.values())
+        assert Provider().environment("http://127.0.0.1:9")["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
+
+    run(asked)
+
+
+def test_tokens_can_be_counted() -> None:
+    """Some frameworks ask before they answer."""
+
+    async def asked(asker: Asker) -> None:
+        _, data = await asker.read("anthropic", body_of("anthropic", [user("anthropic")]), "/v1/messages/count_tokens")
+        assert json.loads(data)["input_tokens"] > 0
+        _, data = await asker.read("gemini", {"contents": []}, "/v1beta/models/m:countTokens")
+        assert "totalTokens" in json.loads(data)
+        assert not asker.conversation.exchanges
+
+    run(asked)
+
+
+def test_a_second_call_of_a_tool_is_still_a_turn() -> None:
+    """A request with results is never an aside, whatever tools it declares."""
+
+    async def asked(asker: Asker) -> None:
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        history = [
+            user(CHAT),
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": TITLE},
+        ]
+        asker.conversation.plans([Plan(items=(Call(call_id="c2", name="f", pieces=("{}",)),))])
+        await asker.read(CHAT, {"messages": history, "stream": True})
+        assert asker.conversation.exchanges[0].outcome is Outcome.COMPLETED
+
+    run(asked)
