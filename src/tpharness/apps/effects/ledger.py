@@ -1,0 +1,205 @@
+"""The ledger of effects: when each tool started, had its effect, ended or was cancelled.
+
+A tool of the ledger does nothing in the world. Its *effect* is a line here, written at one moment of its run, so that
+it is known for certain whether what it was called for has happened, whatever the application and its model believe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tpharness.errors import TargetError, UsageError
+
+__all__ = ["DEFAULT_TOOLS", "Ledger", "RunState", "ToolFailure", "ToolRun", "ToolSpec", "ToolWaitError"]
+
+
+class ToolWaitError(TargetError):
+    """A run of a tool that was awaited did not come, or did not get so far, in time."""
+
+
+class ToolFailure(Exception):  # noqa: N818  # what the tool says, not a mistake of anybody here
+    """A tool fails, as it was told to."""
+
+
+class RunState(StrEnum):
+    """How far a run is."""
+
+    RUNNING = "running"
+    HELD = "held"  # waits for `ToolRun.release`
+    COMPLETED = "completed"  # its result was given to the caller
+    FAILED = "failed"  # its error was
+    CANCELLED = "cancelled"  # the caller cancelled it, or went away
+
+
+_OPEN = (RunState.RUNNING, RunState.HELD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool that is offered: `result` is what it returns, `failure` the text that it fails with, None for none."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    result: Any = None
+    failure: str | None = None
+
+
+DEFAULT_TOOLS = (
+    ToolSpec(
+        name="book_hotel",
+        description="Book a hotel room.",
+        input_schema={
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "nights": {"type": "integer", "minimum": 1}},
+            "required": ["city"],
+        },
+        result={"booked": True, "reference": "TP-1"},
+    ),
+)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ToolRun:
+    """One run of a tool; times are `loop.time()`, None for what has not happened.
+
+    `number` counts the runs of the ledger from 1; `via` is how the call came: "http", "mcp" or "stdio".
+    """
+
+    number: int
+    tool: str
+    arguments: Any
+    via: str
+    started_at: float
+    effect_at: float | None = None
+    ended_at: float | None = None
+    state: RunState = RunState.RUNNING
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _released: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+
+    def release(self) -> None:
+        """Let a run go on that is held, or that would be."""
+        self._released.set()
+
+    async def held(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109  # the limit of every wait is an argument
+        """Wait until the run holds. ToolWaitError if it does not in so many seconds, or ends before."""
+        await self._wait_for((RunState.HELD,), timeout)
+
+    async def ended(self, timeout: float = 10.0) -> RunState:  # noqa: ASYNC109
+        """Wait until the run is over, and return how it ended. ToolWaitError after so many seconds."""
+        await self._wait_for((RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED), timeout)
+        return self.state
+
+    async def hold(self) -> None:
+        """Wait for `release`."""
+        if not self._released.is_set():
+            self.change(RunState.HELD)
+            await self._released.wait()
+            self.change(RunState.RUNNING)
+
+    def change(self, state: RunState) -> None:
+        """Note how far the run is."""
+        self.state = state
+        if state not in _OPEN:
+            self.ended_at = asyncio.get_running_loop().time()
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as the control endpoint shows it."""
+        names = ("number", "tool", "arguments", "via", "started_at", "effect_at", "ended_at", "state")
+        return {name: getattr(self, name) for name in names}
+
+    async def _wait_for(self, states: tuple[RunState, ...], limit: float) -> None:
+        wanted = " or ".join(states)
+        try:
+            async with asyncio.timeout(limit):
+                while self.state not in states:
+                    if self.state not in _OPEN:
+                        raise ToolWaitError(f"{self}: waited until it is {wanted}, but it is {self.state}")
+                    await self._changed.wait()
+        except TimeoutError:
+            raise ToolWaitError(
+                f"{self}: waited {limit:g} s until it is {wanted}; it is {self.state}",
+                hint="a run that holds goes on with release()",
+            ) from None
+
+    def __str__(self) -> str:
+        return f"run {self.number} of {self.tool}"
+
+
+class Ledger:
+    """Tools, their runs in the order in which they started, and where runs hold.
+
+    `hold` decides for runs that start after it; `None` stands for every tool.
+    """
+
+    def __init__(self, tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS) -> None:
+        self.tools = {tool.name: tool for tool in tools}
+        self.runs: list[ToolRun] = []
+        self._holds: dict[str | None, bool] = {}  # tool → before its effect
+        self._taken = 0
+        self._started = asyncio.Event()
+
+    def hold(self, tool: str | None = None, *, before_effect: bool = False) -> None:
+        """Let runs of a tool wait: after their effect, or before it."""
+        self._known(tool)
+        self._holds[tool] = before_effect
+
+    def stop_holding(self, tool: str | None = None) -> None:
+        """Let runs that start from now on go through; those that hold still need `ToolRun.release`."""
+        self._holds.pop(tool, None)
+
+    def effects(self, tool: str | None = None) -> int:
+        """Return how often a tool, or any tool, had its effect."""
+        return sum(1 for run in self.runs if run.effect_at is not None and tool in (None, run.tool))
+
+    async def next_run(self, timeout: float = 10.0) -> ToolRun:  # noqa: ASYNC109  # waits have limits
+        """Return the next run that was not returned yet. ToolWaitError when none starts in so many seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                while self._taken >= len(self.runs):
+                    self._started.clear()
+                    await self._started.wait()
+        except TimeoutError:
+            raise ToolWaitError(
+                f"waited {timeout:g} s for run {self._taken + 1} of a tool",
+                hint="does the application use the tools of the ledger, and did the model call one?",
+            ) from None
+        self._taken += 1
+        return self.runs[self._taken - 1]
+
+    async def perform(self, tool: str, arguments: Any, via: str) -> Any:
+        """Run a tool, and return its result. ToolFailure when it is to fail, UsageError for one that is not offered.
+
+        Cancelled, it notes that and goes.
+        """
+        spec = self._known(tool)
+        loop = asyncio.get_running_loop()
+        run = ToolRun(number=len(self.runs) + 1, tool=tool, arguments=arguments, via=via, started_at=loop.time())
+        before_effect = self._holds.get(tool, self._holds.get(None))
+        self.runs.append(run)
+        self._started.set()
+        try:
+            if before_effect is True:
+                await run.hold()
+            if spec is not None and spec.failure is not None:
+                run.change(RunState.FAILED)
+                raise ToolFailure(spec.failure)
+            run.effect_at = loop.time()
+            if before_effect is False:
+                await run.hold()
+        except asyncio.CancelledError:
+            run.change(RunState.CANCELLED)
+            raise
+        run.change(RunState.COMPLETED)
+        return None if spec is None else spec.result
+
+    def _known(self, tool: str | None) -> ToolSpec | None:
+        if tool is not None and tool not in self.tools:
+            raise UsageError(f"no tool is called {tool!r}", hint=f"one of {', '.join(sorted(self.tools))}")
+        return None if tool is None else self.tools[tool]

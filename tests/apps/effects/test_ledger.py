@@ -1,0 +1,331 @@
+"""The ledger knows when a tool started, had its effect, ended or was cancelled, however it was called."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import aiohttp
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tpharness.apps.effects import (
+    DEFAULT_TOOLS,
+    EffectsEndpoint,
+    Ledger,
+    RunState,
+    ToolFailure,
+    ToolRun,
+    ToolSpec,
+    ToolWaitError,
+)
+from tpharness.apps.effects.mcp_server import McpEndpoint
+from tpharness.errors import TargetError, UsageError
+
+FAILING = ToolSpec(name="fail", description="Fail.", input_schema={"type": "object"}, failure="no room")
+PARIS = {"city": "Paris"}
+Run = Callable[[str, Any], Awaitable[Any]]
+
+
+class Caller:
+    """A ledger and a way to call its tools, as an application would."""
+
+    def __init__(self, ledger: Ledger, call: Run) -> None:
+        self.ledger = ledger
+        self.call = call
+
+    async def called(self, tool: str = "book_hotel") -> tuple[asyncio.Task[Any], ToolRun]:
+        """Call a tool in the background, and return the task and the run."""
+        task = asyncio.ensure_future(self.call(tool, PARIS))
+        return task, await self.ledger.next_run(20)
+
+
+@asynccontextmanager
+async def in_process(ledger: Ledger) -> AsyncIterator[Run]:
+    """The ledger itself."""
+
+    async def call(tool: str, arguments: Any) -> Any:
+        return await ledger.perform(tool, arguments, "http")
+
+    yield call
+
+
+@asynccontextmanager
+async def over_http(ledger: Ledger) -> AsyncIterator[Run]:
+    """A request to the endpoint, as a tool of an application without MCP makes it."""
+    async with EffectsEndpoint(ledger) as endpoint, aiohttp.ClientSession() as session:
+
+        async def call(tool: str, arguments: Any) -> Any:
+            async with session.post(f"{endpoint.url}/tools/{tool}", json=arguments) as answer:
+                told = await answer.json()
+                if answer.status != 200:
+                    raise ToolFailure(told["error"])
+                return told["result"]
+
+        yield call
+
+
+def _result(answer: Any) -> str:
+    (content,) = answer.content
+    if answer.is_error:
+        raise ToolFailure(content.text)
+    return str(content.text)
+
+
+@asynccontextmanager
+async def over_mcp(ledger: Ledger) -> AsyncIterator[Run]:
+    """The official MCP client over streamable HTTP."""
+    async with McpEndpoint(ledger) as endpoint, Client(endpoint.url) as client:
+
+        async def call(tool: str, arguments: Any) -> Any:
+            return _result(await client.call_tool(tool, arguments))
+
+        yield call
+
+
+@asynccontextmanager
+async def over_stdio(endpoint: EffectsEndpoint) -> AsyncIterator[Run]:
+    """The official MCP client, which starts the server as a program of its own."""
+    async with endpoint:
+        arguments = ["-m", "tpharness.apps.effects", endpoint.url]
+        # The client hands on only a few variables by itself.
+        program = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
+        async with Client(program) as client:
+
+            async def call(tool: str, arguments: Any) -> Any:
+                return _result(await client.call_tool(tool, arguments))
+
+            yield call
+
+
+WAYS = {"in process": in_process, "http": over_http, "mcp": over_mcp}
+
+
+def fresh() -> Ledger:
+    """Return a ledger with a tool that works and one that fails."""
+    return Ledger((*DEFAULT_TOOLS, FAILING))
+
+
+async def has_its_times(caller: Caller) -> None:
+    """Start, effect and end, in this order; the result reaches the caller."""
+    result = await caller.call("book_hotel", PARIS)
+    assert "TP-1" in str(result)
+    (one,) = caller.ledger.runs
+    assert (one.tool, one.arguments, one.state) == ("book_hotel", PARIS, RunState.COMPLETED)
+    assert one.effect_at is not None
+    assert one.ended_at is not None
+    assert one.started_at <= one.effect_at <= one.ended_at
+    assert (caller.ledger.effects(), caller.ledger.effects("fail")) == (1, 0)
+
+
+async def waits_until_it_is_released(caller: Caller, *, before_effect: bool) -> None:
+    """For as long as a case needs; others go through."""
+    caller.ledger.hold("book_hotel", before_effect=before_effect)
+    task, held = await caller.called()
+    await held.held(5)
+    assert caller.ledger.effects() == (0 if before_effect else 1)
+    assert not task.done()
+    caller.ledger.stop_holding("book_hotel")
+    await caller.call("book_hotel", PARIS)
+    assert not task.done()
+    held.release()
+    assert "TP-1" in str(await task)
+    assert await held.ended(5) is RunState.COMPLETED
+    assert caller.ledger.effects() == 2
+
+
+async def says_whether_it_had_its_effect(caller: Caller, *, before_effect: bool) -> None:
+    """That is what an application forgets: the room is booked, and nobody was told."""
+    caller.ledger.hold(before_effect=before_effect)
+    task, held = await caller.called()
+    await held.held(5)
+    task.cancel()
+    assert await held.ended(10) is RunState.CANCELLED
+    assert (held.effect_at is None) is before_effect
+    assert held.ended_at is not None
+
+
+async def fails_without_effect(caller: Caller) -> None:
+    """Its text reaches the caller as an error."""
+    with pytest.raises(ToolFailure, match="no room"):
+        await caller.call("fail", {})
+    (one,) = caller.ledger.runs
+    assert (one.state, one.effect_at) == (RunState.FAILED, None)
+
+
+async def is_not_offered(caller: Caller) -> None:
+    """An error with the names of those that are, and no run."""
+    with pytest.raises((ToolFailure, UsageError), match="no tool is called 'book_flight'"):
+        await caller.call("book_flight", {})
+    assert caller.ledger.runs == []
+
+
+STORIES: list[Callable[[Caller], Awaitable[None]]] = [
+    has_its_times,
+    partial(waits_until_it_is_released, before_effect=True),
+    partial(waits_until_it_is_released, before_effect=False),
+    partial(says_whether_it_had_its_effect, before_effect=True),
+    partial(says_whether_it_had_its_effect, before_effect=False),
+    fails_without_effect,
+    is_not_offered,
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "story", STORIES, ids=lambda s: getattr(s, "__name__", "") or f"{s.func.__name__} {s.keywords}"
+)
+def test_a_run_of_a_tool(way: str, story: Callable[[Caller], Awaitable[None]]) -> None:
+    """However it is called."""
+
+    async def played() -> None:
+        ledger = fresh()
+        async with asyncio.timeout(30), WAYS[way](ledger) as call:
+            await story(Caller(ledger, call))
+            assert {one.via for one in ledger.runs} <= {"mcp" if way == "mcp" else "http"}
+
+    asyncio.run(played())
+
+
+def test_a_run_of_a_tool_over_stdio() -> None:
+    """All stories with one program, since it takes seconds to start."""
+
+    async def played() -> None:
+        endpoint = EffectsEndpoint(fresh())
+        async with asyncio.timeout(60), over_stdio(endpoint) as call:
+            for story in STORIES:
+                endpoint.ledger = fresh()
+                await story(Caller(endpoint.ledger, call))
+                assert {one.via for one in endpoint.ledger.runs} <= {"stdio"}
+
+    asyncio.run(played())
+
+
+def test_mcp_lists_the_tools_with_their_schemas() -> None:
+    """From these an application's model makes its arguments."""
+
+    async def asked() -> None:
+        async with McpEndpoint(Ledger()) as endpoint, Client(endpoint.url) as client:
+            (tool,) = (await client.list_tools()).tools
+            assert (tool.name, tool.input_schema["required"]) == ("book_hotel", ["city"])
+
+    asyncio.run(asyncio.wait_for(asked(), 20))
+
+
+def test_a_program_that_is_killed_cancels_its_runs() -> None:
+    """An application that dies takes its tool server with it."""
+
+    async def asked() -> None:
+        ledger = Ledger()
+        async with EffectsEndpoint(ledger) as endpoint:
+            ledger.hold()
+            script = (
+                "import http.client, sys\n"
+                "c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))\n"
+                "c.request('POST', '/tools/book_hotel', '{}'); c.getresponse().read()\n"
+            )
+            process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, str(endpoint.port))
+            one = await ledger.next_run(20)
+            await one.held(5)
+            process.kill()
+            await process.wait()
+            assert await one.ended(5) is RunState.CANCELLED
+
+    asyncio.run(asyncio.wait_for(asked(), 30))
+
+
+def test_another_process_can_hold_release_and_count() -> None:
+    """Over the same endpoint; the count alone is what an `effects` command prints."""
+
+    async def asked() -> None:
+        async with EffectsEndpoint(Ledger()) as endpoint, aiohttp.ClientSession(endpoint.url) as session:
+
+            async def post(path: str, value: Any) -> Any:
+                async with session.post(path, json=value) as answer:
+                    return await answer.json()
+
+            async def count() -> str:
+                async with session.get("/count", params={"tool": "book_hotel"}) as answer:
+                    return await answer.text()
+
+            assert await count() == "0\n"
+            assert await post("/hold", {"tool": "book_hotel", "before_effect": True}) == {"holds": True}
+            task = asyncio.create_task(post("/tools/book_hotel", PARIS))
+            await (await endpoint.ledger.next_run(5)).held(5)
+            assert await count() == "0\n"
+            assert await post("/release", {"number": 1}) == {"released": [1]}
+            assert (await task)["result"]["booked"] is True
+            assert await count() == "1\n"
+            async with session.get("/runs") as answer:
+                (told,) = await answer.json()
+            assert (told["number"], told["state"], told["arguments"]) == (1, "completed", PARIS)
+            assert "error" in await post("/hold", {"tool": "book_flight"})
+            async with session.post("/tools/book_hotel", data=b"[") as answer:
+                assert answer.status == 400
+
+    asyncio.run(asyncio.wait_for(asked(), 20))
+
+
+def test_leaving_the_endpoint_cancels_what_is_open() -> None:
+    """No wait is left behind."""
+
+    async def asked() -> ToolRun:
+        ledger = Ledger()
+        async with aiohttp.ClientSession() as session:
+            async with EffectsEndpoint(ledger) as endpoint:
+                ledger.hold()
+                task = asyncio.create_task(session.post(f"{endpoint.url}/tools/book_hotel", json={}).__aenter__())
+                one = await ledger.next_run(5)
+                await one.held(5)
+            with pytest.raises(aiohttp.ClientError):
+                await task
+        return one
+
+    assert asyncio.run(asyncio.wait_for(asked(), 20)).state is RunState.CANCELLED
+
+
+def test_waits_and_ports_have_errors_that_say_what_is_wrong() -> None:
+    """Nobody waits for ever."""
+
+    async def asked() -> None:
+        ledger = Ledger()
+        with pytest.raises(ToolWaitError, match=r"waited 0.01 s for run 1 of a tool"):
+            await ledger.next_run(0.01)
+        ledger.hold()
+        task = asyncio.create_task(ledger.perform("book_hotel", {}, "http"))
+        one = await ledger.next_run(1)
+        with pytest.raises(ToolWaitError, match=r"run 1 of book_hotel: waited 0.01 s .* it is held"):
+            await one.ended(0.01)
+        one.release()
+        await task
+        with pytest.raises(ToolWaitError, match="waited until it is held, but it is completed"):
+            await one.held(1)
+        async with EffectsEndpoint(ledger) as endpoint:
+            with pytest.raises(TargetError, match=f"cannot listen on 127.0.0.1:{endpoint.port}"):
+                await EffectsEndpoint(ledger, port=endpoint.port).__aenter__()
+
+    asyncio.run(asked())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [([], 2, "usage:"), (["http://example.org"], 2, "usage:"), (["http://127.0.0.1:1"], 1, "does not answer")],
+)
+def test_the_program_says_why_it_does_not_start(arguments: list[str], code: int, words: str) -> None:
+    """An application shows standard error of its MCP servers at best."""
+
+    async def asked() -> tuple[int | None, bytes]:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tpharness.apps.effects", *arguments, stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await process.communicate()
+        return process.returncode, said
+
+    found, said = asyncio.run(asyncio.wait_for(asked(), 30))
+    assert found == code
+    assert words in said.decode()
