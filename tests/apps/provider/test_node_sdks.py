@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.apps.provider.plans import AI_SDK_FINISHES, WHOLE, Read, as_object, broken, expected
+from tests.apps.provider.plans import AI_SDK_FINISHES, THOUGHT, WHOLE, Read, as_object, broken, expected
 
-from tpharness.apps.provider import Api, Break, Exchange, Outcome, Plan, Provider
+from tpharness.apps.provider import Api, Break, Call, Exchange, Outcome, Plan, Provider, Text
 from tpharness.targets.node_packages import node_program
 
 FOLDER = Path(__file__).with_name("sdk_readers")
@@ -38,12 +40,13 @@ READERS: list[tuple[str, Api, str]] = [
     ("ai", "gemini", "stream"),
     ("ai", "gemini", "whole"),
 ]
-Play = Callable[[str, Api, str, Plan], tuple[Read, Exchange]]
+Job = dict[str, Any]
+Play = Callable[[Job, list[Plan]], tuple[Read, list[Exchange]]]
 
 
 @pytest.fixture(scope="module")
 def play(pytestconfig: pytest.Config) -> Iterator[Play]:
-    """One provider and one Node process for all plans; each plan has a conversation of its own."""
+    """One provider and one Node process for all jobs; each job has a conversation of its own."""
     if pytestconfig.getoption("--without-node"):
         pytest.skip("--without-node")
     program = node_program(FOLDER)
@@ -53,9 +56,8 @@ def play(pytestconfig: pytest.Config) -> Iterator[Play]:
         process = runner.run(_started(str(program.node), script, provider.base))
         marks = (f"[tp:{number:03}]" for number in count())
 
-        def played(client: str, api: Api, mode: str, plan: Plan) -> tuple[Read, Exchange]:
-            job = {"client": client, "api": api, "mode": mode}
-            return runner.run(_played(provider, process, next(marks), job, plan))
+        def played(job: Job, plans: list[Plan]) -> tuple[Read, list[Exchange]]:
+            return runner.run(_played(provider, process, next(marks), job, plans))
 
         yield played
         runner.run(_stopped(process))
@@ -74,19 +76,26 @@ async def _stopped(process: Process) -> None:
 
 
 async def _played(
-    provider: Provider, process: Process, mark: str, job: dict[str, str], plan: Plan
-) -> tuple[Read, Exchange]:
+    provider: Provider, process: Process, mark: str, job: Job, plans: list[Plan]
+) -> tuple[Read, list[Exchange]]:
     conversation = provider.conversation(mark)
-    conversation.plans([plan])
+    conversation.plans(plans)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps({**job, "prompt": f"Book me a hotel. {mark}"}).encode() + b"\n")
     line = await asyncio.wait_for(process.stdout.readline(), 30)
-    exchange = await conversation.next_exchange(5)
-    await exchange.ended(5)
+    for exchange in conversation.exchanges:
+        await exchange.ended(5)
+        assert not exchange.refusals
     assert not provider.others
-    assert not exchange.refusals
-    return Read(**json.loads(line)), exchange
+    return Read(**json.loads(line)), conversation.exchanges
+
+
+def play_one(play: Play, client: str, api: Api, mode: str, plan: Plan) -> tuple[Read, Exchange]:
+    """Play one plan, and return what was read and the one request."""
+    found, exchanges = play({"client": client, "api": api, "mode": mode}, [plan])
+    (exchange,) = exchanges
+    return found, exchange
 
 
 ASKED = [(*reader, name) for reader in READERS for name in WHOLE]
@@ -96,7 +105,7 @@ ASKED = [(*reader, name) for reader in READERS for name in WHOLE]
 def test_a_whole_answer_is_read_as_it_was_planned(play: Play, client: str, api: Api, mode: str, name: str) -> None:
     """Texts, thinking, calls, reason and usage, and nothing is logged or warned of."""
     plan = WHOLE[name]
-    found, exchange = play(client, api, mode, plan)
+    found, exchange = play_one(play, client, api, mode, plan)
     wanted = expected(api, plan)
     if api == "gemini" or (api == "anthropic" and mode != "stream") or (client == "ai" and mode == "whole"):
         wanted = replace(wanted, calls=[[i, n, as_object(a)] for i, n, a in wanted.calls])
@@ -125,7 +134,7 @@ def test_a_failing_stream_is_read_as_far_as_it_was_written(
 ) -> None:
     """Up to the piece, and never with an ordinary reason; a reset and an error are errors."""
     plan = broken(WHOLE["thinking, text and three calls"], breaks, at)
-    found, exchange = play(client, api, "stream", plan)
+    found, exchange = play_one(play, client, api, "stream", plan)
     thinks = (client, api) != ("ai", "openai-chat")  # its provider for OpenAI does not read reasoning_content
     assert (found.text, found.thinking) == (plan.text_until(at), plan.thinking_until(at) if thinks else "")
     interrupted = client == "ai" and breaks is Break.END and found.error is None
@@ -145,6 +154,43 @@ def test_a_failing_stream_is_read_as_far_as_it_was_written(
 def test_an_error_status_is_an_error_with_its_text(play: Play, client: str, api: Api, mode: str, status: int) -> None:
     """The text is found in the body, where each API has it."""
     plan = Plan(breaks=Break.STATUS, status=status, error_text="planned failure")
-    found, exchange = play(client, api, mode, plan)
+    found, exchange = play_one(play, client, api, mode, plan)
     assert "planned failure" in (found.error or "")
     assert (exchange.status, exchange.outcome) == (status, Outcome.BROKEN)
+
+
+ENCRYPTED = {"openai": {"store": False, "include": ["reasoning.encrypted_content"]}}
+TURNS: list[tuple[str, Api, Any]] = [
+    ("chat", "openai-chat", {}),
+    ("stored items", "openai-responses", {}),
+    ("encrypted reasoning", "openai-responses", ENCRYPTED),
+    ("anthropic", "anthropic", {}),
+    ("gemini", "gemini", {}),
+]
+
+
+@pytest.mark.parametrize(("what", "api", "options"), TURNS, ids=[row[0] for row in TURNS])
+def test_a_turn_with_tools_is_never_refused(play: Play, what: str, api: Api, options: Any) -> None:
+    """What the AI SDK sends back of our answers is what we gave: thinking, signatures, items, calls and results."""
+    asks = WHOLE["thinking, text and three calls"]
+    again = Plan(items=(THOUGHT, Call(call_id="call_more", name="book_hotel", pieces=('{"city":"Oslo"}',))))
+    plans = [asks, again, Plan(items=(Text(pieces=("All ", "done.")),))]
+    found, exchanges = play({"client": "ai", "api": api, "mode": "agent", "options": options}, plans)
+    assert (found.text, found.error) == ("Hello worldAll done.", None), what
+    assert len(exchanges) == 3
+    said = [told for told in exchanges[2].history if told.role != "system"]
+    assert [told.role for told in said] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert (said[1].text, [(c.call_id, c.args) for c in said[1].calls]) == (
+        "Hello world",
+        [("call_paris", {"city": "Paris", "nights": 2}), ("call_rome", {"city": "Rome"}), ("call_nothing", {})],
+    )
+    assert [
+        (r.call_id, re.sub(r".*(booked in \w+).*", r"\1", r.content)) for r in (*said[2].results, *said[4].results)
+    ] == [
+        ("call_paris", "booked in Paris"),
+        ("call_rome", "booked in Rome"),
+        ("call_nothing", "booked in undefined"),
+        ("call_more", "booked in Oslo"),
+    ]
+    thinks = "" if api == "openai-chat" else asks.thinking
+    assert [said[1].thinking, said[3].thinking] == [thinks, thinks]

@@ -8,7 +8,7 @@ import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
-import { generateText, jsonSchema, streamText, tool } from "ai";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
 
 const base = process.argv[2];
@@ -219,7 +219,18 @@ async function aiWhole(notes, { api, prompt }) {
   notes.usage = aiUsage(answer.usage);
 }
 
+// A whole turn: the tool runs, and the model is asked again with its result.
+async function aiAgent(notes, { api, prompt, options }) {
+  const tools = { book_hotel: tool({ inputSchema: jsonSchema(parameters), execute: ({ city }) => `booked in ${city}` }) };
+  const asked = { ...aiRequest(api, prompt), tools, stopWhen: stepCountIs(5), providerOptions: options, onError() {} };
+  for await (const part of streamText(asked).fullStream) {
+    if (part.type === "text-delta") notes.text += part.text;
+    if (part.type === "error") throw part.error;
+  }
+}
+
 for (const api of Object.keys(models)) {
+  readers[`ai ${api} agent`] = aiAgent;
   readers[`ai ${api} stream`] = aiStream;
   readers[`ai ${api} whole`] = aiWhole;
 }
