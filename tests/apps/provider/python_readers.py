@@ -96,15 +96,15 @@ class Clients:
     def __init__(self, base: str) -> None:
         self.openai = openai.AsyncOpenAI(base_url=f"{base}/v1", api_key="x", max_retries=0)
         self.anthropic = anthropic.AsyncAnthropic(base_url=base, api_key="x", max_retries=0)
-        self._gemini = genai.Client(api_key="x", http_options=gemini_types.HttpOptions(base_url=base))
-        self.gemini = self._gemini.aio.models
+        self.genai = genai.Client(api_key="x", http_options=gemini_types.HttpOptions(base_url=base))
+        self.gemini = self.genai.aio.models
 
     async def close(self) -> None:
         """Close all connections."""
         await self.openai.close()
         await self.anthropic.close()
-        await self._gemini.aio.aclose()
-        self._gemini.close()
+        await self.genai.aio.aclose()
+        self.genai.close()
 
 
 async def read(api: Api, mode: str, clients: Clients, prompt: str) -> Read:

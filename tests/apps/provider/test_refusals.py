@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from typing import Any
@@ -258,6 +259,33 @@ def test_thinking_goes_back_as_it_came() -> None:
                 if status == 400:
                     message = json.loads(answer)["error"]["message"]
                     assert message == "messages.1.content.0: Invalid `signature` in `thinking` block"
+
+    asyncio.run(asked())
+
+
+def test_gemini_takes_a_thought_signature_in_any_base64_that_it_gave() -> None:
+    """SDKs hold it as bytes, and write it in the alphabet that they like; another one is corrupted."""
+    signature = base64.b64encode(b"\xfb\xef\xff signature").decode()
+    assert "+" in signature
+    assert "/" in signature
+    safe = signature.replace("+", "-").replace("/", "_")
+    given = {signature: 200, safe: 200, safe.rstrip("="): 200, "skip_thought_signature_validator": 200}
+    given |= {base64.b64encode(b"skip_thought_signature_validator").decode(): 200}
+    given |= {signature[::-1]: 400, "made up": 400}
+
+    async def asked() -> None:
+        async with asking() as asker:
+            call = Call(call_id="c1", name="book_hotel", pieces=("{}",))
+            asker.conversation.plans([Plan(items=(Thinking(pieces=("Hm.",), signature=signature), call))])
+            _, data = await asker.read("gemini", body_of("gemini", [user("gemini")]))
+            assert signature in data.decode()
+            for sent, status in given.items():
+                part = {"functionCall": {"name": "book_hotel", "args": {}, "id": "c1"}, "thoughtSignature": sent}
+                result = {"functionResponse": {"name": "book_hotel", "id": "c1", "response": {"output": "done"}}}
+                history = [user("gemini"), {"role": "model", "parts": [part]}, {"role": "user", "parts": [result]}]
+                got, answer = await asker.read("gemini", body_of("gemini", history))
+                assert got == status, sent
+                assert (got == 200) or json.loads(answer)["error"]["message"] == "Corrupted thought signature."
 
     asyncio.run(asked())
 

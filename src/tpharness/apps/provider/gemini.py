@@ -58,7 +58,8 @@ class GeminiApi:
 
     def __init__(self, run: str) -> None:
         self._run = run
-        self._signed: set[str] = set(_DUMMIES)
+        # A signature is bytes: SDKs may write it in either alphabet of base64, and the dummies as text or as bytes.
+        self._signed: set[bytes] = {one for dummy in _DUMMIES for one in (_bytes(dummy), dummy.encode())}
 
     def read(self, incoming: Incoming) -> Request:
         """Read `contents`, `systemInstruction`, tools and options; the model stands in the path."""
@@ -70,7 +71,7 @@ class GeminiApi:
             SIGNATURE_UNKNOWN.at(Place(pointer=part.pointer), got=signature)
             for content in objects(body.get("contents"), "/contents")
             for part in objects(content.value.get("parts"), f"{content.pointer}/parts")
-            if (signature := string(part.value, *_SIGNATURE)) and signature not in self._signed
+            if (signature := string(part.value, *_SIGNATURE)) and _bytes(signature) not in self._signed
         ]
         tools = {tool["name"]: _parameters(tool) for tool in _declared(body)}
         return Request(
@@ -203,7 +204,7 @@ def _output_schema(config: Any) -> Any:
 class GeminiAnswer:
     """An answer as a stream of `GenerateContentResponse` objects, or as one."""
 
-    def __init__(self, plan: Plan, *, token: str, model: str, sse: bool, signed: set[str]) -> None:
+    def __init__(self, plan: Plan, *, token: str, model: str, sse: bool, signed: set[bytes]) -> None:
         self.content_type = "text/event-stream" if sse else "application/json; charset=UTF-8"
         self._plan = plan
         self._token = token
@@ -307,10 +308,18 @@ class GeminiAnswer:
 
     def _sign(self) -> str:
         given = [item.signature for item in self._plan.items if isinstance(item, Thinking) and item.signature]
-        digest = hashlib.sha256(self._token.encode()).digest()
-        signature = given[0] if given else base64.b64encode(digest * 2).decode()
+        signature = _bytes(given[0]) if given else hashlib.sha256(self._token.encode()).digest() * 2
         self._signed.add(signature)
-        return signature
+        return base64.b64encode(signature).decode()
+
+
+def _bytes(signature: str) -> bytes:
+    """Return the bytes of a signature, in either alphabet, padded or not; text that is not base64 stands for itself."""
+    text = signature.translate(str.maketrans("-_", "+/")).rstrip("=")
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        return signature.encode("utf-8", "surrogatepass")
 
 
 def _usage(usage: Usage, *, whole: bool) -> dict[str, Any]:
