@@ -1,0 +1,27 @@
+"""Pydantic AI, "UI Event Streams", "Keeping the history on the server": stored by `on_complete`, keyed by the chat."""
+
+from agent import agent
+from listen import listen
+from pydantic_ai import AgentRunResult, ModelMessage
+from pydantic_ai.ui.vercel_ai import VercelAIAdapter
+from starlette.requests import Request
+from starlette.responses import Response
+
+histories: dict[str, list[ModelMessage]] = {}
+
+
+async def chat(request: Request) -> Response:
+    adapter = await VercelAIAdapter.from_request(
+        request, agent=agent, sdk_version=7, manage_message_history="server"
+    )
+    chat_id = adapter.run_input.id
+
+    async def save(result: AgentRunResult) -> None:
+        histories[chat_id] = result.all_messages()
+
+    return adapter.streaming_response(
+        adapter.run_stream(message_history=histories.get(chat_id, []), on_complete=save)
+    )
+
+
+listen(chat)
