@@ -20,10 +20,14 @@ EFFECTS = Path("effects.txt")
 agent = Agent(MODELS[os.environ.get("MODEL_API", "responses")])
 
 
+def order(city: str, nights: int) -> None:
+    with EFFECTS.open("a", encoding="utf-8") as effects:
+        effects.write(f"book_hotel {city} {nights}\n")
+
+
 @agent.tool_plain
 async def book_hotel(city: str, nights: int) -> str:
     """Book a hotel room in a city; the booking is made at once, its confirmation takes a while."""
-    with EFFECTS.open("a", encoding="utf-8") as effects:
-        effects.write(f"book_hotel {city} {nights}\n")
+    order(city, nights)
     await asyncio.sleep(float(os.environ.get("BOOKING_SECONDS", "1")))
     return f"booked {nights} nights in {city}"

@@ -11,16 +11,18 @@ histories: dict[str, list[ModelMessage]] = {}
 
 
 async def chat(request: Request) -> Response:
-    adapter = await VercelAIAdapter.from_request(
-        request, agent=agent, sdk_version=7, manage_message_history="server"
-    )
-    chat_id = adapter.run_input.id
+    chat_id = (await request.json())["id"]
 
     async def save(result: AgentRunResult) -> None:
         histories[chat_id] = result.all_messages()
 
-    return adapter.streaming_response(
-        adapter.run_stream(message_history=histories.get(chat_id, []), on_complete=save)
+    return await VercelAIAdapter.dispatch_request(
+        request,
+        agent=agent,
+        sdk_version=7,
+        manage_message_history="server",
+        message_history=histories.get(chat_id, []),
+        on_complete=save,
     )
 
 
