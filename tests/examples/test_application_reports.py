@@ -1,0 +1,49 @@
+"""docs/reproductions/applications.yaml: what it says of applications is seen without tpharness, in 30 lines."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import tpharness
+from tpharness.targets.node_packages import node_program
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "reproductions"
+REPORTS: list[dict[str, Any]] = yaml.safe_load((FOLDER / "applications.yaml").read_text("utf-8"))
+TABLES = tomllib.loads((ROOT / "examples" / "apps" / "tpharness.toml").read_text("utf-8"))["apps"]
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report["file"])
+def test_a_reproduction_is_short_and_needs_nothing_of_ours(report: dict[str, Any]) -> None:
+    """Its reader sends it to somebody who has never heard of us."""
+    code = (FOLDER / report["file"]).read_text("utf-8")
+    assert len(code.splitlines()) <= 30
+    assert "tpharness" not in code
+    assert set(report["applications"]) <= set(TABLES)
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report["file"])
+def test_a_reproduction_prints_what_the_report_says(
+    report: dict[str, Any], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Run as its reader would run it."""
+    path = FOLDER / report["file"]
+    command = [sys.executable, str(path)]
+    if path.suffix == ".mjs":
+        if request.config.getoption("--without-node"):
+            pytest.skip("--without-node was given")
+        program = node_program(Path(tpharness.__file__).parent / "peers" / "ai_sdk")
+        copy = program.scripts / f"report-{tmp_path.name}-{path.name}"
+        shutil.copy(path, copy)
+        request.addfinalizer(copy.unlink)
+        command = [str(program.node), str(copy)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout.strip() == report["got"].strip(), done.stderr
