@@ -4,8 +4,10 @@ import { anthropic } from "@ai-sdk/anthropic";
 import { createGoogle } from "@ai-sdk/google";
 import { openai } from "@ai-sdk/openai";
 
-// The Google provider reads its key from the environment, but takes its base URL only as an option.
-const google = createGoogle({ baseURL: process.env.GOOGLE_GENERATIVE_AI_BASE_URL });
+// The Google provider reads its key from the environment, but takes its base URL only as an option; the variable is that
+// of Google's own SDKs.
+const base = process.env.GOOGLE_GEMINI_BASE_URL;
+const google = createGoogle(base ? { baseURL: `${base}/v1beta` } : {});
 
 const models = {
   responses: () => openai("gpt-6-astra"),
