@@ -10,10 +10,10 @@ const base = process.env.GOOGLE_GEMINI_BASE_URL;
 const google = createGoogle(base ? { baseURL: `${base}/v1beta` } : {});
 
 const models = {
-  responses: () => openai("gpt-6-astra"),
-  chat: () => openai.chat("gpt-6-astra"),
-  anthropic: () => anthropic("claude-sonnet-5-5"),
-  gemini: () => google("gemini-4-argon"),
+  responses: () => openai(process.env.MODEL ?? "gpt-6-astra"),
+  chat: () => openai.chat(process.env.MODEL ?? "gpt-6-astra"),
+  anthropic: () => anthropic(process.env.MODEL ?? "claude-sonnet-5-5"),
+  gemini: () => google(process.env.MODEL ?? "gemini-4-argon"),
 };
 
 const api = process.env.MODEL_API ?? "responses";
