@@ -1,0 +1,340 @@
+# ruff: noqa: SLF001  # the table at the end names the actions of the fold that it is made for
+"""UI messages: what `useChat` of the AI SDK holds of a stream, chunk by chunk, as it posts it with the next turn.
+
+In: chunks as JSON objects. Out: the assistant's messages in the AI SDK's own shape. A chunk that the SDK's client does
+not accept ends the fold with `error`, as it ends the stream there. `tpharness.vsp` folds the same stream into a thread;
+this fold exists because an application whose client keeps the history is sent these messages.
+Tested against the recorded results of `ai` 7.0.173 (`conformance/probes`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from tpharness.apps.client.partial_json import NOTHING, parse_partial_json
+from tpharness.findings import Level
+from tpharness.vsp import UnknownChunk, check_chunk, chunk_from_object
+
+__all__ = ["MessageFold", "is_tool_part"]
+
+Json = dict[str, Any]
+
+
+def is_tool_part(part: Mapping[str, Any]) -> bool:
+    """Whether a part of a UI message is a tool call."""
+    kind = str(part.get("type"))
+    return kind.startswith("tool-") or kind == "dynamic-tool"
+
+
+class _RefusedError(Exception):
+    """The AI SDK's client ends the stream at this chunk."""
+
+
+class MessageFold:
+    """The messages of one answer of the assistant.
+
+    `message_id` is the id that the client gives the message until the stream names it; `resumed` is the message that
+    the answer continues, as it is the case after an approval. `error` says why the fold ended early, empty if not.
+    """
+
+    def __init__(self, *, message_id: str, resumed: Mapping[str, Any] | None = None) -> None:
+        new: Json = {"id": message_id, "role": "assistant", "parts": []}
+        self._message = new if resumed is None else deepcopy(dict(resumed))
+        self._earlier: list[Json] = []
+        self._shown = False
+        self._texts: dict[str, Json] = {}
+        self._reasonings: dict[str, Json] = {}
+        self._inputs: dict[str, Json] = {}
+        self.error = ""
+        self.finish_reason: str | None = None
+
+    @property
+    def messages(self) -> list[Json]:
+        """The messages so far: none before the stream shows something, two after it was renamed."""
+        return deepcopy([*self._earlier, *([self._message] if self._shown else [])])
+
+    def feed_data(self, data: bytes | str) -> None:
+        """Take in the data of one event of the stream: a chunk as JSON text, or the end marker."""
+        if data in (b"[DONE]", "[DONE]"):
+            return
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            self.error = self.error or f"an event is not JSON: {error}"
+            return
+        if isinstance(chunk, dict):
+            self.feed(chunk)
+        else:
+            self.error = self.error or "an event is not a JSON object"
+
+    def feed(self, chunk: Mapping[str, Any]) -> None:
+        """Take in one chunk; chunks after one that was refused change nothing."""
+        if self.error:
+            return
+        if isinstance(chunk_from_object(dict(chunk)), UnknownChunk):
+            self.error = f"chunk type {chunk.get('type')!r} is unknown"
+            return
+        refused = [finding for finding in check_chunk(chunk, 7) if finding.level is not Level.MAY]
+        if refused:
+            self.error = refused[0].message
+            return
+        kind = str(chunk["type"])
+        action = _ACTIONS.get("data-*" if kind.startswith("data-") else kind)
+        if action is None:
+            return
+        try:
+            action(self, chunk)
+        except _RefusedError as error:
+            self.error = str(error)
+
+    # ------------------------------------------------------------------------------------------------ the message
+
+    def _parts(self) -> list[Json]:
+        parts: list[Json] = self._message["parts"]
+        return parts
+
+    def _add(self, part: Json) -> Json:
+        self._parts().append({key: value for key, value in part.items() if value is not NOTHING})
+        self._shown = True
+        return self._parts()[-1]
+
+    def _step(self) -> list[Json]:
+        """Return the parts since the last step began."""
+        parts = self._parts()
+        begins = [index for index, part in enumerate(parts) if part["type"] == "step-start"]
+        return parts[begins[-1] + 1 :] if begins else list(parts)
+
+    def _start(self, chunk: Mapping[str, Any]) -> None:
+        name = chunk.get("messageId")
+        if name is not None:
+            if self._shown and name != self._message["id"]:
+                self._earlier.append(deepcopy(self._message))
+            self._message["id"] = name
+        self._metadata(chunk)
+        self._shown = self._shown or name is not None or chunk.get("messageMetadata") is not None
+
+    def _metadata(self, chunk: Mapping[str, Any]) -> None:
+        metadata = chunk.get("messageMetadata")
+        if metadata is not None:
+            held = self._message.get("metadata")
+            self._message["metadata"] = _merged(held, metadata) if held is not None else metadata
+            self._shown = True
+
+    def _finish(self, chunk: Mapping[str, Any]) -> None:
+        self.finish_reason = chunk.get("finishReason", self.finish_reason)
+        self._metadata(chunk)
+
+    def _error(self, chunk: Mapping[str, Any]) -> None:
+        raise _RefusedError(str(chunk["errorText"]))
+
+    def _start_step(self, _: Mapping[str, Any]) -> None:
+        self._parts().append({"type": "step-start"})
+
+    def _reset_step(self, _: Mapping[str, Any]) -> None:
+        for active in (self._texts, self._reasonings, self._inputs):
+            active.clear()
+        count = len(self._step())
+        if count:
+            del self._parts()[-count:]
+
+    # ------------------------------------------------------------------------------------------------ texts
+
+    def _text_start(self, chunk: Mapping[str, Any]) -> None:
+        part = {"type": "text", "text": "", "state": "streaming", "providerMetadata": _get(chunk, "providerMetadata")}
+        self._texts[chunk["id"]] = self._add(part)
+
+    def _reasoning_start(self, chunk: Mapping[str, Any]) -> None:
+        part = {"type": "reasoning", "id": chunk["id"], "text": "", "state": "streaming"}
+        part["providerMetadata"] = _get(chunk, "providerMetadata")
+        self._reasonings[chunk["id"]] = self._add(part)
+
+    def _text_delta(self, chunk: Mapping[str, Any]) -> None:
+        _more(self._texts, chunk)
+
+    def _reasoning_delta(self, chunk: Mapping[str, Any]) -> None:
+        _more(self._reasonings, chunk)
+
+    def _text_end(self, chunk: Mapping[str, Any]) -> None:
+        part = _more(self._texts, chunk)
+        if chunk.get("citations") is not None:
+            part["citations"] = chunk["citations"]
+        part["state"] = "done"
+        del self._texts[chunk["id"]]
+
+    def _reasoning_end(self, chunk: Mapping[str, Any]) -> None:
+        _more(self._reasonings, chunk)["state"] = "done"
+        del self._reasonings[chunk["id"]]
+
+    # ------------------------------------------------------------------------------------------------ calls
+
+    def _input_start(self, chunk: Mapping[str, Any]) -> None:
+        self._inputs[chunk["toolCallId"]] = {"text": "", "start": chunk}
+        self._call(chunk, "input-streaming")
+
+    def _input_delta(self, chunk: Mapping[str, Any]) -> None:
+        call = self._inputs.get(chunk["toolCallId"])
+        if call is None:
+            raise _RefusedError(f"tool-input-delta for {chunk['toolCallId']!r}, which has not started")
+        call["text"] += chunk["inputTextDelta"]
+        text, start = call["text"], call["start"]
+        value = text if start.get("inputEncoding") == "text" else parse_partial_json(text)
+        names = ("toolCallId", "toolName", "dynamic", "inputEncoding", "title", "toolMetadata")
+        known = {name: start[name] for name in names if start.get(name) is not None}
+        self._call({**known, "input": value, "rawInput": text}, "input-streaming")
+
+    def _input_available(self, chunk: Mapping[str, Any]) -> None:
+        self._call(chunk, "input-available")
+
+    def _input_error(self, chunk: Mapping[str, Any]) -> None:
+        known = next((p for p in self._step() if is_tool_part(p) and p["toolCallId"] == chunk["toolCallId"]), None)
+        dynamic = known["type"] == "dynamic-tool" if known is not None else bool(chunk.get("dynamic"))
+        self._call({**chunk, "dynamic": dynamic}, "output-error")
+
+    def _call(self, chunk: Mapping[str, Any], state: str) -> None:
+        """Set the state of a call in the current step, or add the call."""
+        dynamic, name = bool(chunk.get("dynamic")), chunk["toolName"]
+        for part in self._step():
+            same_kind = (part["type"] == "dynamic-tool") is dynamic and is_tool_part(part)
+            if same_kind and part["toolCallId"] == chunk["toolCallId"]:
+                break
+        else:
+            part = self._add({"type": "", "toolCallId": chunk["toolCallId"]})
+        part["type"] = "dynamic-tool" if dynamic else f"tool-{name}"
+        if dynamic:
+            part["toolName"] = name
+        _set_state(part, chunk, state)
+        self._shown = True
+
+    def _of_call(self, call_id: str) -> Json:
+        """Return the part of a call: that of the current step, else the latest."""
+        for part in (*self._step(), *reversed(self._parts())):
+            if is_tool_part(part) and part["toolCallId"] == call_id:
+                return part
+        raise _RefusedError(f"no call has the id {call_id!r}")
+
+    def _output(self, chunk: Mapping[str, Any]) -> None:
+        part = self._of_call(chunk["toolCallId"])
+        _set_state(part, {**chunk, "input": part.get("input", NOTHING)}, "output-available")
+
+    def _output_error(self, chunk: Mapping[str, Any]) -> None:
+        part = self._of_call(chunk["toolCallId"])
+        kept: Json = {name: part[name] for name in ("input", "rawInput") if name in part}
+        if part["type"] == "dynamic-tool":
+            kept.pop("rawInput", None)
+        _set_state(part, {**chunk, **kept}, "output-error")
+
+    def _output_denied(self, chunk: Mapping[str, Any]) -> None:
+        self._of_call(chunk["toolCallId"])["state"] = "output-denied"
+
+    def _approval_request(self, chunk: Mapping[str, Any]) -> None:
+        part = self._of_call(chunk["toolCallId"])
+        names = {"approvalDescriptor": "descriptor", "reason": "requestReason", "signature": "signature"}
+        approval = {"id": chunk["approvalId"]}
+        approval |= {own: chunk[name] for name, own in names.items() if chunk.get(name) is not None}
+        if "inputSchemaInput" in chunk:
+            approval["inputSchemaInput"] = chunk["inputSchemaInput"]
+        if chunk.get("isAutomatic") is True:
+            approval["isAutomatic"] = True
+        part.update(state="approval-requested", approval=approval)
+
+    def _approval_response(self, chunk: Mapping[str, Any]) -> None:
+        asked = [p for p in self._parts() if is_tool_part(p) and p.get("approval", {}).get("id") == chunk["approvalId"]]
+        if not asked:
+            raise _RefusedError(f"no call waits for the approval {chunk['approvalId']!r}")
+        reason = {} if chunk.get("reason") is None else {"reason": chunk["reason"]}
+        asked[0]["approval"] |= {"approved": chunk["approved"], **reason}
+        asked[0]["state"] = "approval-responded"
+
+    # ------------------------------------------------------------------------------------------------ other parts
+
+    def _whole(self, chunk: Mapping[str, Any]) -> None:
+        """Add a part that comes in one chunk and has its fields."""
+        self._add({key: value for key, value in chunk.items() if value is not None})
+
+    def _data(self, chunk: Mapping[str, Any]) -> None:
+        if chunk.get("transient"):
+            return
+        known = [
+            part
+            for part in self._parts()
+            if chunk.get("id") is not None and part["type"] == chunk["type"] and part.get("id") == chunk["id"]
+        ]
+        if known:
+            known[0]["data"] = chunk["data"]
+        else:
+            self._add(dict(chunk))
+
+
+def _get(chunk: Mapping[str, Any], name: str) -> Any:
+    value = chunk.get(name)
+    return NOTHING if value is None else value
+
+
+def _more(open_parts: Mapping[str, Json], chunk: Mapping[str, Any]) -> Json:
+    """Append a delta, or nothing for an end, to the part that is open under the id of the chunk."""
+    part = open_parts.get(chunk["id"])
+    if part is None:
+        raise _RefusedError(f"{chunk['type']} for {chunk['id']!r}, which is not open")
+    part["text"] += chunk.get("delta", "")
+    if chunk.get("providerMetadata") is not None:
+        part["providerMetadata"] = chunk["providerMetadata"]
+    return part
+
+
+def _set_state(part: Json, chunk: Mapping[str, Any], state: str) -> None:
+    """Replace what belongs to the state of a call; what belongs to the call itself stays once it is known."""
+    part["state"] = state
+    for name in ("input", "output", "errorText", "rawInput", "preliminary", "inputEncoding"):
+        if name in chunk and chunk[name] is not NOTHING:
+            part[name] = chunk[name]
+        else:
+            part.pop(name, None)
+    for name in ("title", "toolMetadata", "providerExecuted"):
+        if chunk.get(name) is not None:
+            part[name] = chunk[name]
+    if chunk.get("providerMetadata") is not None:
+        part["resultProviderMetadata" if state.startswith("output") else "callProviderMetadata"] = chunk[
+            "providerMetadata"
+        ]
+
+
+def _merged(held: Any, new: Any) -> Any:
+    """Merge metadata: objects recursively, anything else is replaced."""
+    if not (isinstance(held, Mapping) and isinstance(new, Mapping)):
+        return new
+    return {**held, **{key: _merged(held.get(key), value) for key, value in new.items()}}
+
+
+_ACTIONS: Mapping[str, Callable[[MessageFold, Mapping[str, Any]], None]] = {
+    "start": MessageFold._start,
+    "finish": MessageFold._finish,
+    "message-metadata": MessageFold._metadata,
+    "error": MessageFold._error,
+    "start-step": MessageFold._start_step,
+    "reset-step": MessageFold._reset_step,
+    "text-start": MessageFold._text_start,
+    "text-delta": MessageFold._text_delta,
+    "text-end": MessageFold._text_end,
+    "reasoning-start": MessageFold._reasoning_start,
+    "reasoning-delta": MessageFold._reasoning_delta,
+    "reasoning-end": MessageFold._reasoning_end,
+    "tool-input-start": MessageFold._input_start,
+    "tool-input-delta": MessageFold._input_delta,
+    "tool-input-available": MessageFold._input_available,
+    "tool-input-error": MessageFold._input_error,
+    "tool-output-available": MessageFold._output,
+    "tool-output-error": MessageFold._output_error,
+    "tool-output-denied": MessageFold._output_denied,
+    "tool-approval-request": MessageFold._approval_request,
+    "tool-approval-response": MessageFold._approval_response,
+    "source-url": MessageFold._whole,
+    "source-document": MessageFold._whole,
+    "file": MessageFold._whole,
+    "reasoning-file": MessageFold._whole,
+    "custom": MessageFold._whole,
+    "steering-message": MessageFold._whole,
+    "data-*": MessageFold._data,
+}

@@ -1,0 +1,61 @@
+"""Profiles: what a chat client sends, one small class for each kind of client.
+
+A profile is pure: it makes the JSON body of a request of what a chat holds. To judge an application whose requests look
+otherwise, write a class with these two methods in a module of your own and name it: `history = "python:module:Class"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from tpharness.apps.client.reply import Translator
+
+__all__ = ["Chat", "Profile", "Trigger", "text_of"]
+
+Message = Mapping[str, Any]
+
+
+class Trigger(StrEnum):
+    """Why a client posts: the user wrote something, wants another answer, or has answered a request for approval."""
+
+    SUBMIT = "submit-message"
+    REGENERATE = "regenerate-message"
+    APPROVE = "approve"
+
+
+@dataclass(slots=True, kw_only=True)
+class Chat:
+    """One chat as its client holds it: its id and the UI messages in the AI SDK's shape, the newest last."""
+
+    id: str
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    posts: int = 0
+
+    @property
+    def last(self) -> Message:
+        """The newest message; an empty one before the first."""
+        return self.messages[-1] if self.messages else {}
+
+
+class Profile(Protocol):
+    """How a client posts and what it is answered.
+
+    A class whose client keeps the history, so that a second tab does not know the first, says `keeps_history = True`.
+    """
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return the body of the POST; `chat` holds the new message already."""
+        ...
+
+    def translator(self) -> Translator | None:
+        """Return what makes UI message chunks of the answer's events, None where they are UI message chunks."""
+        ...
+
+
+def text_of(message: Message) -> str:
+    """Return the texts of a message, joined."""
+    parts: Sequence[Mapping[str, Any]] = message.get("parts", ())
+    return "".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")

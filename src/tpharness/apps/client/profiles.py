@@ -1,0 +1,143 @@
+"""The profiles that ship, by name, and how a profile is found by what a user wrote in `history`."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tpharness.apps.client.ag_ui import AgUiTranslator, ag_ui_messages
+from tpharness.apps.client.profile import Chat, Profile, Trigger
+from tpharness.apps.client.reply import Translator
+from tpharness.errors import UsageError
+
+__all__ = ["PROFILES", "AgUi", "AiSdk", "AssistantUi", "LastMessage", "Mastra", "PydanticAi", "find_profile"]
+
+
+class AiSdk:
+    """`useChat` with its default transport: all messages, so the client keeps the history."""
+
+    keeps_history = True
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return what `DefaultChatTransport` of `ai` 7 posts."""
+        regenerate = trigger is Trigger.REGENERATE
+        return {
+            "id": chat.id,
+            "messages": chat.messages,
+            "trigger": (Trigger.REGENERATE if regenerate else Trigger.SUBMIT).value,
+            "messageId": chat.last.get("id"),
+        }
+
+    def translator(self) -> Translator | None:
+        """The answer is a UI message stream."""
+        return None
+
+
+class LastMessage(AiSdk):
+    """The AI SDK's recipe for stored messages: the last message and the chat's id, so the server keeps the history."""
+
+    keeps_history = False
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return what the recipe's `prepareSendMessagesRequest` returns, with the trigger."""
+        whole = AiSdk.body(self, chat, trigger)
+        return {"id": chat.id, "message": chat.last, "trigger": whole["trigger"], "messageId": whole["messageId"]}
+
+
+class PydanticAi(AiSdk):
+    """The web chat of Pydantic AI (`Agent.to_web()`): as `useChat`, with the choice of built-in tools."""
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return all messages; no built-in tool is chosen, and the model is the application's first."""
+        return {**AiSdk.body(self, chat, trigger), "builtinTools": []}
+
+
+class Mastra(AiSdk):
+    """Mastra with memory: the last message, and the thread and resource that the memory keeps it under."""
+
+    keeps_history = False
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return the body that Mastra's `chatRoute` and agent routes read."""
+        memory = {"thread": chat.id, "resource": "tpharness"}
+        return {**AiSdk.body(self, chat, trigger), "messages": [chat.last], "memory": memory}
+
+
+class AssistantUi(AiSdk):
+    """assistant-ui's `AssistantChatTransport`: as `useChat`, with the tools and the system prompt of the page."""
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return all messages; the page has no tools and no system prompt of its own."""
+        return {**AiSdk.body(self, chat, trigger), "tools": {}, "callSettings": {}, "config": {}, "metadata": {}}
+
+
+class AgUi:
+    """An AG-UI client: `RunAgentInput`, and AG-UI's events translated into chunks."""
+
+    keeps_history = True
+
+    def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+        """Return the input of a run; AG-UI has no trigger, the messages say what is wanted."""
+        del trigger
+        return {
+            "threadId": chat.id,
+            "runId": f"{chat.id}-run-{chat.posts}",
+            "state": {},
+            "messages": ag_ui_messages(chat.messages),
+            "tools": [],
+            "context": [],
+            "forwardedProps": {},
+        }
+
+    def translator(self) -> Translator:
+        """Make chunks of AG-UI's events."""
+        return AgUiTranslator()
+
+
+PROFILES: Mapping[str, Callable[[], Profile]] = {
+    "ai-sdk": AiSdk,
+    "last-message": LastMessage,
+    "pydantic-ai": PydanticAi,
+    "mastra": Mastra,
+    "assistant-ui": AssistantUi,
+    "ag-ui": AgUi,
+}
+_CLIENT = "client"
+
+
+def find_profile(name: str, *, folder: Path | None = None) -> Profile:
+    """Return the profile of a name, `client` for the AI SDK's, or `python:MODULE:CLASS` looked up from `folder` too.
+
+    UsageError for anything else, with the names that are known.
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "python":
+        return _own(rest, folder)
+    made = PROFILES.get("ai-sdk" if name == _CLIENT else name)
+    if made is None:
+        known = [_CLIENT, *PROFILES]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}, or python:MODULE:CLASS"
+        raise UsageError(f"no request profile is called {name!r}", hint=hint)
+    return made()
+
+
+def _own(spec: str, folder: Path | None) -> Profile:
+    module_name, _, class_name = spec.partition(":")
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        made = getattr(import_module(module_name), class_name)()
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        hint = "write python:MODULE:CLASS; the class has the methods body(chat, trigger) and translator()"
+        raise UsageError(f"the request profile python:{spec} cannot be made: {error}", hint=hint) from error
+    if not all(callable(getattr(made, method, None)) for method in ("body", "translator")):
+        raise UsageError(
+            f"python:{spec} is not a request profile", hint="it needs the methods body(chat, trigger) and translator()"
+        )
+    profile: Profile = made
+    return profile

@@ -1,0 +1,255 @@
+"""Reply: one answer of the application to its client, read as it comes until it ends or the client leaves.
+
+In: a request that is sent when the reply is opened. Out: what was seen (chunks with times, the fold into UI messages,
+the journal of `tpharness.vsp` and its findings), and how it ended. Every wait has a limit. Times are `loop.time()`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+import aiohttp
+
+from tpharness.apps.client.message import MessageFold
+from tpharness.findings import Finding
+from tpharness.journal import Journal
+from tpharness.vsp import SseParser
+from tpharness.vsp.assembler import Assembler
+
+__all__ = ["End", "Limits", "Reply", "SeenChunk", "Translator"]
+
+_KEPT_BODY = 2000
+
+
+class End(StrEnum):
+    """How an answer ended."""
+
+    OPEN = "open"  # it has not ended
+    ENDED = "ended"  # the body ended as HTTP has it
+    LEFT = "left"  # the client closed the connection
+    BROKEN = "broken"  # the connection broke, or none was made
+    ENDLESS = "endless"  # more bytes or more time than any answer needs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds of a reply: seconds until the headers, seconds and bytes of the whole answer."""
+
+    headers: float = 30.0
+    answer: float = 60.0
+    size: int = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChunk:
+    """One chunk that the client was sent; `value` is None for an event that is not a JSON object."""
+
+    at: float
+    type: str
+    value: Mapping[str, Any] | None
+
+
+class Translator(Protocol):
+    """Makes chunks of the UI message stream of the events of another protocol; one for each answer."""
+
+    def feed(self, data: bytes) -> Iterable[Mapping[str, Any] | str]:
+        """Return the chunks that an event comes to; `[DONE]` is the end marker."""
+        ...
+
+
+class Reply:
+    """An answer.
+
+    `message_id` and `resumed` are those of `MessageFold`. `status` is 0 while there is no answer; `problem` says why
+    where none comes; `body` is the beginning of the body, `size` its length in bytes so far.
+    """
+
+    def __init__(
+        self,
+        *,
+        message_id: str,
+        limits: Limits | None = None,
+        resumed: Mapping[str, Any] | None = None,
+        translator: Translator | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.resumed = resumed
+        self.status = 0
+        self.content_type = ""
+        self.location = ""
+        self.body = b""
+        self.size = 0
+        self.problem = ""
+        self.end = End.OPEN
+        self.chunks: list[SeenChunk] = []
+        self.posted_at = self.latest_at = 0.0
+        self.ended_at: float | None = None
+        self._translator = translator
+        self._fold = MessageFold(message_id=message_id, resumed=resumed)
+        self._assembler = Assembler()
+        self._frames = SseParser()
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._response: aiohttp.ClientResponse | None = None
+
+    # ------------------------------------------------------------------------------------------------ what was seen
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is an event stream."""
+        return self.status == 200 and self.content_type == "text/event-stream"
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What `useChat` holds of the answer."""
+        return self._fold.messages
+
+    @property
+    def refused(self) -> str:
+        """Why the AI SDK's client would have ended the stream itself, or the error that the application told."""
+        return self._fold.error
+
+    @property
+    def finish_reason(self) -> str | None:
+        """The reason of the finish chunk, None without one."""
+        return self._fold.finish_reason
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with the stream by the rules of its order and form."""
+        return self._assembler.findings
+
+    def journal(self) -> Journal:
+        """Return what has happened as a thread's journal, unfinished parts included."""
+        return self._assembler.journal(partial=True)
+
+    def has(self, *types: str) -> bool:
+        """Whether a chunk of one of these types has come."""
+        return any(chunk.type in types for chunk in self.chunks)
+
+    # ------------------------------------------------------------------------------------------------ waiting
+
+    async def until(self, wanted: Callable[[Reply], bool], limit: float) -> bool:
+        """Wait until something was seen; False when the answer ended without it or the seconds have passed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while not wanted(self):
+                    if self.end is not End.OPEN:
+                        return wanted(self)
+                    await self._next_change()
+        return wanted(self)
+
+    async def ended(self, limit: float) -> bool:
+        """Wait until the answer has ended; False when the seconds have passed."""
+        return await self.until(lambda reply: reply.end is not End.OPEN, limit)
+
+    async def quiet(self, seconds: float, limit: float) -> float:
+        """Wait until nothing has come for so many seconds, at most `limit`; return the seconds that it took."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        while self.end is End.OPEN and loop.time() - begun < limit:
+            rest = max(self.latest_at, begun) + seconds - loop.time()
+            if rest <= 0:
+                break
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._next_change()
+        return loop.time() - begun
+
+    # ------------------------------------------------------------------------------------------------ the exchange
+
+    def open(self, session: aiohttp.ClientSession, method: str, url: str, **request: Any) -> None:
+        """Send the request, and read from now on."""
+        loop = asyncio.get_running_loop()
+        self.posted_at = self.latest_at = loop.time()
+        self._assembler.begin(_now())
+        self._task = loop.create_task(self._read(session, method, url, request), name=f"reply to {method} {url}")
+
+    async def leave(self) -> None:
+        """Close the connection at once, as a closed tab does. Nothing happens where the answer has ended."""
+        if self._task is not None and not self._task.done():
+            self._finish(End.LEFT)
+            if self._response is not None:
+                self._response.close()
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _read(self, session: aiohttp.ClientSession, method: str, url: str, request: Mapping[str, Any]) -> None:
+        end, problem = End.BROKEN, ""
+        try:
+            async with asyncio.timeout(self.limits.answer):
+                async with asyncio.timeout(self.limits.headers):
+                    response = await session.request(method, url, allow_redirects=False, **request)
+                async with response:
+                    end = await self._read_body(response)
+        except TimeoutError:
+            waited = self.limits.answer if self.status else self.limits.headers
+            problem = f"{'the answer has not ended' if self.status else 'no answer'} after {waited:g} s"
+            end = End.ENDLESS if self.status else End.BROKEN
+        except (aiohttp.ClientError, OSError) as error:
+            problem = f"{type(error).__name__}: {error}"
+        self._finish(end, problem)
+
+    async def _read_body(self, response: aiohttp.ClientResponse) -> End:
+        self._response = response
+        self.status, self.content_type = response.status, response.content_type
+        self.location = response.headers.get("location", "")
+        self._touch()
+        async for data in response.content.iter_any():
+            self.size += len(data)
+            if self.size > self.limits.size:
+                self.problem = f"the answer has more than {self.limits.size} bytes"
+                return End.ENDLESS
+            self._take(data)
+        return End.ENDED
+
+    def _take(self, data: bytes) -> None:
+        if len(self.body) < _KEPT_BODY:
+            self.body += data[: _KEPT_BODY - len(self.body)]
+        if self.is_stream:
+            for event in self._frames.feed_data(data):
+                if self._translator is None:
+                    self._take_event(event)
+                else:
+                    for chunk in self._translator.feed(event):
+                        self._take_event((chunk if isinstance(chunk, str) else json.dumps(chunk)).encode())
+        self._touch()
+
+    def _take_event(self, data: bytes) -> None:
+        self._fold.feed_data(data)
+        self._assembler.feed(b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n", _now())
+        value: Any = None
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(data)
+        kind = "[DONE]" if data == b"[DONE]" else str(value.get("type", "")) if isinstance(value, dict) else ""
+        at = asyncio.get_running_loop().time()
+        self.chunks.append(SeenChunk(at, kind, value if isinstance(value, dict) else None))
+
+    def _finish(self, end: End, problem: str = "") -> None:
+        if self.end is not End.OPEN:
+            return
+        self.end, self.problem = end, problem or self.problem
+        self.ended_at = asyncio.get_running_loop().time()
+        left = {End.LEFT: "user_cancelled", End.BROKEN: "network_failure"}
+        self._assembler.close(left.get(end), _now())
+        self._touch()
+
+    def _touch(self) -> None:
+        self.latest_at = asyncio.get_running_loop().time()
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _next_change(self) -> None:
+        await self._changed.wait()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,61 @@
+"""The fold into UI messages gives what the AI SDK's own client was recorded to hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tpharness.apps.client.message import MessageFold
+from tpharness.apps.client.partial_json import NOTHING, parse_partial_json
+from tpharness.resources import conformance_dir
+
+PROBES: dict[str, dict[str, Any]] = json.loads((conformance_dir() / "probes/ai-7.0.173.json").read_text("utf-8"))
+FOLDED = [name for name, probe in PROBES.items() if "chunks" in probe and probe.get("chat", {}).get("messages")]
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_the_messages_are_those_of_the_ai_sdk(name: str) -> None:
+    """`ai` 7.0.173's chat class was run on these streams; its messages were recorded."""
+    fold = MessageFold(message_id="client-1")
+    for chunk in PROBES[name]["chunks"]:
+        if isinstance(chunk, dict):
+            fold.feed(chunk)
+        else:
+            fold.feed_data(chunk)
+    recorded = [m for m in PROBES[name]["chat"]["messages"] if m["role"] == "assistant"]
+    held = [m if m["id"] != "client-1" else {**m, "id": recorded[i]["id"]} for i, m in enumerate(fold.messages)]
+    assert held == recorded
+    assert bool(fold.error) is (PROBES[name]["chat"]["status"] == "error")
+
+
+def test_enough_probes_are_compared() -> None:
+    """A change of the probes' form would otherwise leave this file green and empty."""
+    assert len(FOLDED) > 40
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"city":"Par', {"city": "Par"}),
+        ('{"city"', {}),
+        ('{"city":', {}),
+        ('{"a":1,"b', {"a": 1}),
+        ('{"a":[1,2', {"a": [1, 2]}),
+        ('{"a":[{"b":"c\\', {"a": [{"b": "c"}]}),
+        ('{"a":"\\u00e', {"a": ""}),
+        ('{"a":tr', {"a": True}),
+        ('{"a":n', {"a": None}),
+        ('{"a":1.', {"a": 1}),
+        ('{"a":12e', {"a": 12}),
+        ('{"a":{"b":1}, "c":{', {"a": {"b": 1}, "c": {}}),
+        ("[1,", [1]),
+        ("", NOTHING),
+        ("-", NOTHING),
+        ("nonsense", NOTHING),
+    ],
+)
+def test_a_cut_json_text_has_the_value_of_what_has_come(text: str, value: Any) -> None:
+    """What is open is closed, what is not usable yet is left out (values by `fixJson` of `ai` 7)."""
+    assert parse_partial_json(text) == value
