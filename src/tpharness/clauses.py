@@ -1,4 +1,4 @@
-"""Typed view of `conformance/clauses.yaml` and `conformance/rulings.md`."""
+"""Typed view of `conformance/clauses.yaml`, `conformance/app-clauses.yaml` and `conformance/rulings.md`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 
 from tpharness.resources import conformance_dir
 
-__all__ = ["Clause", "Ruling", "load_clauses", "load_rulings"]
+__all__ = ["AppClause", "Clause", "Ruling", "clause_texts", "load_app_clauses", "load_clauses", "load_rulings"]
 
 _HEADING = re.compile(r"^## (R\d+) — (.+)$", re.MULTILINE)
 
@@ -32,6 +32,18 @@ class Clause:
     rulings: tuple[str, ...] = ()
     exercised_by: str = ""
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppClause:
+    """One statement about an application as it runs: how strong it is, which check judges it, why, and what to do."""
+
+    id: str
+    level: str
+    check: str
+    text: str
+    reason: str
+    remedy: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +75,19 @@ def load_clauses() -> Mapping[str, Clause]:
         for item in raw
     )
     return {clause.id: clause for clause in clauses}
+
+
+@cache
+def load_app_clauses() -> Mapping[str, AppClause]:
+    """Return every clause about applications by id, in the order of the file."""
+    raw = yaml.safe_load((conformance_dir() / "app-clauses.yaml").read_text("utf-8"))
+    return {item["id"]: AppClause(**item) for item in raw}
+
+
+def clause_texts() -> Mapping[str, str]:
+    """Return the texts of all clauses, those about applications too, by id."""
+    texts = {clause.id: clause.text for clause in load_clauses().values()}
+    return texts | {clause.id: clause.text for clause in load_app_clauses().values()}
 
 
 @cache

@@ -1,0 +1,110 @@
+"""The nine basic cases: an uncut run, an error status, the user leaves in four places, the model's connection in three.
+
+In: a tool that may be called, None for none, and a word that makes call ids unique. Out: cases. Each ends with one more
+turn of the user, since only there can be seen what the application has kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tpharness.apps.cases.arguments import cut_arguments
+from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.provider import Break, Call, Plan, Text
+
+__all__ = [
+    "ANSWER",
+    "ASK",
+    "FOLLOW_UP",
+    "INTRODUCTION",
+    "arguments_text",
+    "basic_cases",
+    "cut_cases",
+    "next_turn",
+    "run_plans",
+]
+
+ASK = "Please do it for me."
+FOLLOW_UP = "And what have you done so far?"
+INTRODUCTION = ("I will ", "see to ", "that right ", "away. ")
+ANSWER = ("All of it ", "is done ", "and confirmed ", "with number 4711.")
+_LATER = ("So far ", "I have told ", "you everything.")
+_STATUS = 400  # a status that no SDK repeats the request for
+
+
+def next_turn(says: str = FOLLOW_UP) -> Turn:
+    """Return a turn in which nothing is cut and no tool is called."""
+    return Turn(says=says, plans=(Plan(items=(Text(pieces=_LATER),)),))
+
+
+def run_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
+    """Return the answers of a run: a text and a call, then the answer; without a tool one text."""
+    if tool is None:
+        return (Plan(items=(Text(pieces=INTRODUCTION + ANSWER),)),)
+    pieces, _ = cut_arguments(arguments_text(tool))
+    return (
+        Plan(items=(Text(pieces=INTRODUCTION), Call(call_id=call_id, name=tool.name, pieces=pieces))),
+        Plan(items=(Text(pieces=ANSWER),)),
+    )
+
+
+def arguments_text(tool: Tool) -> str:
+    """Return the arguments of a tool as the JSON text that the model says."""
+    return json.dumps(tool.args, ensure_ascii=False, separators=(",", ":"))
+
+
+def basic_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+    """Return the nine cases; those that call a tool need one, and are there without it, too."""
+    plans = run_plans(tool, call_id)
+    return (
+        AppCase(
+            id="uncut/tool-call" if tool else "uncut/text",
+            title="Nothing is cut: the model calls a tool and answers" if tool else "Nothing is cut: the model answers",
+            turns=(Turn(says=ASK, plans=plans), next_turn()),
+        ),
+        AppCase(
+            id="model-fails/error-status",
+            title="The model's API answers with an error status",
+            turns=(
+                Turn(says=ASK, plans=(Plan(breaks=Break.STATUS, status=_STATUS),), cut=Cut(by=CutBy.MODEL)),
+                next_turn(),
+            ),
+        ),
+        *cut_cases("user-leaves", "The user closes the tab", CutBy.LEAVE, plans, tool),
+        *cut_cases("model-drops", "The connection to the model breaks", CutBy.MODEL, plans, tool),
+    )
+
+
+def cut_cases(theme: str, who: str, by: CutBy, plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase]:
+    """Yield the cases of one kind of cut: in the text, in the arguments, while a tool runs, in the answer."""
+    texts = len(INTRODUCTION)
+    arguments = cut_arguments(arguments_text(tool))[1] if tool else 1
+    places = {
+        "in-text": ("while the model writes its text", 0, texts // 2, False),
+        "in-arguments": ("while the model writes the arguments of a call", 0, texts + arguments, False),
+        "while-tool-runs": ("while a tool runs", 0, None, True),
+        "in-answer": ("while the model writes its answer after the tool", 1, len(ANSWER) // 2, False),
+    }
+    for name, (where, request, piece, in_tool) in places.items():
+        if by is CutBy.MODEL and in_tool:
+            continue  # no answer of the model streams then
+        needs = (
+            frozenset({Need.TOOL, *([Need.SLOW_TOOL] if in_tool else [])}) if name != "in-text" else frozenset[Need]()
+        )
+        case = AppCase(id=f"{theme}/{name}", title=f"{who} {where}", turns=(), needs=needs)
+        if Need.TOOL in needs and tool is None:
+            yield case
+            continue
+        yield replace(case, turns=(_cut_turn(plans, by, request, piece, in_tool=in_tool), next_turn()))
+
+
+def _cut_turn(plans: tuple[Plan, ...], by: CutBy, request: int, piece: int | None, *, in_tool: bool) -> Turn:
+    changed = list(plans)
+    if piece is not None:
+        changed[request] = replace(changed[request], hold_at=piece)
+    if by is CutBy.MODEL:
+        changed[request] = replace(changed[request], breaks=Break.RESET, break_at=piece or 0)
+        changed = changed[: request + 1]
+    return Turn(says=ASK, plans=tuple(changed), cut=Cut(by=by, request=request, in_tool=in_tool))

@@ -1,0 +1,81 @@
+"""An app case: what the user says, what the model answers, and where something is cut. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tpharness.apps.provider import Plan
+
+__all__ = ["AppCase", "Cut", "CutBy", "Need", "Tool", "Turn"]
+
+
+class CutBy(StrEnum):
+    """What happens at the place of a cut."""
+
+    LEAVE = "the user closes the tab"
+    STOP = "the user presses the stop button"
+    RELOAD = "the user reloads the page"
+    SECOND_MESSAGE = "the user writes a second message"
+    SECOND_TAB = "the user writes in a second tab"
+    MODEL = "the connection to the model fails"
+    WAIT = "the model is slow"
+
+
+class Need(StrEnum):
+    """What a case needs of an application; a case without it is not applicable, with this reason."""
+
+    TOOL = "no tool may be called: name one that is harmless with --allow-tool NAME, or tools.allow in tpharness.toml"
+    SLOW_TOOL = "the tool ended before anybody could leave; allow one that takes 0.2 s or longer"
+    STOP = "the application has no address for its stop button (stop in tpharness.toml)"
+    THREAD = "the application has no address for its view after a reload (thread in tpharness.toml)"
+    RESUME = "the application has no address to resume a stream (resume in tpharness.toml)"
+    SERVER_HISTORY = "the client keeps the history, so that a second tab has a history of its own"
+    APPROVAL = "the application asks for no approval of the tools that may be called"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool of the application that may be called, with arguments for it."""
+
+    name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A cut in the answer to request number `request` of its turn, from 0.
+
+    It is made when the model holds after the pieces of the plan's `hold_at`; with `in_tool`, after the whole answer,
+    while the tools that it calls run.
+    """
+
+    by: CutBy
+    request: int = 0
+    in_tool: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message of the user, the answers of the model to the requests that it leads to, and a cut or none.
+
+    `approve` is how requests for approval are answered; None leaves them without an answer.
+    """
+
+    says: str
+    plans: tuple[Plan, ...]
+    cut: Cut | None = None
+    approve: bool | None = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppCase:
+    """A case: `id` as `theme/kebab-name`, a sentence for people, the turns, and what it needs."""
+
+    id: str
+    title: str
+    turns: tuple[Turn, ...]
+    needs: frozenset[Need] = frozenset()
+    not_applicable: str = ""

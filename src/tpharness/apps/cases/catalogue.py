@@ -1,0 +1,55 @@
+"""Every case that there is: the basic ones, those that only an application has, sweeps, and cases from scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tpharness.apps.cases.basic import basic_cases
+from tpharness.apps.cases.case import AppCase, Tool
+from tpharness.apps.cases.from_scenarios import scenario_case
+from tpharness.apps.cases.own import own_cases
+from tpharness.apps.cases.sweep import sweep_cases
+from tpharness.run.select import find
+from tpharness.scenario import load_scenario
+
+__all__ = ["BASIC", "CaseSource", "all_cases"]
+
+
+BASIC = "basic"
+"""The name of the group of the nine basic cases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSource:
+    """A case that is not made yet: its ids of calls have to be new each time that it is played."""
+
+    id: str
+    title: str
+    make: Callable[[str], AppCase]
+    group: str = ""
+
+
+def all_cases(tool: Tool | None, *, sweep: bool = False, scenarios: Sequence[Path] = ()) -> list[CaseSource]:
+    """Return the cases for a tool that may be called, in the order in which they are played; the uncut run is first."""
+    basic = _sources(lambda call_id: basic_cases(tool, call_id), BASIC)
+    found = [*basic, *_sources(lambda call_id: own_cases(tool, call_id))]
+    if sweep:
+        found += _sources(lambda call_id: sweep_cases(tool, call_id))
+    for one in find((), scenarios) if scenarios else ():
+        scenario = load_scenario(one.path, root=one.root)
+        found.append(
+            CaseSource(id=scenario.id, title=scenario.description, make=partial(scenario_case, scenario, tool))
+        )
+    return found
+
+
+def _sources(family: Callable[[str], Sequence[AppCase]], group: str = "") -> Iterator[CaseSource]:
+    for index, case in enumerate(family("call_0")):
+        yield CaseSource(id=case.id, title=case.title, group=group, make=partial(_one, family, index))
+
+
+def _one(family: Callable[[str], Sequence[AppCase]], index: int, call_id: str) -> AppCase:
+    return family(call_id)[index]

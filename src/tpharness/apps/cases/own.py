@@ -1,0 +1,154 @@
+"""Cases that only an application has: its stop button, a reload, a second message, tools that fail, approvals, waiting.
+
+In: a tool that may be called, None for none, and a word that makes call ids unique. Out: cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tpharness.apps.cases.arguments import cut_arguments
+from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text, cut_cases, next_turn, run_plans
+from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
+from tpharness.apps.provider import Break, Call, Finish, Plan, Text
+
+__all__ = ["own_cases"]
+
+_SECOND = "Wait, one more thing: make it quiet, please."
+_HALF = len(INTRODUCTION) // 2
+_UNKNOWN_TOOL = "no_such_tool"
+_TOOL = frozenset({Need.TOOL})
+_RUNNING = frozenset({Need.TOOL, Need.SLOW_TOOL})
+
+
+def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+    """Return the cases; those that call a tool are there without one, too, and are then not applicable."""
+    plans = run_plans(tool, call_id)
+    cases = (
+        *cut_cases("stop-button", "The user presses the stop button", CutBy.STOP, plans, tool),
+        *cut_cases("reload", "The user reloads the page", CutBy.RELOAD, plans, tool),
+        *_model_cases(plans, tool),
+        *_tool_cases(tool, call_id),
+        *_two_calls(tool, call_id),
+        *_second_messages(plans),
+        *_approvals(plans),
+    )
+    wanted = {"stop-button": Need.STOP, "reload": Need.THREAD}
+    return tuple(_with_need(case, wanted.get(case.id.partition("/")[0])) for case in cases)
+
+
+def _with_need(case: AppCase, need: Need | None) -> AppCase:
+    return case if need is None else replace(case, needs=case.needs | {need})
+
+
+def _model_cases(plans: tuple[Plan, ...], tool: Tool | None) -> Iterator[AppCase]:
+    """Yield ways in which a model is slow or ends otherwise than with a broken connection."""
+    first = plans[0]
+    waiting = replace(first, hold_at=0)
+    yield AppCase(
+        id="slow-model/before-first-byte",
+        title="The model is slow before its first byte",
+        turns=(Turn(says=ASK, plans=(waiting, *plans[1:]), cut=Cut(by=CutBy.WAIT)), next_turn()),
+    )
+    yield AppCase(
+        id="user-leaves/before-first-byte",
+        title="The user closes the tab before the model has said anything",
+        turns=(Turn(says=ASK, plans=(waiting, *plans[1:]), cut=Cut(by=CutBy.LEAVE)), next_turn()),
+    )
+    ways = {
+        "model-drops/without-its-end": ("The model's stream ends without its last events", Break.END),
+        "model-fails/error-in-stream": ("The model's API reports an error in its stream", Break.ERROR),
+    }
+    for name, (title, how) in ways.items():
+        broken = replace(first, hold_at=_HALF, breaks=how, break_at=_HALF)
+        yield AppCase(
+            id=name, title=title, turns=(Turn(says=ASK, plans=(broken,), cut=Cut(by=CutBy.MODEL)), next_turn())
+        )
+    text = Plan(items=(Text(pieces=INTRODUCTION[:_HALF]),), finish=Finish.LENGTH)
+    yield AppCase(
+        id="model-stops/at-length",
+        title="The model reaches its limit of tokens in a text",
+        turns=(Turn(says=ASK, plans=(text,)), next_turn()),
+    )
+    needy = AppCase(
+        id="model-stops/at-length-in-arguments",
+        title="The model reaches its limit of tokens in the arguments of a call",
+        turns=(),
+        needs=_TOOL,
+    )
+    if tool is None:
+        yield needy
+        return
+    _, inside = cut_arguments(arguments_text(tool))
+    call = first.calls[0]
+    half = replace(first, items=(first.items[0], replace(call, pieces=call.pieces[:inside])), finish=Finish.LENGTH)
+    yield replace(needy, turns=(Turn(says=ASK, plans=(half,)), next_turn()))
+
+
+def _tool_cases(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
+    """Yield calls that cannot run."""
+    kinds = {
+        "tool-fails/refused-arguments": ("The model calls a tool with arguments that its schema refuses", ""),
+        "tool-fails/unknown-tool": ("The model calls a tool that does not exist", _UNKNOWN_TOOL),
+    }
+    for name, (title, called) in kinds.items():
+        case = AppCase(id=name, title=title, turns=(), needs=_TOOL)
+        if tool is not None:
+            bad = Call(call_id=call_id, name=called or tool.name, pieces=('{"unexpec', 'ted":true}'))
+            plans = (Plan(items=(Text(pieces=INTRODUCTION), bad)), Plan(items=(Text(pieces=ANSWER),)))
+            case = replace(case, turns=(Turn(says=ASK, plans=plans), next_turn()))
+        yield case
+
+
+def _two_calls(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
+    """Yield two calls in one answer: uncut, and left while their tools run."""
+    uncut = AppCase(
+        id="uncut/two-calls", title="Nothing is cut: the model calls a tool twice at once", turns=(), needs=_TOOL
+    )
+    left = replace(
+        uncut, id="user-leaves/while-two-tools-run", title="The user closes the tab while two tools run", needs=_RUNNING
+    )
+    if tool is None:
+        yield from (uncut, left)
+        return
+    pieces, _ = cut_arguments(arguments_text(tool))
+    calls = tuple(Call(call_id=f"{call_id}{end}", name=tool.name, pieces=pieces) for end in "ab")
+    plans = (Plan(items=calls), Plan(items=(Text(pieces=ANSWER),)))
+    yield replace(uncut, turns=(Turn(says=ASK, plans=plans), next_turn()))
+    cut = Cut(by=CutBy.LEAVE, in_tool=True)
+    yield replace(left, turns=(Turn(says=ASK, plans=plans, cut=cut), next_turn()))
+
+
+def _second_messages(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
+    """Yield a second message while the first is answered, from the same page and from another tab."""
+    places = {
+        "second-message/while-tool-runs": ("The user writes again while a tool runs", CutBy.SECOND_MESSAGE, _RUNNING),
+        "second-tab/while-tool-runs": (
+            "The user writes in a second tab while a tool runs",
+            CutBy.SECOND_TAB,
+            _RUNNING | {Need.SERVER_HISTORY},
+        ),
+    }
+    for name, (title, by, needs) in places.items():
+        first = Turn(says=ASK, plans=plans, cut=Cut(by=by, in_tool=True))
+        second = replace(
+            next_turn(_SECOND),
+            plans=(
+                Plan(
+                    items=(Text(pieces=("Quiet ", "it is.")),),
+                ),
+            ),
+        )
+        yield AppCase(id=name, title=title, turns=(first, second, next_turn()) if plans[0].calls else (), needs=needs)
+
+
+def _approvals(plans: tuple[Plan, ...]) -> Iterator[AppCase]:
+    """Yield requests for approval that are denied, and that nobody answers."""
+    needs = frozenset({Need.TOOL, Need.APPROVAL})
+    for name, title, approve in (
+        ("approval/denied", "The user denies the approval that the application asks for", False),
+        ("approval/never-answered", "The user writes on without answering a request for approval", None),
+    ):
+        turns = (Turn(says=ASK, plans=plans, approve=approve), next_turn()) if plans[0].calls else ()
+        yield AppCase(id=name, title=title, turns=turns, needs=needs)

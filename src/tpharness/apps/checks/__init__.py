@@ -1,0 +1,35 @@
+"""Checks of an application: one property each, evidence → findings."""
+
+from tpharness.apps.checks import (
+    accepted,
+    after_leaving,
+    alive,
+    asked_once,
+    cycles,
+    effects,
+    grows,
+    prefix,
+    seen_and_told,
+    stream,
+    user_turns,
+    view,
+)
+from tpharness.apps.checks.contract import AppCheck
+
+__all__ = ["APP_CHECKS", "AppCheck"]
+
+APP_CHECKS: tuple[AppCheck, ...] = (
+    alive.CHECK,
+    accepted.CHECK,
+    prefix.CHECK,
+    user_turns.CHECK,
+    cycles.CHECK,
+    effects.CHECK,
+    grows.CHECK,
+    stream.CHECK,
+    after_leaving.CHECK,
+    view.CHECK,
+    asked_once.CHECK,
+    seen_and_told.CHECK,
+)
+"""Every check, in the order of reports."""

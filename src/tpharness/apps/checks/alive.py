@@ -1,0 +1,43 @@
+"""alive: after whatever happened, the next message of the user reaches the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.evidence import AppEvidence, ReplySeen
+from tpharness.findings import Finding, Kind, shorten
+
+__all__ = ["CHECK", "describe"]
+
+BRICKED = Kind("chat-bricked")
+TURN_FAILED = Kind("next-turn-failed")
+
+
+def find(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield a finding for the first later turn without a request to the model."""
+    lost = [turn for turn in evidence.later_turns if not turn.asked]
+    if lost:
+        kind = BRICKED if not evidence.turns[-1].asked else TURN_FAILED
+        yield kind.at(at(lost[0]), got=describe(lost[0].reply), expected="a request to the model")
+
+
+def describe(reply: ReplySeen | None) -> str:
+    """Say in one line what the application answered its client."""
+    if reply is None or not reply.status:
+        why = (reply.problem or "it was waited for in vain") if reply is not None else "nothing was sent"
+        return f"no answer: {why}"
+    if reply.refused and reply.is_stream:
+        return f"the stream says: {shorten(reply.refused, 200)}"
+    said = f": {shorten(reply.body, 200)}" if not reply.is_stream and reply.body else ""
+    events = f" with {len(reply.types)} events" if reply.is_stream else ""
+    return f"status {reply.status}, {reply.content_type or 'no content type'}{events}{said}"
+
+
+CHECK = AppCheck(
+    name="alive",
+    clause="app.alive",
+    kinds=(BRICKED, TURN_FAILED),
+    find=find,
+    applies=lambda evidence: len(evidence.turns) > 1,
+)

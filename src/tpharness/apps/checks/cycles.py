@@ -1,0 +1,73 @@
+"""cycles-kept: what was complete before an interruption stays: a call with its result, and an answer to its end.
+
+A cycle is complete when the model made the call, its result went back to the model, and the user saw it. An answer is
+complete when the model said it to its end and the user saw all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.truth import is_part_of, normal
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_text
+from tpharness.apps.provider import Call, Outcome
+from tpharness.findings import Finding, Kind
+
+__all__ = ["CHECK", "complete_cycles"]
+
+CYCLE_LOST = Kind("cycle-lost")
+ANSWER_LOST = Kind("answer-lost")
+
+
+def find(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield what was complete and is not told, at the first later request that lacks it."""
+    if evidence.following is not None:
+        turn, asked = evidence.following
+        for earlier in evidence.turns[: turn.number - 1]:
+            yield from _lost(turn, asked, earlier)
+
+
+def complete_cycles(turn: TurnSeen) -> list[tuple[Call, str]]:
+    """Return the calls of a turn that are complete, each with the content of the result that the model was told."""
+    shown = {call.call_id for call in shown_calls(turn.screen) if call.has_result}
+    found = []
+    for index, asked in enumerate(turn.asked):
+        for call in asked.complete_calls:
+            results = [
+                r for later in turn.asked[index + 1 :] for r in later.told_results() if r.call_id == call.call_id
+            ]
+            if results and call.call_id in shown:
+                found.append((call, results[0].content))
+    return found
+
+
+def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
+    place = at(turn, request=asked.number)
+    calls = {call.call_id for call in asked.told_calls()}
+    results = {result.call_id for result in asked.told_results()}
+    for call, _ in complete_cycles(earlier):
+        missing = [word for word, ids in (("its call", calls), ("its result", results)) if call.call_id not in ids]
+        if missing:
+            expected = f"{call.name}({''.join(call.pieces)}) and its result"
+            yield CYCLE_LOST.at(
+                place,
+                f"{CYCLE_LOST.title} (turn {earlier.number})",
+                got="no " + " and no ".join(missing),
+                expected=expected,
+            )
+    told = "\n".join(t.text for t in asked.history if t.role == "assistant")
+    screen = shown_text(earlier.screen)
+    for answer in earlier.asked:
+        whole = answer.outcome is Outcome.COMPLETED and not answer.called and normal(answer.said)
+        if whole and is_part_of(answer.said, screen) and not is_part_of(answer.said, told):
+            yield ANSWER_LOST.at(place, got=told, expected=answer.said)
+
+
+CHECK = AppCheck(
+    name="cycles-kept",
+    clause="app.cycles-kept",
+    kinds=(CYCLE_LOST, ANSWER_LOST),
+    find=find,
+    applies=lambda evidence: evidence.following is not None,
+)

@@ -1,0 +1,63 @@
+"""stream-valid: the client's stream keeps its order and form, and a failure of the model does not look like an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.client import End
+from tpharness.apps.evidence import AppEvidence, TurnSeen
+from tpharness.apps.provider import Outcome
+from tpharness.findings import Finding, Kind, Level
+
+__all__ = ["CHECK"]
+
+REFUSED = Kind("stream-refused")
+IRREGULAR = Kind("stream-irregular")
+FAILURE_AS_FINISH = Kind("failure-as-finish")
+FAILURE_UNSAID = Kind("failure-unsaid")
+_ERROR_REASONS = ("error", "other", "interrupted")
+
+
+def find(evidence: AppEvidence) -> Iterator[Finding]:
+    """Yield what is wrong with the streams, and failures that the client is not told."""
+    for turn in evidence.turns:
+        reply = turn.reply
+        if reply is None:
+            continue
+        place = at(turn, what="the client's stream")
+        if reply.refused and "error" not in reply.types:
+            yield REFUSED.at(place, got=reply.refused)
+        else:
+            irregular = {f.code: f for f in reversed(reply.findings) if f.level is not Level.MAY}
+            for code, finding in reversed(irregular.items()):
+                where = replace(place, event=finding.place.event)
+                yield IRREGULAR.at(where, f"{code}: {finding.message}", got=finding.got, expected=finding.expected)
+        yield from _failure(turn)
+
+
+def _failure(turn: TurnSeen) -> Iterator[Finding]:
+    reply = turn.reply
+    last = turn.asked[-1] if turn.asked else None
+    if reply is None or last is None or last.outcome is not Outcome.BROKEN or reply.end is End.LEFT:
+        return
+    told = "error" in reply.types or "abort" in reply.types or reply.finish_reason in _ERROR_REASONS
+    if not reply.is_stream:
+        failed = reply.status >= 400 or reply.end is not End.ENDED
+        if not failed:
+            yield FAILURE_UNSAID.at(at(turn), got=f"status {reply.status}, {reply.content_type}", expected="an error")
+    elif not told and "finish" in reply.types:
+        got = f"finish with the reason {reply.finish_reason!r}"
+        yield FAILURE_AS_FINISH.at(at(turn), got=got, expected="an error chunk, or the reason 'error'")
+    elif not told:
+        yield FAILURE_UNSAID.at(at(turn), got=f"{len(reply.types)} chunks, then the end", expected="an error chunk")
+
+
+CHECK = AppCheck(
+    name="stream-valid",
+    clause="app.stream-valid",
+    kinds=(REFUSED, IRREGULAR, FAILURE_AS_FINISH, FAILURE_UNSAID),
+    find=find,
+    applies=lambda evidence: any(turn.reply is not None and turn.reply.status for turn in evidence.turns),
+)

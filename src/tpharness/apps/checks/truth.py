@@ -1,0 +1,72 @@
+"""What the model has truly said in a conversation, to be compared with what it is told that it said."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tpharness.apps.evidence import Asked
+from tpharness.apps.provider import Call, ToldCall
+
+__all__ = ["args_of", "call_made", "is_part_of", "normal", "unsaid"]
+
+_SPACE = re.compile(r"\s+")
+
+
+def normal(text: str) -> str:
+    """Return a text without differences of space, which frameworks add and take away between parts."""
+    return _SPACE.sub(" ", text).strip()
+
+
+def unsaid(told: str, said: Sequence[str]) -> str:
+    """Return what of a told text the model has not said, empty where it has said all of it.
+
+    `said` are its answers in order. What is told may be one of them or several joined, each cut at its end.
+    """
+    rest = normal(told)
+    answers = [normal(text) for text in said if normal(text)]
+    while rest:
+        whole = max((len(answer) for answer in answers if rest.startswith(answer)), default=0)
+        if whole:
+            rest = rest[whole:].strip()
+            continue
+        return "" if any(answer.startswith(rest) for answer in answers) else _after_begun(rest, answers)
+    return ""
+
+
+def _after_begun(rest: str, answers: Iterable[str]) -> str:
+    """Return what is left of a text once the longest beginning of an answer is taken away from it."""
+    common = 0
+    for answer in answers:
+        count = 0
+        while count < min(len(answer), len(rest)) and answer[count] == rest[count]:
+            count += 1
+        common = max(common, count)
+    return rest[common:]
+
+
+def is_part_of(text: str, whole: str) -> bool:
+    """Whether a text stands in another, but for space."""
+    return normal(text) in normal(whole)
+
+
+def call_made(told: ToldCall, requests: Iterable[Asked]) -> Call | None:
+    """Return the call of the model that a told call is: by its id, else by its name; None for a call never made."""
+    made = [call for asked in requests for call in asked.called]
+    return next((c for c in made if c.call_id == told.call_id), None) or next(
+        (c for c in made if c.name == told.name and not _known(told, made)), None
+    )
+
+
+def args_of(call: Call) -> Any:
+    """Return the arguments of a call as JSON, None where the model did not say them to their end."""
+    try:
+        return json.loads("".join(call.pieces))
+    except ValueError:
+        return None
+
+
+def _known(told: ToldCall, made: Iterable[Call]) -> bool:
+    return any(call.call_id == told.call_id for call in made)

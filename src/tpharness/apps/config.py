@@ -1,0 +1,225 @@
+"""`tpharness.toml`: the applications of a repository, each a table `[apps.NAME]`.
+
+In: the file, or an address and options. Out: `AppConfig`. Everything that is wrong with it is a UsageError that names
+the file, the table and the key, and says what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urljoin, urlsplit
+
+from tpharness.apps.client import Addresses, Route
+from tpharness.errors import InputError, UsageError
+
+__all__ = ["CONFIG_FILE", "AppConfig", "config_of_url", "load_config", "require_loopback"]
+
+CONFIG_FILE = "tpharness.toml"
+_METHODS = ("GET", "POST", "PUT", "DELETE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppConfig:
+    """One application.
+
+    `command` starts it in `folder`, empty where it runs already; `{port}` in `url` and `command` is a free port.
+    `history` names the request profile. `on_disconnect` is what the application means to do when its client leaves,
+    None if nothing is declared. `stop`, `thread` and `resume` are routes such as `POST /api/chat/{id}/stop`. `allow`
+    are the tools that may be called, `args` their arguments. `effects` is a shell command that prints how often a tool
+    has run. `headers` and `body` are sent with every post. `concurrency` is how many cases run at once. Seconds:
+    `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has stopped, `quiet`
+    without a chunk until the client's stream counts as quiet.
+    """
+
+    name: str
+    url: str
+    command: tuple[str, ...] = ()
+    history: str = "client"
+    on_disconnect: Literal["stop", "continue"] | None = None
+    stop: str | None = None
+    thread: str | None = None
+    resume: str | None = None
+    allow: tuple[str, ...] = ()
+    args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    effects: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    folder: Path = Path()
+    provider_port: int = 0
+    concurrency: int = 1
+    ready: float = 60.0
+    answer: float = 30.0
+    stop_within: float = 1.0
+    quiet: float = 0.03
+
+    @property
+    def port(self) -> int:
+        """The port of the address."""
+        parts = urlsplit(self.url)
+        return parts.port or (443 if parts.scheme == "https" else 80)
+
+    @property
+    def host(self) -> str:
+        """The host of the address."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def addresses(self) -> Addresses:
+        """The addresses as the client wants them."""
+        return Addresses(
+            chat=self.url,
+            stop=self._route(self.stop),
+            thread=self._route(self.thread),
+            resume=self._route(self.resume),
+            headers=self.headers,
+        )
+
+    def on_port(self, port: int) -> AppConfig:
+        """Return the same application with `{port}` filled in."""
+        command = tuple(word.replace("{port}", str(port)) for word in self.command)
+        return replace(self, url=self.url.replace("{port}", str(port)), command=command)
+
+    def _route(self, text: str | None) -> Route | None:
+        if text is None:
+            return None
+        method, _, path = text.partition(" ")
+        return Route(method=method, url=urljoin(self.url, path))
+
+
+_TABLE = {f.name: f for f in fields(AppConfig) if f.name not in ("name", "allow", "args", "folder")}
+_KEYS = (*_TABLE, "tools")
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "url": (str,),
+    "history": (str,),
+    "on_disconnect": (str,),
+    "stop": (str,),
+    "thread": (str,),
+    "resume": (str,),
+    "effects": (str,),
+    "headers": (dict,),
+    "body": (dict,),
+    "env": (dict,),
+    "provider_port": (int,),
+    "concurrency": (int,),
+    "ready": (int, float),
+    "answer": (int, float),
+    "stop_within": (int, float),
+    "quiet": (int, float),
+    "command": (str, list),
+    "tools": (dict,),
+}
+
+
+def load_config(name: str | None, path: Path | None = None) -> AppConfig:
+    """Return the application of that name, the only one for None, from a file or from `tpharness.toml` here."""
+    file = path or Path(CONFIG_FILE)
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        hint = "`tpharness app init URL` writes one, or give the application's address: tpharness app http://…"
+        raise InputError(f"{file}: {error.strerror}", hint=hint) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{file} is not TOML: {error}") from error
+    apps = tables.get("apps")
+    if not isinstance(apps, dict) or not apps:
+        raise UsageError(f"{file} has no table [apps.NAME]", hint="`tpharness app init URL` writes one")
+    if name is None and len(apps) > 1:
+        raise UsageError(f"{file} has {len(apps)} applications", hint=f"name one: {', '.join(apps)}")
+    chosen = next(iter(apps)) if name is None else name
+    if chosen not in apps:
+        near = difflib.get_close_matches(chosen, apps, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(apps)}"
+        raise UsageError(f"{file} has no application {chosen!r}", hint=hint)
+    table = apps[chosen]
+    where = f"{file} [apps.{chosen}]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is not a table")
+    return _config(chosen, table, where, file.resolve().parent)
+
+
+def config_of_url(url: str, **options: Any) -> AppConfig:
+    """Return an application that runs already, known by its address alone."""
+    return _checked(AppConfig(name=url, url=url, **options), "the address")
+
+
+def require_loopback(config: AppConfig, *, owned: str | None) -> None:
+    """UsageError for an application on another machine, unless `owned` names just that host."""
+    if _is_loopback(config.host) or (owned is not None and owned == config.host):
+        return
+    raise UsageError(
+        f"{config.url} is not on this machine, and the cases interrupt, repeat and call tools for real",
+        hint=f"run the application here, or say that it is yours: --i-own-this-host {config.host}",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> AppConfig:
+    for key, value in table.items():
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, _KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(_KEYS)}"
+            raise UsageError(f"{where} has an unknown key {key!r}", hint=hint)
+        if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
+            wanted = " or ".join(kind.__name__ for kind in _KINDS[key])
+            raise UsageError(f"{where}: {key} is {type(value).__name__}, expected {wanted}")
+    if "url" not in table:
+        raise UsageError(
+            f"{where} has no url", hint='the address that takes the posts: url = "http://127.0.0.1:3000/…"'
+        )
+    values: dict[str, Any] = {key: value for key, value in table.items() if key not in ("tools", "command")}
+    command = table.get("command", ())
+    values["command"] = tuple(shlex.split(command)) if isinstance(command, str) else tuple(map(str, command))
+    return _checked(AppConfig(name=name, folder=folder, **values, **_tools(table.get("tools", {}), where)), where)
+
+
+def _tools(table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    unknown = sorted(set(table) - {"allow", "args"})
+    allow, args = table.get("allow", []), table.get("args", {})
+    if unknown:
+        raise UsageError(f"{where}: tools has an unknown key {unknown[0]!r}", hint="known keys: allow, args")
+    if not isinstance(allow, list) or not all(isinstance(tool, str) for tool in allow):
+        raise UsageError(f"{where}: tools.allow is not a list of names", hint='allow = ["book_hotel"]')
+    if not isinstance(args, dict) or not all(isinstance(value, dict) for value in args.values()):
+        raise UsageError(
+            f"{where}: tools.args is not a table of arguments", hint='args = {book_hotel = {city = "Paris"}}'
+        )
+    beside = sorted(set(args) - set(allow))
+    if beside:
+        raise UsageError(f"{where}: tools.args names {beside[0]!r}, which tools.allow does not allow")
+    return {"allow": tuple(allow), "args": args}
+
+
+def _checked(config: AppConfig, where: str) -> AppConfig:
+    parts = urlsplit(config.url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise UsageError(
+            f"{where}: {config.url!r} is not an http address", hint="such as http://127.0.0.1:3000/api/chat"
+        )
+    if config.on_disconnect not in (None, "stop", "continue"):
+        raise UsageError(f"{where}: on_disconnect is {config.on_disconnect!r}", hint='"stop" or "continue"')
+    for key in ("stop", "thread", "resume"):
+        route = getattr(config, key)
+        if route is not None and (route.split(" ")[0] not in _METHODS or len(route.split(" ")) != 2):
+            raise UsageError(
+                f"{where}: {key} is {route!r}", hint=f'a method and a path: {key} = "GET /api/chat/{{id}}"'
+            )
+    for key in ("concurrency", "ready", "answer", "stop_within", "quiet"):
+        if getattr(config, key) <= 0:
+            raise UsageError(f"{where}: {key} is {getattr(config, key)}, expected a positive number")
+    return config

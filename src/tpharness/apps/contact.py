@@ -1,0 +1,47 @@
+"""First contact: one harmless turn, to see which API the application uses, and which tools it offers its model.
+
+In: a player. Out: what was seen, or what the application did instead of asking its model.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpharness.apps.cases.basic import next_turn
+from tpharness.apps.cases.case import AppCase
+from tpharness.apps.play import Player
+from tpharness.apps.trouble import find_trouble
+from tpharness.findings import Finding
+
+__all__ = ["CONTACT", "Contact", "first_contact"]
+
+CONTACT = "contact/first-message"
+"""The id of the first message, under which an application is reported that cannot be judged."""
+
+_HELLO = "Hello, who are you?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact:
+    """What a first turn showed: the model API, the tools by name with their JSON Schemas; or the `trouble` it had."""
+
+    api: str = ""
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    trouble: Finding | None = None
+    seconds: float = 0.0
+
+
+async def first_contact(player: Player, mark: str) -> Contact:
+    """Ask the application something harmless; `trouble` says what it did where no request reached the model."""
+    begun = time.monotonic()
+    case = AppCase(id=CONTACT, title="A first message", turns=(next_turn(_HELLO),))
+    evidence = await player.play(case, mark)
+    trouble = find_trouble(evidence)
+    seconds = time.monotonic() - begun
+    if trouble is not None:
+        return Contact(trouble=trouble.with_place(case=CONTACT), seconds=seconds)
+    asked = evidence.turns[0].asked[0]
+    return Contact(api=asked.api, tools=asked.tools, seconds=seconds)

@@ -1,0 +1,284 @@
+"""Running the cases of an application: first contact, cases, verdicts, as the events that every report reads.
+
+In: the application, which cases, a baseline. Out: run events. The provider and the client live on one event loop; the
+application is started, watched, and started again when a case has made it exit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tpharness.apps.cases.arguments import arguments_for
+from tpharness.apps.cases.case import AppCase, Need, Tool
+from tpharness.apps.cases.catalogue import CaseSource, all_cases
+from tpharness.apps.checks import APP_CHECKS
+from tpharness.apps.client import Profile, find_profile
+from tpharness.apps.config import AppConfig, require_loopback
+from tpharness.apps.contact import CONTACT, Contact, first_contact
+from tpharness.apps.judge import judge_app
+from tpharness.apps.marks import call_id, new_mark
+from tpharness.apps.play import NotPlayedError, Player
+from tpharness.apps.process import AppProcess, until_it_listens
+from tpharness.apps.provider import Provider
+from tpharness.errors import UsageError
+from tpharness.findings import Finding, Kind, Place
+from tpharness.run import CheckState, Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run.baseline import Baseline, load_baseline
+
+__all__ = ["KINDS", "AppOptions", "free_port", "play_app", "run_app"]
+
+EXITED = Kind("app-exited")
+KINDS = (EXITED,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppOptions:
+    """What to play. `ids` are case ids, themes or patterns, all when empty; `owned` is `--i-own-this-host`.
+
+    `sweep` adds a case for every piece of the model's answers; `scenarios` are files or folders of scenarios to make
+    cases of. `strict` is whether the provider refuses what the real API refuses. `on_ready` is called with the
+    environment that the application needs, once the provider listens.
+    """
+
+    config: AppConfig
+    ids: tuple[str, ...] = ()
+    baseline: Path | None = None
+    owned: str | None = None
+    sweep: bool = False
+    scenarios: tuple[Path, ...] = ()
+    strict: bool = True
+    on_ready: Callable[[dict[str, str]], None] | None = None
+
+
+def run_app(options: AppOptions) -> Iterator[RunEvent]:
+    """Play the cases and yield the events of the run. UsageError or TargetError where it cannot be begun."""
+    with asyncio.Runner() as runner:
+        events = play_app(options)
+        try:
+            while True:
+                try:
+                    event = runner.run(_next(events))
+                except StopAsyncIteration:
+                    return
+                yield event
+        finally:
+            runner.run(_close(events))
+
+
+async def play_app(options: AppOptions) -> AsyncIterator[RunEvent]:
+    """Play the cases on the running loop, and yield the events of the run."""
+    require_loopback(options.config, owned=options.owned)
+    config = options.config
+    if "{port}" in config.url:
+        config = config.on_port(await free_port())
+    profile = find_profile(config.history, folder=config.folder)
+    baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
+    async with AsyncExitStack() as stack:
+        stage = await _Stage.open(stack, config, options, profile)
+        contact = await first_contact(stage.player, new_mark())
+        events = _report_trouble(stage, contact) if contact.trouble else _play_all(stage, contact, options, baseline)
+        async for event in events:
+            yield event
+
+
+async def free_port() -> int:
+    """Return a port of loopback that is free now."""
+    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    port: int = server.sockets[0].getsockname()[1]
+    server.close()
+    await server.wait_closed()
+    return port
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stage:
+    """What all cases share."""
+
+    config: AppConfig
+    provider: Provider
+    player: Player
+    process: AppProcess | None
+    keeps_history: bool
+
+    @classmethod
+    async def open(cls, stack: AsyncExitStack, config: AppConfig, options: AppOptions, profile: Profile) -> _Stage:
+        """Start provider, application and client, in this order."""
+        provider = await stack.enter_async_context(Provider(port=config.provider_port, strict=options.strict))
+        environment = provider.environment()
+        if options.on_ready is not None:
+            options.on_ready(environment)
+        process = None
+        if config.command:
+            process = await stack.enter_async_context(AppProcess(config, environment))
+        else:
+            await until_it_listens(config)
+        connector = aiohttp.TCPConnector(limit=0, force_close=True)
+        session = await stack.enter_async_context(
+            aiohttp.ClientSession(
+                connector=connector, timeout=aiohttp.ClientTimeout(total=None), cookie_jar=aiohttp.DummyCookieJar()
+            )
+        )
+        player = Player(config, provider, session, profile)
+        return cls(
+            config=config,
+            provider=provider,
+            player=player,
+            process=process,
+            keeps_history=bool(getattr(profile, "keeps_history", False)),
+        )
+
+
+async def _play_all(
+    stage: _Stage, contact: Contact, options: AppOptions, baseline: Baseline
+) -> AsyncIterator[RunEvent]:
+    begun = time.monotonic()
+    tool = chosen_tool(stage.config, contact.tools)
+    sources = [s for s in all_cases(tool, sweep=options.sweep, scenarios=options.scenarios) if _wanted(s, options.ids)]
+    if options.ids and not sources:
+        raise UsageError(f"no case is called {', '.join(options.ids)}", hint="`tpharness app --list` names the cases")
+    title = f"{stage.config.name} ({contact.api})"
+    yield RunStarted(scenarios=len(sources), server=title, client=stage.config.history, versions=())
+    results: list[Result] = []
+    if tool is not None and stage.player.tool_seconds is None:
+        await _measure_tool(stage, tool)
+    limit = asyncio.Semaphore(1 if stage.config.effects is not None else stage.config.concurrency)
+
+    async def one(source: CaseSource) -> Result:
+        async with limit:
+            return baseline.judged(await _play_one(stage, source))
+
+    tasks = [asyncio.create_task(one(source)) for source in sources]
+    try:
+        for source, task in zip(sources, tasks, strict=True):
+            result = await task
+            results.append(result)
+            yield ResultReady(result=result)
+            yield ScenarioFinished(id=source.id)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    yield _finished(results, baseline, time.monotonic() - begun, whole=not options.ids)
+
+
+async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:
+    """Yield the events of a run that has only the first message, and an application that did not take it."""
+    yield RunStarted(scenarios=1, server=stage.config.name, client=stage.config.history, versions=())
+    states = {check.name: CheckState.NOT_APPLICABLE for check in APP_CHECKS}
+    found = (contact.trouble,) if contact.trouble is not None else ()
+    result = Result(id=CONTACT, outcome=Outcome.ERRORED, checks=states, findings=found, seconds=contact.seconds)
+    if stage.process is not None and stage.process.exited is not None:
+        result = _exited(result, stage.process)
+    yield ResultReady(result=result)
+    yield _finished([result], Baseline(entries={}), contact.seconds, whole=False)
+
+
+async def _measure_tool(stage: _Stage, tool: Tool) -> None:
+    """Play an uncut run without judging it, to know how long the tool takes when nobody waits for it."""
+    token = new_mark()
+    (source, *_) = all_cases(tool)
+    evidence = await stage.player.play(source.make(call_id(token)), token)
+    asked = evidence.turns[0].asked
+    if len(asked) > 1 and asked[0].ended_at is not None:
+        stage.player.tool_seconds = max(0.0, asked[1].started_at - asked[0].ended_at)
+
+
+async def _play_one(stage: _Stage, source: CaseSource) -> Result:
+    begun = time.monotonic()
+    token = new_mark()
+    case = source.make(call_id(token))
+    reason = case.not_applicable or _unmet(case, stage)
+    if reason:
+        return _not_applicable(case, reason)
+    try:
+        evidence = await stage.player.play(case, token)
+    except NotPlayedError as error:
+        return _not_applicable(case, str(error), time.monotonic() - begun)
+    result = judge_app(evidence, seconds=time.monotonic() - begun)
+    if stage.process is not None and stage.process.exited is not None:
+        result = _exited(result, stage.process)
+        await stage.process.restart()
+    return result
+
+
+def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
+    """Return the first allowed tool that the application offers, with its arguments; None where none is allowed.
+
+    UsageError where an allowed tool is not offered.
+    """
+    if not config.allow:
+        return None
+    missing = [name for name in config.allow if name not in offered]
+    if missing:
+        known = ", ".join(sorted(offered)) or "no tool"
+        raise UsageError(f"the application does not offer its model the tool {missing[0]!r}", hint=f"it offers {known}")
+    name = config.allow[0]
+    args = config.args[name] if name in config.args else arguments_for(name, offered[name])
+    return Tool(name=name, args=args)
+
+
+def _wanted(source: CaseSource, patterns: Sequence[str]) -> bool:
+    """Whether a case is asked for: by its id, a pattern, its theme, the group `basic`, or the id that was swept."""
+    names = (source.id.partition("/")[0], source.id.partition("@")[0], source.group)
+    return not patterns or any(fnmatchcase(source.id, pattern) or pattern in names for pattern in patterns)
+
+
+def _unmet(case: AppCase, stage: _Stage) -> str:
+    """Return why a case cannot be played on an application with this configuration, empty where it can."""
+    config = stage.config
+    has = {
+        Need.TOOL: bool(config.allow),
+        Need.STOP: config.stop is not None,
+        Need.THREAD: config.thread is not None,
+        Need.RESUME: config.resume is not None,
+        Need.SERVER_HISTORY: not stage.keeps_history,
+    }
+    return next((need.value for need in Need if need in case.needs and not has.get(need, True)), "")
+
+
+def _not_applicable(case: AppCase, reason: str, seconds: float = 0.0) -> Result:
+    states = {check.name: CheckState.NOT_APPLICABLE for check in APP_CHECKS}
+    return Result(id=case.id, outcome=Outcome.NOT_APPLICABLE, checks=states, reason=reason, seconds=seconds)
+
+
+def _exited(result: Result, process: AppProcess) -> Result:
+    got = f"status {process.exited}; the end of its output: {process.last_words}"
+    finding = EXITED.at(Place(case=result.id), got=got)
+    return replace(result, outcome=Outcome.FAILED, findings=(finding, *result.findings))
+
+
+def _finished(results: list[Result], baseline: Baseline, seconds: float, *, whole: bool) -> RunFinished:
+    counts = {outcome: sum(r.outcome is outcome for r in results) for outcome in Outcome}
+    problems: list[Finding] = baseline.unmatched(result.id for result in results) if whole else []
+    exercised: dict[str, tuple[str, ...]] = {}
+    for result in results:
+        for clause in result.clauses:
+            exercised[clause] = (*exercised.get(clause, ()), result.id)
+    played = any(result.outcome is not Outcome.NOT_APPLICABLE for result in results)
+    return RunFinished(
+        passed=played and not problems and all(result.outcome.green for result in results),
+        counts={outcome: count for outcome, count in counts.items() if count},
+        seconds=seconds,
+        problems=tuple(problems),
+        exercised=exercised,
+        clauses_owed=len({check.clause for check in APP_CHECKS}),
+    )
+
+
+async def _next(events: AsyncIterator[RunEvent]) -> RunEvent:
+    return await anext(events)
+
+
+async def _close(events: AsyncIterator[RunEvent]) -> None:
+    close = getattr(events, "aclose", None)
+    if close is not None:
+        await close()

@@ -1,0 +1,232 @@
+"""Evidence: what was seen of an application in one case. Frozen; the checks read it and nothing else.
+
+Times are seconds of one clock. The provider knows what the model has said; the client knows what the user has seen;
+what the application told the model in between is in each request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpharness.apps.cases.case import AppCase, Cut
+from tpharness.apps.client import End, Fetched, Reply, is_tool_part, text_of
+from tpharness.apps.provider import Call, Exchange, Finish, Outcome, Plan, Told, ToldCall, ToldResult
+from tpharness.findings import Finding
+
+__all__ = ["AppEvidence", "Asked", "CutSeen", "ReplySeen", "Shown", "TurnSeen", "shown_calls", "shown_text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request to the model, and how far it was answered. `number` counts the requests of its turn from 1."""
+
+    number: int
+    api: str = "openai-chat"
+    history: tuple[Told, ...] = ()
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    refusals: tuple[Finding, ...] = ()
+    status: int = 200
+    outcome: Outcome = Outcome.COMPLETED
+    plan: Plan | None = None
+    pieces: int = 0
+    started_at: float = 0.0
+    ended_at: float | None = None
+    unplanned: bool = False
+    is_retry: bool = False
+    body: Any = None
+
+    @classmethod
+    def of(cls, exchange: Exchange, number: int) -> Asked:
+        """Take what an exchange holds now."""
+        return cls(
+            number=number,
+            api=exchange.api,
+            history=exchange.history,
+            tools=exchange.tools,
+            refusals=exchange.refusals,
+            status=exchange.status,
+            outcome=exchange.outcome,
+            plan=exchange.plan,
+            pieces=exchange.pieces_written,
+            started_at=exchange.started_at,
+            ended_at=exchange.ended_at,
+            unplanned=exchange.unplanned,
+            is_retry=exchange.retry_of is not None,
+            body=exchange.body,
+        )
+
+    @property
+    def said(self) -> str:
+        """The text that the model has said in its answer."""
+        return self.plan.text_until(self.pieces) if self.plan is not None else ""
+
+    @property
+    def thought(self) -> str:
+        """What the model has thought in its answer."""
+        return self.plan.thinking_until(self.pieces) if self.plan is not None else ""
+
+    @property
+    def called(self) -> tuple[Call, ...]:
+        """The calls of the answer, the last one perhaps cut in its arguments."""
+        return self.plan.calls_until(self.pieces) if self.plan is not None else ()
+
+    @property
+    def complete_calls(self) -> tuple[Call, ...]:
+        """The calls that the model has made: those of a whole answer whose arguments came to their end."""
+        cut = self.plan is not None and self.plan.finish in (Finish.LENGTH, Finish.CONTENT_FILTER, Finish.ERROR)
+        return self.called if self.outcome is Outcome.COMPLETED and not cut else ()
+
+    def told_calls(self) -> Iterator[ToldCall]:
+        """Yield the calls that the model is told it made."""
+        for told in self.history:
+            yield from told.calls
+
+    def told_results(self) -> Iterator[ToldResult]:
+        """Yield the results that the model is told."""
+        for told in self.history:
+            yield from told.results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplySeen:
+    """The answer that the client got; the fields are those of `Reply`, `types` are the types of its chunks."""
+
+    status: int = 200
+    content_type: str = "text/event-stream"
+    location: str = ""
+    body: str = ""
+    end: End = End.ENDED
+    problem: str = ""
+    refused: str = ""
+    finish_reason: str | None = None
+    types: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of(cls, reply: Reply) -> ReplySeen:
+        """Take what a reply holds now."""
+        return cls(
+            status=reply.status,
+            content_type=reply.content_type,
+            location=reply.location,
+            body=reply.body.decode("utf-8", "replace"),
+            end=reply.end,
+            problem=reply.problem,
+            refused=reply.refused,
+            finish_reason=reply.finish_reason,
+            types=tuple(chunk.type for chunk in reply.chunks),
+            findings=tuple(reply.findings),
+        )
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is an event stream with at least one event."""
+        return self.status == 200 and self.content_type == "text/event-stream" and bool(self.types)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutSeen:
+    """A cut as it was made: `at`, the `pieces` that the model had said, and what came after.
+
+    `lag` is how long the client's stream took to be quiet; `left_after` the seconds until the application left the
+    model's answer, None if it read on; `pieces_after` what was said to it afterwards, `asked_after` its later requests.
+    """
+
+    cut: Cut
+    at: float = 0.0
+    pieces: int = 0
+    lag: float = 0.0
+    left_after: float | None = None
+    pieces_after: int = 0
+    asked_after: int = 0
+    answered: Fetched | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSeen:
+    """One turn: the user's words, the requests it led to, the answer, the screen afterwards, runs of tools so far.
+
+    `runs` is the count of the effects command after the turn, None without one. `others` are requests to the model
+    during the turn that could not be given to any case, `strays` those to addresses that no model API has.
+    """
+
+    number: int
+    says: str
+    asked: tuple[Asked, ...] = ()
+    reply: ReplySeen | None = None
+    cut: CutSeen | None = None
+    screen: tuple[Mapping[str, Any], ...] = ()
+    runs: int | None = None
+    others: int = 0
+    strays: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What the user was shown of a call."""
+
+    call_id: str
+    name: str
+    state: str
+    has_result: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppEvidence:
+    """Everything that was seen in a case. `runs_before` is the count of the effects command before the first turn."""
+
+    case: AppCase
+    turns: tuple[TurnSeen, ...]
+    on_disconnect: str | None = None
+    stop_within: float = 1.0
+    runs_before: int | None = None
+    view: Fetched | None = None
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """The texts of the model in the plans of the case."""
+        return tuple(plan.text for turn in self.case.turns for plan in turn.plans if plan.text)
+
+    @property
+    def asked(self) -> Iterator[tuple[TurnSeen, Asked]]:
+        """Every request to the model with its turn, in the order in which they came."""
+        found = [(turn, asked) for turn in self.turns for asked in turn.asked]
+        yield from sorted(found, key=lambda one: one[1].started_at)
+
+    @property
+    def following(self) -> tuple[TurnSeen, Asked] | None:
+        """The first request of a later turn that came when every earlier turn was over, None where none came."""
+        for turn in self.later_turns:
+            earlier = [asked for one in self.turns if one.number < turn.number for asked in one.asked]
+            over = max((asked.ended_at or asked.started_at for asked in earlier), default=0.0)
+            for asked in turn.asked:
+                if asked.started_at >= over:
+                    return turn, asked
+        return None
+
+    @property
+    def later_turns(self) -> Sequence[TurnSeen]:
+        """The turns after the first."""
+        return self.turns[1:]
+
+
+def shown_text(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return the assistant's texts on a screen, joined."""
+    return "".join(text_of(message) for message in messages if message.get("role") == "assistant")
+
+
+def shown_calls(messages: Sequence[Mapping[str, Any]]) -> list[Shown]:
+    """Return the calls on a screen, in order."""
+    return [
+        Shown(
+            call_id=str(part.get("toolCallId")),
+            name=str(part.get("toolName") or str(part.get("type")).removeprefix("tool-")),
+            state=str(part.get("state")),
+            has_result=str(part.get("state")).startswith("output-"),
+        )
+        for message in messages
+        for part in message.get("parts", ())
+        if is_tool_part(part)
+    ]

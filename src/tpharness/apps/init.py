@@ -1,0 +1,124 @@
+"""`tpharness app init`: ask an application once, and write down what was seen of it.
+
+In: its address. Out: the profile that it understands, the model API, the tools, what it does when its client leaves,
+and a table for `tpharness.toml`. No tool is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from tpharness.apps.cases.basic import basic_cases
+from tpharness.apps.client import PROFILES, find_profile
+from tpharness.apps.config import AppConfig, require_loopback
+from tpharness.apps.contact import Contact, first_contact
+from tpharness.apps.marks import call_id, new_mark
+from tpharness.apps.play import Player
+from tpharness.apps.process import until_it_listens
+from tpharness.apps.provider import Provider
+from tpharness.errors import TargetError, UsageError
+
+__all__ = ["Described", "describe_application", "write_table"]
+
+_ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """An application as it was seen: the name and text of its table, and lines for people."""
+
+    name: str
+    table: str
+    lines: Sequence[str]
+
+
+def describe_application(
+    config: AppConfig, *, owned: str | None = None, on_ready: Callable[[dict[str, str]], None] | None = None
+) -> Described:
+    """Ask the application with one profile after the other until one reaches the model.
+
+    TargetError with what the application did where none does.
+    """
+    require_loopback(config, owned=owned)
+    return asyncio.run(_describe(config, on_ready))
+
+
+def write_table(file: Path, found: Described) -> None:
+    """Append the table to a file, made where there is none. UsageError where the file has a table of this name."""
+    text = file.read_text("utf-8") if file.exists() else ""
+    if f"[apps.{found.name}]" in text:
+        raise UsageError(f"{file} has a table [apps.{found.name}] already", hint="rename it, or change it by hand")
+    file.write_text(f"{text.rstrip()}\n\n{found.table}".lstrip("\n"), "utf-8")
+
+
+async def _describe(config: AppConfig, on_ready: Callable[[dict[str, str]], None] | None) -> Described:
+    async with (
+        Provider(port=config.provider_port) as provider,
+        aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, force_close=True), timeout=aiohttp.ClientTimeout(total=None)
+        ) as session,
+    ):
+        if on_ready is not None:
+            on_ready(provider.environment())
+        await until_it_listens(config)
+        refused: list[str] = []
+        for name in _ORDER if config.history == "client" else (config.history,):
+            tried = replace(config, history=name)
+            player = Player(tried, provider, session, find_profile(name))
+            contact = await first_contact(player, new_mark())
+            if contact.trouble is not None:
+                refused.append(f"{name}: {contact.trouble.line()}; {contact.trouble.kind.remedy}")
+                continue
+            knows = await _remembers(player)
+            stops = await _stops(player)
+            return _described(tried, contact, refused, knows=knows, stops=stops)
+    raise TargetError(f"{config.url}: no request profile reached the model", hint="\n  ".join(refused))
+
+
+async def _remembers(player: Player) -> bool:
+    """Whether the second turn of a chat tells the model of the first."""
+    token = new_mark()
+    evidence = await player.play(basic_cases(None, call_id(token))[0], token)
+    later = evidence.turns[-1].asked
+    return bool(later) and any(evidence.turns[0].says in told.text for told in later[0].history)
+
+
+async def _stops(player: Player) -> bool:
+    """Whether the application leaves the model's answer when its client leaves in a text."""
+    token = new_mark()
+    case = next(c for c in basic_cases(None, call_id(token)) if c.id == "user-leaves/in-text")
+    evidence = await player.play(case, token)
+    cut = evidence.turns[0].cut
+    return cut is not None and cut.left_after is not None
+
+
+def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows: bool, stops: bool) -> Described:
+    name = (urlsplit(config.url).path.strip("/").replace("/", "-") or "chat").removeprefix("api-")
+    on_disconnect = "stop" if stops else "continue"
+    tools = sorted(contact.tools)
+    lines = [
+        f"model API       {contact.api}",
+        f"history         {config.history}" + ("" if knows else " (the second turn did not know the first)"),
+        f"its client left it {'stopped' if stops else 'went on'}: on_disconnect = {on_disconnect}",
+        f"tools           {', '.join(tools) or 'none'}; none was called, and none is allowed in the table",
+        *(f"refused         {line}" for line in refused),
+    ]
+    table = [
+        f"[apps.{name}]",
+        '# command = ["npm", "start"]                # uncomment to let tpharness start it',
+        f"url = {json.dumps(config.url)}",
+        f"history = {json.dumps(config.history)}                     # one of: client, {', '.join(PROFILES)}",
+        f"on_disconnect = {json.dumps(on_disconnect)}                # what was seen; is it what you mean?",
+        '# stop = "POST /api/chat/{id}/stop"         # the stop button, if there is an address for it',
+        '# thread = "GET /api/chat/{id}"            # the view after a reload',
+        f"tools = {{allow = []}}                      # it offers: {', '.join(tools) or 'none'}",
+        '# effects = "wc -l < effects.txt"          # prints how often a tool has run',
+    ]
+    return Described(name=name, table="\n".join(table) + "\n", lines=lines)

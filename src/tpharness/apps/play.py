@@ -1,0 +1,346 @@
+"""Playing a case: the I/O. In: a case, the provider, the client. Out: evidence.
+
+A cut is made when the model holds and the client's stream is quiet. Afterwards the application may leave the model's
+answer or go on; it is given `stop_within` seconds for the first, then the model goes on to the end, and the next turn
+begins when nothing happens any more. Every wait has a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import aiohttp
+
+from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
+from tpharness.apps.checks.view import messages_in
+from tpharness.apps.client import ChatClient, End, Fetched, Limits, Profile, Reply
+from tpharness.apps.config import AppConfig
+from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
+from tpharness.apps.provider import Conversation, Exchange, Outcome, Plan, Provider
+from tpharness.errors import UsageError
+
+__all__ = ["NotPlayedError", "Player"]
+
+_POLL = 0.004
+_QUIET_LIMIT = 2.0
+_SETTLE = 0.03  # seconds without a new request after which a run that nobody reads counts as over
+_SETTLE_READ = 0.01  # the same for a run that was read to its end
+_ONCE_MORE = "Are you still there?"
+_NUMBER = re.compile(r"-?\d+")
+_LEAVES = (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD)
+_TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB)
+
+
+class NotPlayedError(Exception):
+    """The case cannot be played on this application; the text says why."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stage:
+    """What one case is played with. `begun`, `others`, `strays`: how many requests there were when the turn began."""
+
+    case: AppCase
+    mark: str
+    client: ChatClient
+    conversation: Conversation
+    begun: int = 0
+    others: int = 0
+    strays: int = 0
+    second: Reply | None = None
+
+    def begin(self, provider: Provider) -> None:
+        """A turn begins."""
+        self.begun, self.second = len(self.conversation.exchanges), None
+        self.others, self.strays = len(provider.others), len(provider.strays)
+
+    def new(self) -> list[Exchange]:
+        """Return the requests of the turn."""
+        return self.conversation.exchanges[self.begun :]
+
+
+class Player:
+    """Plays cases on one application.
+
+    `tool_seconds` is how long its tools were seen to take, which bounds the wait for a tool that nobody waits for.
+    """
+
+    def __init__(self, config: AppConfig, provider: Provider, session: aiohttp.ClientSession, profile: Profile) -> None:
+        self._config = config
+        self._provider = provider
+        self._session = session
+        self._profile = profile
+        self.tool_seconds: float | None = None
+
+    async def play(self, case: AppCase, mark: str) -> AppEvidence:
+        """Play a case; `mark` is the token that its messages carry. NotPlayedError where it does not apply."""
+        runs_before = await self.count_effects()
+        client = self._client()
+        stage = _Stage(case=case, mark=mark, client=client, conversation=self._provider.conversation(mark))
+        turns: list[TurnSeen] = []
+        try:
+            while len(turns) < len(case.turns):
+                turns = _with_late_requests(turns, await self._turn(stage, len(turns)))
+            if len(turns) > 1 and not turns[-1].asked:  # one lost turn, or every later one?
+                stage.case = replace(case, turns=(*case.turns, Turn(says=_ONCE_MORE, plans=())))
+                turns = _with_late_requests(turns, await self._turn(stage, len(turns)))
+            view = await stage.client.view()
+        finally:
+            await client.close()
+            await stage.client.close()
+        return AppEvidence(
+            case=case,
+            turns=tuple(turns),
+            on_disconnect=self._config.on_disconnect,
+            stop_within=self._config.stop_within,
+            runs_before=runs_before,
+            view=view,
+        )
+
+    async def count_effects(self) -> int | None:
+        """Run the effects command and return the first number that it prints, None without a command.
+
+        A command that fails and prints nothing counts as 0: the file of effects may not be there yet.
+        """
+        if self._config.effects is None:
+            return None
+        process = await asyncio.create_subprocess_shell(
+            self._config.effects,
+            cwd=self._config.folder,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            async with asyncio.timeout(self._config.answer):
+                printed, _ = await process.communicate()
+        except TimeoutError:
+            process.kill()
+            raise UsageError(f"effects: {self._config.effects!r} does not end", hint="print one number") from None
+        number = _NUMBER.search(printed.decode("utf-8", "replace"))
+        if number is None and process.returncode == 0:
+            raise UsageError(f"effects: {self._config.effects!r} prints no number", hint="such as: wc -l < effects.txt")
+        return int(number[0]) if number is not None else 0
+
+    # ------------------------------------------------------------------------------------------------ a turn
+
+    async def _turn(self, stage: _Stage, index: int) -> list[TurnSeen]:
+        """Play a turn, or two of them where the second begins while the first goes on."""
+        turn, later = stage.case.turns[index], stage.case.turns[index + 1 : index + 2]
+        stage.begin(self._provider)
+        together = turn.cut is not None and turn.cut.by in _TOGETHER
+        stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())))
+        reply = stage.client.submit(f"{stage.mark} {_words(turn, index + 1)}")
+        cut = (
+            await self._cut(stage, turn, reply, _words(later[0], index + 2) if later else "")
+            if turn.cut is not None
+            else None
+        )
+        if cut is None or cut.cut.by not in _LEAVES:
+            reply = await self._to_the_end(stage, turn, reply)
+        if stage.second is not None:
+            await stage.second.ended(self._config.answer)
+        if Need.APPROVAL in stage.case.needs and not index and not reply.has("tool-approval-request"):
+            raise NotPlayedError(Need.APPROVAL.value)
+        replies = [reply, *([stage.second] if stage.second is not None else [])]
+        seen = [ReplySeen.of(one) for one in replies]
+        for one in replies:
+            await one.leave()
+        await self._settled(stage)
+        if cut is not None:
+            cut = self._after(cut, stage.new())
+        groups = self._by_turn(stage, _words(later[0], index + 2) if together and stage.second is not None else "")
+        runs = await self.count_effects()
+        return [
+            TurnSeen(
+                number=index + 1 + offset,
+                says=_words(stage.case.turns[index + offset], index + 1 + offset),
+                asked=tuple(Asked.of(exchange, i) for i, exchange in enumerate(exchanges, 1)),
+                reply=seen[offset],
+                cut=None if offset else cut,
+                screen=tuple(stage.client.messages),
+                runs=runs,
+                others=sum(e.mark is None for e in self._provider.others[stage.others :]),
+                strays=tuple(self._provider.strays[stage.strays :]),
+            )
+            for offset, exchanges in enumerate(groups)
+        ]
+
+    def _by_turn(self, stage: _Stage, second: str) -> list[list[Exchange]]:
+        """Return the requests of the turn; those that know the second message belong to the second of two turns."""
+        if not second:
+            return [stage.new()]
+        knows = [second in "\n".join(exchange.user_texts) for exchange in stage.new()]
+        return [[e for e, known in zip(stage.new(), knows, strict=True) if known is wanted] for wanted in (False, True)]
+
+    async def _to_the_end(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply:
+        """Read an answer to its end, and those that follow it when approvals are asked for; return the last one."""
+        await reply.ended(self._config.answer)
+        while turn.approve is not None and reply.end is End.ENDED:
+            answered = stage.client.answer_approvals(approved=turn.approve)
+            if answered is None:
+                break
+            reply = answered
+            await reply.ended(self._config.answer)
+        return reply
+
+    async def _cut(self, stage: _Stage, turn: Turn, reply: Reply, later: str) -> CutSeen | None:
+        """Wait for the place of the cut, and cut. None where the run ended before it."""
+        cut = turn.cut
+        if cut is None:
+            return None
+        plan = turn.plans[cut.request]
+        loop = asyncio.get_running_loop()
+        reached = await self._reached(stage, turn, cut, reply)
+        if reached is None:
+            return None
+        waited = loop.time()
+        if plan.breaks is None or plan.hold_at is not None:
+            await reply.quiet(self._config.quiet, _QUIET_LIMIT)
+        if cut.in_tool and self._later(stage, reached):
+            raise NotPlayedError(Need.SLOW_TOOL.value)
+        pieces, at = reached.pieces_written, loop.time()
+        seen = CutSeen(cut=cut, at=at, pieces=pieces, lag=at - waited)
+        answered = await self._act(stage, cut, reply, reached, later)
+        if cut.by not in _LEAVES:
+            return seen
+        await self._until(lambda: reached.is_over, self._config.stop_within)
+        left = reached.outcome is Outcome.DISCONNECTED and reached.ended_at is not None
+        reached.release()
+        if stage.second is not None:
+            await stage.second.ended(self._config.answer)
+            stage.second = None
+        return replace(seen, left_after=max(0.0, (reached.ended_at or at) - at) if left else None, answered=answered)
+
+    async def _reached(self, stage: _Stage, turn: Turn, cut: Cut, reply: Reply) -> Exchange | None:
+        """Wait until the answer holds at the place of the cut, or is whole and its tools run; None if it never does."""
+        plan = turn.plans[cut.request]
+
+        def found() -> Exchange | None:
+            exchange = self._answering(stage, plan)
+            if exchange is None:
+                return None
+            if cut.in_tool:
+                shown = reply.has("tool-input-available") or self._later(stage, exchange)
+                return exchange if exchange.outcome is Outcome.COMPLETED and shown else None
+            return exchange if exchange.outcome is Outcome.HELD or exchange.is_over else None
+
+        await self._until(lambda: found() is not None or reply.end is not End.OPEN, self._config.answer)
+        exchange = found()
+        held = exchange is not None and (cut.in_tool or plan.breaks is not None or exchange.outcome is Outcome.HELD)
+        return exchange if held else None
+
+    async def _act(self, stage: _Stage, cut: Cut, reply: Reply, exchange: Exchange, later: str) -> Fetched | None:
+        match cut.by:
+            case CutBy.LEAVE:
+                await reply.leave()
+            case CutBy.STOP:
+                answered = await stage.client.stop()
+                await reply.ended(self._config.stop_within)
+                await reply.leave()
+                return answered
+            case CutBy.RELOAD:
+                await reply.leave()
+                await self._reload(stage)
+            case CutBy.SECOND_MESSAGE | CutBy.SECOND_TAB:
+                client = stage.client
+                if cut.by is CutBy.SECOND_TAB:
+                    client = self._client(stage.client.chat.id)
+                    client.chat.messages = stage.client.messages
+                stage.second = client.submit(f"{stage.mark} {later}")
+            case CutBy.WAIT:
+                await asyncio.sleep(self._config.stop_within)
+                exchange.release()
+            case CutBy.MODEL:
+                exchange.release()
+        return None
+
+    async def _reload(self, stage: _Stage) -> None:
+        """Open the page anew: with the messages that the application shows, and the answer that still streams."""
+        stage.client = self._client(stage.client.chat.id)
+        view = await stage.client.view()
+        stage.client.chat.messages = [dict(m) for m in (messages_in(view.value) if view is not None else None) or ()]
+        stage.second = stage.client.resume()
+
+    def _after(self, cut: CutSeen, exchanges: list[Exchange]) -> CutSeen:
+        """Add what was said and asked after the cut."""
+        said = sum(e.pieces_written for e in exchanges if e.started_at > cut.at)
+        first = next((e for e in exchanges if e.started_at <= cut.at and (e.ended_at or cut.at) >= cut.at), None)
+        if first is not None and cut.cut.by is not CutBy.MODEL:
+            said += max(0, first.pieces_written - cut.pieces)
+        return replace(cut, pieces_after=said, asked_after=sum(e.started_at > cut.at for e in exchanges))
+
+    # ------------------------------------------------------------------------------------------------ waiting
+
+    async def _settled(self, stage: _Stage) -> None:
+        """Wait until the application asks the model nothing more in this turn."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._config.answer
+        while loop.time() < deadline:
+            count = len(stage.conversation.exchanges)
+            await self._until(lambda: all(e.is_over for e in stage.conversation.exchanges), self._config.answer)
+            wait = self._tool_wait(stage)
+            if not await self._until(lambda count=count: len(stage.conversation.exchanges) > count, wait):  # type: ignore[misc]
+                return
+
+    def _tool_wait(self, stage: _Stage) -> float:
+        """Return how long a next request may take: long where a tool of the last answer may still run."""
+        last = stage.new()[-1] if stage.new() else None
+        calls = last is not None and last.outcome is Outcome.COMPLETED and last.plan is not None and last.plan.calls
+        if calls and (not stage.client.replies or stage.client.replies[-1].end is not End.ENDED):
+            seconds = self.tool_seconds if self.tool_seconds is not None else self._config.stop_within
+            return 4 * _SETTLE + 2 * seconds
+        return _SETTLE_READ if stage.client.replies and stage.client.replies[-1].end is End.ENDED else _SETTLE
+
+    async def _until(self, wanted: Callable[[], bool], limit: float) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + limit
+        while not wanted():
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(_POLL)
+        return True
+
+    # ------------------------------------------------------------------------------------------------ small things
+
+    def _client(self, chat_id: str | None = None) -> ChatClient:
+        limits = Limits(headers=self._config.answer, answer=2 * self._config.answer)
+        return ChatClient(
+            self._session,
+            self._config.addresses,
+            self._profile,
+            chat_id=chat_id,
+            limits=limits,
+            extra=self._config.body,
+        )
+
+    def _answering(self, stage: _Stage, plan: Plan) -> Exchange | None:
+        """Return the latest request that was answered with a plan."""
+        return next((e for e in reversed(stage.conversation.exchanges) if e.plan is plan), None)
+
+    def _later(self, stage: _Stage, exchange: Exchange) -> bool:
+        """Whether the application has asked the model again since."""
+        return stage.conversation.exchanges[-1] is not exchange
+
+
+def _words(turn: Turn, number: int) -> str:
+    """Return what the user writes: numbered, so that no message reads as another."""
+    return f"({number}) {turn.says}"
+
+
+def _with_late_requests(turns: list[TurnSeen], new: list[TurnSeen]) -> list[TurnSeen]:
+    """Append a turn; what its predecessor's run asked late, not knowing the new message, belongs to the predecessor."""
+    first = new[0]
+    knows = [first.says in "\n".join(t.text for t in asked.history if t.role == "user") for asked in first.asked]
+    if not turns or not any(knows) or all(knows):
+        return [*turns, *new]
+    late = [asked for asked, known in zip(first.asked, knows, strict=True) if not known]
+    own = [asked for asked, known in zip(first.asked, knows, strict=True) if known]
+    before = replace(turns[-1], asked=_numbered([*turns[-1].asked, *late]))
+    return [*turns[:-1], before, replace(first, asked=_numbered(own)), *new[1:]]
+
+
+def _numbered(asked: list[Asked]) -> tuple[Asked, ...]:
+    return tuple(replace(one, number=number) for number, one in enumerate(asked, 1))

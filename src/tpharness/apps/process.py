@@ -1,0 +1,172 @@
+"""The application's process: started with the provider in its environment, watched, and ended with all its children.
+
+In: a command and an environment. Out: a context in which the application listens. It is run under `guard`, so that
+nothing is left even when this process is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from tpharness.apps.config import AppConfig
+from tpharness.errors import TargetError, UsageError
+
+__all__ = ["AppProcess", "listens", "until_it_listens"]
+
+_PAUSE = 0.02
+_STOP_SECONDS = 4.0
+_TAIL_LINES = 12
+_LINE_SHOWN = 400
+
+
+async def listens(host: str, port: int) -> bool:
+    """Whether something takes connections there."""
+    try:
+        async with asyncio.timeout(1.0):
+            _, writer = await asyncio.open_connection(host, port)
+    except (OSError, TimeoutError):
+        return False
+    writer.transport.abort()
+    return True
+
+
+async def until_it_listens(config: AppConfig) -> None:
+    """Wait for an application that somebody else starts. TargetError when it does not listen in time."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + config.ready
+    while not await listens(config.host, config.port):
+        if loop.time() >= deadline:
+            raise TargetError(
+                f"{config.url}: nothing listens there within {config.ready:g} s",
+                hint="start the application with the environment that was printed, or give `command` in tpharness.toml",
+            )
+        await asyncio.sleep(10 * _PAUSE)
+
+
+class AppProcess:
+    """A running application. As a context it is started and ended; `restart` is for one that has exited."""
+
+    def __init__(self, config: AppConfig, environment: Mapping[str, str]) -> None:
+        self._config = config
+        self._environment = {**os.environ, **environment, "PORT": str(config.port), **config.env}
+        self._process: asyncio.subprocess.Process | None = None
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._reading: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    @property
+    def exited(self) -> int | None:
+        """The exit status, None while it runs."""
+        return self._process.returncode if self._process is not None else None
+
+    @property
+    def last_words(self) -> str:
+        """The last lines of its output."""
+        return " | ".join(self._tail)
+
+    async def start(self) -> None:
+        """Start it and wait until it listens. UsageError where its port is taken, TargetError where it does not."""
+        if await listens(self._config.host, self._config.port):
+            raise UsageError(
+                f"{self._config.url}: something listens on port {self._config.port} already",
+                hint="stop it; or take `command` away to judge what runs there; or write {port} for a free port",
+            )
+        guard = Path(__file__).with_name("guard.py")
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                str(guard),
+                "--",
+                *self._config.command,
+                stdin=asyncio.subprocess.PIPE,  # closes when this process ends, however it ends
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self._config.folder,
+                env=self._environment,
+            )
+        except OSError as error:
+            raise UsageError(
+                f"{self._config.folder}: the application cannot be started there: {error.strerror}"
+            ) from error
+        self._reading = asyncio.create_task(self._read(self._process))
+        try:
+            await self._until_it_listens(self._process)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def restart(self) -> None:
+        """Start it again after it has exited."""
+        await self.stop()
+        await self.start()
+
+    async def stop(self) -> None:
+        """End it and all that it has started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+            if self._reading is not None:
+                self._reading.cancel()
+                await asyncio.gather(self._reading, return_exceptions=True)
+            if process.stdin is not None:
+                process.stdin.close()
+
+    async def _until_it_listens(self, process: asyncio.subprocess.Process) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._config.ready
+        words = " ".join(self._config.command)
+        while process.returncode is None:
+            if await listens(self._config.host, self._config.port):
+                return
+            if loop.time() >= deadline:
+                raise TargetError(
+                    f"{words}: does not listen on {self._config.host}:{self._config.port}"
+                    f" within {self._config.ready:g} s{self._said()}",
+                    hint="the variable PORT has the port of url in tpharness.toml; `ready` is the limit in seconds",
+                )
+            await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_PAUSE)
+        raise TargetError(
+            f"{words}: exited with status {process.returncode} before it listened{self._said()}",
+            hint="run the command yourself in the folder of tpharness.toml",
+        )
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        """Read its output all the time, so that it never blocks on it; keep the last lines."""
+        half = b""
+        while process.stdout is not None and (data := await process.stdout.read(1 << 16)):
+            *lines, half = (half + data).split(b"\n")
+            half = half[:_LINE_SHOWN]
+            self._tail.extend(line[:_LINE_SHOWN].decode("utf-8", "replace").strip() for line in lines if line.strip())
+        if half.strip():
+            self._tail.append(half.decode("utf-8", "replace").strip())
+
+    def _said(self) -> str:
+        return f"; the end of its output: {self.last_words}" if self._tail else ""

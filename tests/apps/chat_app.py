@@ -1,0 +1,449 @@
+"""A chat application that bears every interruption, and one way for each check to build it wrong.
+
+Chat Completions through the official SDK, a UI message stream to its client, histories kept on the server under the
+chat's id. It knows nothing of tpharness: `python -m tests.apps.chat_app PORT [DEFECT …]` runs it alone, and the
+environment has the address of its model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from aiohttp import web
+from openai import AsyncOpenAI, AsyncStream, OpenAIError
+from openai.types.chat import ChatCompletionChunk
+
+Json = dict[str, Any]
+
+SYSTEM = "You help travellers."
+INTERRUPTED = "The tool was interrupted; whether it has run is not known."
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "nights": {"type": "integer", "minimum": 1}},
+    "required": ["city", "nights"],
+}
+TOOLS: list[Json] = [
+    {"type": "function", "function": {"name": "book_hotel", "description": "Books a hotel", "parameters": SCHEMA}}
+]
+
+
+class Defect(StrEnum):
+    """One way to build it wrong; the safe application has none."""
+
+    BRICKS = "after an interruption every later post fails"
+    FAILS_ONCE = "after an interruption the next post fails"
+    KEEPS_ORPHAN_RESULT = "a cut call is dropped, and a result for it is kept"
+    REPAIRS_ARGUMENTS = "a cut call is kept with empty arguments and a result"
+    NOTES_IN_TEXT = "a note is put into the half text of the assistant"
+    INVENTS_CALL = "an interruption is stored as a call of a tool that nobody called"
+    STORES_TURN_LATE = "the user's message is stored when its answer is complete"
+    DOUBLES_TURN = "the user's message is stored once more after an interruption"
+    SORTS_TURNS = "the user's messages are sent to the model with the newest first"
+    FORGETS_CYCLE = "an interruption in the answer takes back the call before it"
+    FORGETS_ANSWER = "an answer is not stored"
+    FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
+    RUNS_TWICE = "every tool runs twice"
+    DATES_PROMPT = "the system prompt counts the requests"
+    REWORDS_RESULT = "a result is stored otherwise than it was told first"
+    REORDERS = "calls and results are sent in another order from the second turn on"
+    HIDES_FAILURE = "a failure of the model ends as an ordinary finish"
+    TEARS_STREAM = "a failure of the model ends the stream without a word"
+    SENDS_ODD_STREAM = "a delta is sent for a text that has not started"
+    RUNS_ON = "the run goes on when its client has left"
+    HIDES_HALF_TEXT = "the view after a reload leaves out unfinished answers"
+    ANSWERS_NO_VIEW = "the view after a reload is a page"
+    ASKS_TWICE = "the model is asked twice for every answer"
+    MIXES_RUNS = "a second message does not wait for the run before it"
+    IGNORES_STOP = "the stop button does nothing"
+
+
+@dataclass(slots=True)
+class Stored:
+    """One chat: messages of the model's API, the views of them, and what went on."""
+
+    messages: list[Json] = field(default_factory=list)
+    interrupted: int = 0
+    turns: int = 0
+    half: set[int] = field(default_factory=set)
+    run: asyncio.Task[None] | None = None
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class ChatApp:
+    """The application. `effects` is a file that gets a line for each run of the tool."""
+
+    def __init__(
+        self,
+        *defects: Defect,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        tool_seconds: float = 0.2,
+        effects: Path | None = None,
+    ) -> None:
+        self.defects = frozenset(defects)
+        self.base_url, self.api_key = base_url, api_key
+        self.tool_seconds = tool_seconds
+        self.effects = effects
+        self.chats: dict[str, Stored] = {}
+        self.requests = 0
+        self._model: AsyncOpenAI | None = None
+        self._tasks: set[asyncio.Task[str]] = set()
+
+    @property
+    def model(self) -> AsyncOpenAI:
+        """The client of the model, made when it is needed."""
+        if self._model is None:
+            self._model = AsyncOpenAI(base_url=self.base_url, api_key=self.api_key, max_retries=0)
+        return self._model
+
+    async def close(self) -> None:
+        """Wait for tools that still run, and close the connections to the model."""
+        runs = [chat.run for chat in self.chats.values() if chat.run is not None]
+        await asyncio.gather(*self._tasks, *runs, return_exceptions=True)
+        if self._model is not None:
+            await self._model.close()
+
+    def application(self) -> web.Application:
+        """Return the web application: post, stop, view."""
+        app = web.Application()
+        app.router.add_post("/api/chat", self.post)
+        app.router.add_post("/api/chat/{id}/stop", self.stop)
+        app.router.add_get("/api/chat/{id}", self.view)
+        return app
+
+    # ------------------------------------------------------------------------------------------------ routes
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        """Take a message of the user and stream the run."""
+        body = await request.json()
+        chat = self.chats.setdefault(body["id"], Stored())
+        if chat.interrupted and (Defect.BRICKS in self.defects or (self._has(Defect.FAILS_ONCE) and chat.turns == 1)):
+            chat.turns += 1
+            return web.json_response({"error": "the history of this chat is not valid"}, status=500)
+        chat.turns += 1
+        if self._has(Defect.MIXES_RUNS):
+            return await self._answer(chat, body, request)
+        async with chat.busy:  # one run at a time: a second message waits
+            return await self._answer(chat, body, request)
+
+    async def _answer(self, chat: Stored, body: Json, request: web.Request) -> web.StreamResponse:
+        text = "".join(p["text"] for p in body["message"]["parts"] if p["type"] == "text")
+        chat.messages.append({"role": "user", "content": text})
+        response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache"})
+        await response.prepare(request)
+        chat.run = asyncio.create_task(self._run(chat, _Writer(response)))
+        try:
+            await (asyncio.shield(chat.run) if self._has(Defect.RUNS_ON) else chat.run)
+        except asyncio.CancelledError:
+            if chat.run.cancelled():
+                return response  # stopped by the button
+            raise
+        return response
+
+    async def stop(self, request: web.Request) -> web.Response:
+        """The stop button."""
+        chat = self.chats.get(request.match_info["id"])
+        if chat is not None and chat.run is not None and not self._has(Defect.IGNORES_STOP):
+            chat.run.cancel()
+        return web.json_response({"stopped": True})
+
+    async def view(self, request: web.Request) -> web.Response:
+        """The chat after a reload, as UI messages."""
+        if self._has(Defect.ANSWERS_NO_VIEW):
+            return web.Response(text="<!doctype html><title>Chat</title>", content_type="text/html")
+        chat = self.chats.get(request.match_info["id"], Stored())
+        hidden = chat.half if self._has(Defect.HIDES_HALF_TEXT) else set()
+        shown = [message for index, message in enumerate(chat.messages) if index not in hidden]
+        return web.json_response({"messages": ui_messages(shown)})
+
+    # ------------------------------------------------------------------------------------------------ the run
+
+    async def _run(self, chat: Stored, out: _Writer) -> None:
+        begun = len(chat.messages)
+        step = begun
+        try:
+            await out.send({"type": "start"})
+            while True:
+                step = len(chat.messages)
+                calls = await self._ask(chat, out)
+                if not calls:
+                    break
+                await self._run_tools(chat, calls, out)
+            await out.send({"type": "finish", "finishReason": "stop"}, done=True)
+        except (OpenAIError, OSError, _ModelError) as error:
+            self._interrupted(chat, begun, step)
+            if self._has(Defect.HIDES_FAILURE):
+                await out.send({"type": "finish", "finishReason": "stop"}, done=True)
+            elif not self._has(Defect.TEARS_STREAM):
+                await out.send({"type": "error", "errorText": str(error)}, done=True)
+        except asyncio.CancelledError:
+            self._interrupted(chat, begun, step)
+            raise
+
+    async def _ask(self, chat: Stored, out: _Writer) -> list[Json]:
+        """Ask the model once, and store what it has said; return the calls of a whole answer."""
+        text, calls, whole, cut = "", cast("dict[int, Json]", {}), False, False
+        await out.send({"type": "start-step"})
+        name = f"text-{len(chat.messages)}"
+        if self._has(Defect.SENDS_ODD_STREAM):
+            await out.send({"type": "text-delta", "id": "never-started", "delta": ""})
+        try:
+            async with self._stream(chat) as stream:
+                async for chunk in stream:
+                    if not chunk.choices:
+                        continue
+                    delta = chunk.choices[0].delta
+                    if delta.content:
+                        if not text:
+                            await out.send({"type": "text-start", "id": name})
+                        text += delta.content
+                        await out.send({"type": "text-delta", "id": name, "delta": delta.content})
+                    for piece in delta.tool_calls or ():
+                        await self._take_piece(piece, calls, out)
+                    whole = whole or chunk.choices[0].finish_reason is not None
+                    cut = cut or chunk.choices[0].finish_reason == "length"
+            if not whole:
+                raise _ModelError("the model's answer is not complete")
+        finally:
+            self._store(chat, text, list(calls.values()), whole=whole and not cut)
+        for call in calls.values() if cut else ():
+            known = {"toolCallId": call["id"], "toolName": call["name"], "input": call["arguments"]}
+            await out.send({"type": "tool-input-error", **known, "errorText": "the arguments are not complete"})
+        calls = {} if cut else calls
+        if text:
+            await out.send({"type": "text-end", "id": name})
+        for call in calls.values():
+            known = {"toolCallId": call["id"], "toolName": call["name"]}
+            await out.send({"type": "tool-input-available", **known, "input": json.loads(call["arguments"])})
+        if not calls:
+            await out.send({"type": "finish-step"})
+        return list(calls.values())
+
+    async def _take_piece(self, piece: Any, calls: dict[int, Json], out: _Writer) -> None:
+        call = calls.setdefault(piece.index, {"id": "", "name": "", "arguments": ""})
+        if piece.id:
+            call.update(id=piece.id, name=piece.function.name)
+            await out.send({"type": "tool-input-start", "toolCallId": call["id"], "toolName": call["name"]})
+        if piece.function.arguments:
+            call["arguments"] += piece.function.arguments
+            delta = {"toolCallId": call["id"], "inputTextDelta": piece.function.arguments}
+            await out.send({"type": "tool-input-delta", **delta})
+
+    @contextlib.asynccontextmanager
+    async def _stream(self, chat: Stored) -> AsyncIterator[AsyncStream[ChatCompletionChunk]]:
+        """Ask the model; its stream is closed whatever happens."""
+        for last in (False, True) if self._has(Defect.ASKS_TWICE) else (True,):
+            self.requests += 1
+            messages = cast("Any", self.told(chat))
+            stream = await self.model.chat.completions.create(
+                model="any", messages=messages, tools=cast("Any", TOOLS), stream=True
+            )
+            if last:
+                try:
+                    yield stream
+                finally:
+                    await asyncio.shield(stream.close())
+            else:
+                async for _ in stream:
+                    pass
+
+    async def _run_tools(self, chat: Stored, calls: list[Json], out: _Writer) -> None:
+        answers = [{"role": "tool", "tool_call_id": call["id"], "content": INTERRUPTED} for call in calls]
+        chat.messages += answers
+        for call, answer in zip(calls, answers, strict=True):
+            task = asyncio.create_task(self._tool(call, answer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            output = await asyncio.shield(task)
+            await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": output})
+        await out.send({"type": "finish-step"})
+
+    async def _tool(self, call: Json, answer: Json) -> str:
+        """Run the tool to its end, also when nobody waits for it, and store its result."""
+        for _ in range(2 if self._has(Defect.RUNS_TWICE) else 1):
+            if self.effects is not None:
+                with self.effects.open("a", encoding="utf-8") as file:
+                    file.write(call["id"] + "\n")
+        await asyncio.sleep(self.tool_seconds)
+        answer["content"] = f"booked {call['arguments']}"
+        return str(answer["content"])
+
+    # ------------------------------------------------------------------------------------------------ the store
+
+    def _store(self, chat: Stored, text: str, calls: list[Json], *, whole: bool) -> None:
+        """Store an answer: what is whole as it is, of a half one the text alone."""
+        message: Json = {"role": "assistant", "content": text}
+        functions = [
+            {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}}
+            for c in calls
+        ]
+        results: list[Json] = []
+        if not whole:
+            results = [{"role": "tool", "tool_call_id": call["id"], "content": "interrupted"} for call in calls]
+            if self._has(Defect.REPAIRS_ARGUMENTS):
+                for function in functions:
+                    function["function"]["arguments"] = "{}"
+            else:
+                functions = []
+                if not self._has(Defect.KEEPS_ORPHAN_RESULT):
+                    results = []
+            if text and self._has(Defect.NOTES_IN_TEXT):
+                message["content"] = f"{text} [interrupted]"
+        if functions:
+            message["tool_calls"] = functions
+        if whole and not functions and self._has(Defect.FORGETS_ANSWER):
+            return
+        if text or functions:
+            if not whole:
+                chat.half.add(len(chat.messages))
+            chat.messages.append(message)
+        chat.messages += results
+
+    def _interrupted(self, chat: Stored, begun: int, step: int) -> None:
+        chat.interrupted += 1
+        new = chat.messages[begun:]
+        if self._has(Defect.STORES_TURN_LATE):
+            del chat.messages[begun - 1]
+        if self._has(Defect.DOUBLES_TURN):
+            chat.messages.append(dict(chat.messages[begun - 1]))
+        if self._has(Defect.FORGETS_CYCLE) and step > begun:
+            del chat.messages[begun:step]
+        if self._has(Defect.FORGETS_EFFECT) and new and new[-1].get("content") == INTERRUPTED:
+            del chat.messages[begun:]
+        if self._has(Defect.INVENTS_CALL):
+            function = {"name": "report_interruption", "arguments": "{}"}
+            call = {"id": f"call_own_{len(chat.messages)}", "type": "function", "function": function}
+            if chat.messages[-1]["role"] == "assistant":
+                chat.messages[-1]["tool_calls"] = [call]
+            else:
+                chat.messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            chat.messages.append({"role": "tool", "tool_call_id": call["id"], "content": "noted"})
+
+    def told(self, chat: Stored) -> list[Json]:
+        """Return what the model is told."""
+        system = f"{SYSTEM} This is request {self.requests}." if self._has(Defect.DATES_PROMPT) else SYSTEM
+        messages = [dict(message) for message in chat.messages]
+        if chat.turns > 1:
+            if self._has(Defect.REWORDS_RESULT):
+                for message in messages:
+                    if message["role"] == "tool":
+                        message["content"] = f"It was {message['content']}."
+            if self._has(Defect.SORTS_TURNS):
+                users = [m for m in messages if m["role"] == "user"]
+                texts = [m["content"] for m in users]
+                for message, text in zip(users, reversed(texts), strict=True):
+                    message["content"] = text
+            if self._has(Defect.REORDERS):
+                messages = _reordered(messages)
+        return [{"role": "system", "content": system}, *_merged(messages)]
+
+    def _has(self, defect: Defect) -> bool:
+        return defect in self.defects
+
+
+def _merged(messages: list[Json]) -> list[Json]:
+    """Return the messages with those of the user that follow each other made one."""
+    merged: list[Json] = []
+    for message in messages:
+        if merged and merged[-1]["role"] == message["role"] == "user":
+            merged[-1] = {"role": "user", "content": f"{merged[-1]['content']}\n\n{message['content']}"}
+        else:
+            merged.append(message)
+    return merged
+
+
+def _reordered(messages: list[Json]) -> list[Json]:
+    """Return the messages with the calls of each message, and the results behind it, in the opposite order."""
+    turned: list[Json] = []
+    results: list[Json] = []
+    for message in [*messages, {"role": "end"}]:
+        if message["role"] == "tool":
+            results.insert(0, message)
+            continue
+        turned += results
+        results = []
+        calls = message.get("tool_calls")
+        turned.append({**message, "tool_calls": calls[::-1]} if calls else message)
+    return turned[:-1]
+
+
+class _ModelError(Exception):
+    """The model's stream ended too early."""
+
+
+class _Writer:
+    """Chunks to the client; when it has left, they go nowhere."""
+
+    def __init__(self, response: web.StreamResponse) -> None:
+        self._response = response
+
+    async def send(self, chunk: Mapping[str, Any], *, done: bool = False) -> None:
+        """Write one chunk, and the end marker after the last."""
+        data = f"data: {json.dumps(chunk)}\n\n" + ("data: [DONE]\n\n" if done else "")
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            await self._response.write(data.encode())
+
+
+def ui_messages(messages: list[Json]) -> list[Json]:
+    """Return the messages of a chat as UI messages: one for each message of the user, and one for what followed."""
+    shown: list[Json] = []
+    results = {m["tool_call_id"]: m["content"] for m in messages if m["role"] == "tool"}
+    for message in messages:
+        if message["role"] == "user":
+            part = {"type": "text", "text": message["content"]}
+            shown.append({"id": f"m{len(shown)}", "role": "user", "parts": [part]})
+        elif message["role"] == "assistant":
+            if not shown or shown[-1]["role"] != "assistant":
+                shown.append({"id": f"m{len(shown)}", "role": "assistant", "parts": []})
+            if message["content"]:
+                shown[-1]["parts"].append({"type": "text", "text": message["content"], "state": "done"})
+            shown[-1]["parts"] += [
+                {
+                    "type": f"tool-{call['function']['name']}",
+                    "toolCallId": call["id"],
+                    "state": "output-available",
+                    "input": json.loads(call["function"]["arguments"]),
+                    "output": results.get(call["id"]),
+                }
+                for call in message.get("tool_calls", ())
+            ]
+    return shown
+
+
+@contextlib.asynccontextmanager
+async def running(app: ChatApp, port: int = 0) -> AsyncIterator[int]:
+    """Serve the application on loopback, and yield its port."""
+    cancels = Defect.RUNS_ON not in app.defects
+    runner = web.AppRunner(app.application(), handler_cancellation=cancels, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port)
+    await site.start()
+    try:
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+        await app.close()
+
+
+async def _serve(port: int, defects: list[Defect]) -> None:
+    effects = Path("effects.txt") if os.environ.get("EFFECTS") else None
+    async with running(ChatApp(*defects, effects=effects), port):
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("defects", nargs="*", help=", ".join(defect.name for defect in Defect))
+    chosen = parser.parse_args(sys.argv[1:])
+    asyncio.run(_serve(chosen.port, [Defect[name] for name in chosen.defects]))

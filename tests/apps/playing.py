@@ -1,0 +1,36 @@
+"""Playing cases on the chat application of the tests, on one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from tests.apps.chat_app import ChatApp, running
+
+from tpharness.apps.config import AppConfig
+from tpharness.apps.engine import AppOptions, play_app
+from tpharness.run import Result, ResultReady
+
+STOP, THREAD = "POST /api/chat/{id}/stop", "GET /api/chat/{id}"
+
+
+def play(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[Result]:
+    """Serve the application, play cases on it and return their results."""
+    return asyncio.run(_play(app, ids, options or {}, config))
+
+
+async def _play(app: ChatApp, ids: tuple[str, ...], options: dict[str, Any], config: dict[str, Any]) -> list[Result]:
+    def ready(environment: dict[str, str]) -> None:
+        app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
+
+    given = {"history": "last-message", "allow": ("book_hotel",), "stop_within": 0.4, "concurrency": 12, **config}
+    async with running(app) as port:
+        known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}/api/chat", answer=8.0, **given)
+        events = play_app(AppOptions(config=known, ids=ids, on_ready=ready, **options))
+        return [event.result async for event in events if isinstance(event, ResultReady)]
+
+
+def count_lines(file: Path) -> str:
+    """Return a command that prints how many lines a file has, 0 if there is none."""
+    return f"cat {file} 2>/dev/null | wc -l"

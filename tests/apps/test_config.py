@@ -1,0 +1,114 @@
+"""tpharness.toml: what is wrong is told with file, table, key and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tpharness.apps.config import AppConfig, config_of_url, load_config, require_loopback
+from tpharness.errors import InputError, UsageError
+
+URL = 'url = "http://127.0.0.1:3000/api/chat"\n'
+
+
+def file_with(folder: Path, text: str) -> Path:
+    """Write a configuration and return its path."""
+    path = folder / "tpharness.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_table_of_the_documentation_is_read(tmp_path: Path) -> None:
+    """Every key arrives as what it means."""
+    text = f"""[apps.chat]
+command = ["npm", "start"]
+{URL}history = "last-message"
+on_disconnect = "stop"
+stop = "POST /api/chat/{{id}}/stop"
+thread = "GET /api/chat/{{id}}"
+tools = {{allow = ["book_hotel"], args = {{book_hotel = {{city = "Paris", nights = 2}}}}}}
+effects = "wc -l < effects.txt"
+"""
+    config = load_config("chat", file_with(tmp_path, text))
+    assert config.command == ("npm", "start")
+    assert config.history == "last-message"
+    assert config.allow == ("book_hotel",)
+    assert config.args == {"book_hotel": {"city": "Paris", "nights": 2}}
+    assert config.folder == tmp_path
+    stop, thread = config.addresses.stop, config.addresses.thread
+    assert stop is not None
+    assert thread is not None
+    assert (stop.method, stop.of("a/b")) == ("POST", "http://127.0.0.1:3000/api/chat/a%2Fb/stop")
+    assert thread.of("x") == "http://127.0.0.1:3000/api/chat/x"
+
+
+def test_a_port_can_be_left_open(tmp_path: Path) -> None:
+    """`{port}` stands for a free one in the address and in the command."""
+    text = '[apps.a]\ncommand = "serve --port {port}"\nurl = "http://127.0.0.1:{port}/chat"\n'
+    config = load_config(None, file_with(tmp_path, text)).on_port(4711)
+    assert (config.url, config.command, config.port) == (
+        "http://127.0.0.1:4711/chat",
+        ("serve", "--port", "4711"),
+        4711,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("", r"has no table \[apps.NAME\]", "init"),
+        ("apps = 3", r"has no table \[apps.NAME\]", "init"),
+        ('[apps.chat]\nhistory = "client"', "has no url", "url ="),
+        (f"[apps.chat]\n{URL}comand = 'x'", "unknown key 'comand'", "did you mean command"),
+        (f"[apps.chat]\n{URL}history = 3", "history is int, expected str", ""),
+        (f"[apps.chat]\n{URL}concurrency = true", "concurrency is bool", ""),
+        (f"[apps.chat]\n{URL}concurrency = 0", "expected a positive number", ""),
+        (f"[apps.chat]\n{URL}on_disconnect = 'go'", "on_disconnect is 'go'", '"stop" or "continue"'),
+        (f"[apps.chat]\n{URL}stop = '/stop'", "stop is '/stop'", "a method and a path"),
+        (f"[apps.chat]\n{URL}tools = {{alow = []}}", "unknown key 'alow'", "allow, args"),
+        (f"[apps.chat]\n{URL}tools = {{allow = 'x'}}", "not a list of names", "allow ="),
+        (f"[apps.chat]\n{URL}tools = {{args = {{x = {{}}}}}}", "names 'x', which tools.allow does not allow", ""),
+        ("[apps.chat]\nurl = 'chat'", "not an http address", "http://127.0.0.1"),
+        (f"[apps.chart]\n{URL}", "has no application 'chat'", "did you mean chart"),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str, hint: str) -> None:
+    """Somebody at 2 a.m. finds the line."""
+    with pytest.raises(UsageError, match=message) as raised:
+        load_config("chat", file_with(tmp_path, text))
+    assert "tpharness.toml" in str(raised.value)
+    assert hint in raised.value.hint
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """Not there, or not TOML."""
+    with pytest.raises(InputError, match="No such file"):
+        load_config("chat", tmp_path / "none.toml")
+    with pytest.raises(InputError, match="is not TOML"):
+        load_config("chat", file_with(tmp_path, "[apps"))
+
+
+def test_one_of_several_has_to_be_named(tmp_path: Path) -> None:
+    """There is no first application."""
+    with pytest.raises(UsageError, match="has 2 applications") as raised:
+        load_config(None, file_with(tmp_path, f"[apps.a]\n{URL}[apps.b]\n{URL}"))
+    assert "a, b" in raised.value.hint
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.8.9.1", "[::1]"])
+def test_this_machine_is_allowed(host: str) -> None:
+    """Loopback by any name."""
+    require_loopback(config_of_url(f"http://{host}:3000/chat"), owned=None)
+
+
+@pytest.mark.parametrize("host", ["example.org", "10.0.0.1", "0.0.0.0", "localhost.example.org"])  # noqa: S104
+def test_another_machine_is_not_allowed_unless_it_is_named(host: str) -> None:
+    """Tools are called for real."""
+    config = AppConfig(name="a", url=f"https://{host}/chat")
+    with pytest.raises(UsageError, match="not on this machine") as raised:
+        require_loopback(config, owned=None)
+    assert f"--i-own-this-host {host}" in raised.value.hint
+    with pytest.raises(UsageError):
+        require_loopback(config, owned="another.example.org")
+    require_loopback(config, owned=host)

@@ -1,0 +1,198 @@
+"""The application's process: started with the provider's address, watched, and never left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tpharness.apps.config import AppConfig
+from tpharness.apps.engine import AppOptions, free_port, play_app
+from tpharness.apps.process import AppProcess
+from tpharness.errors import TargetError, UsageError
+from tpharness.run import ResultReady
+
+CHILDREN = """
+import http.server, os, subprocess, sys
+own = subprocess.Popen(["sleep", "1000"])
+apart = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+open("pids", "w").write(f"{os.getpid()} {own.pid} {apart.pid}")
+http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), http.server.BaseHTTPRequestHandler).serve_forever()
+"""
+EXITS = "import sys; print('no model is configured'); sys.exit(3)"
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + CHILDREN
+TOP = Path(__file__).parents[2]
+
+
+def config(folder: Path, program: str, port: int, **more: object) -> AppConfig:
+    """Return the configuration of a program that listens on PORT."""
+    command = (sys.executable, "-c", program)
+    return AppConfig(name="a", url=f"http://127.0.0.1:{port}/chat", command=command, folder=folder, ready=10.0, **more)  # type: ignore[arg-type]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def pids_in(folder: Path) -> list[int]:
+    """Return the processes that the program has written down."""
+    return [int(word) for word in (folder / "pids").read_text("utf-8").split()]
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    """Fail when one of the processes still runs after ten seconds."""
+    deadline = time.monotonic() + 10
+    while any(map(alive, pids)):
+        assert time.monotonic() < deadline, "a process was left behind"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("program", [CHILDREN, DEAF], ids=["ends-when-asked", "ignores-sigterm"])
+def test_the_end_takes_all_children_along(tmp_path: Path, program: str) -> None:
+    """Also a child that leads a session of its own, and a program that does not listen to SIGTERM."""
+
+    async def main() -> list[int]:
+        async with AppProcess(config(tmp_path, program, await free_port()), {}):
+            started = pids_in(tmp_path)
+            assert all(map(alive, started))
+            return started
+
+    started = asyncio.run(main())
+    assert len(started) == 3
+    wait_until_gone(started)
+
+
+def test_a_harness_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    """SIGKILL to the harness itself: the guard notices and kills everything."""
+    port = asyncio.run(free_port())
+    (tmp_path / "program.py").write_text(CHILDREN, "utf-8")
+    harness = (
+        "import asyncio, sys\nfrom pathlib import Path\nfrom tpharness.apps.config import AppConfig\n"
+        "from tpharness.apps.process import AppProcess\n"
+        f"known = AppConfig(name='a', url='http://127.0.0.1:{port}/chat', command=(sys.executable, 'program.py'))\n"
+        "async def main():\n    async with AppProcess(known, {}):\n        print('ready', flush=True)\n"
+        "        await asyncio.sleep(1000)\nasyncio.run(main())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(TOP / "src")}
+    process = subprocess.Popen([sys.executable, "-c", harness], cwd=tmp_path, stdout=subprocess.PIPE, env=environment)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        started = pids_in(tmp_path)
+        assert all(map(alive, started))
+        os.kill(process.pid, signal.SIGKILL)
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until_gone(started)
+
+
+def test_the_application_finds_the_model_in_its_environment(tmp_path: Path) -> None:
+    """Base URL, key and port; what tpharness.toml says for it stands above."""
+    program = "import os; open('env', 'w').write(repr(dict(os.environ)))\n" + CHILDREN
+
+    async def main() -> None:
+        known = config(tmp_path, program, await free_port(), env={"MODE": "test"})
+        async with AppProcess(known, {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}):
+            pass
+
+    asyncio.run(main())
+    told = (tmp_path / "env").read_text("utf-8")
+    assert "'OPENAI_BASE_URL': 'http://127.0.0.1:1/v1'" in told
+    assert "'MODE': 'test'" in told
+
+
+def test_an_application_that_exits_at_once_is_told_with_its_last_words(tmp_path: Path) -> None:
+    """The end of its output says why."""
+
+    async def main() -> None:
+        async with AppProcess(config(tmp_path, EXITS, await free_port()), {}):
+            pass
+
+    with pytest.raises(TargetError, match=r"exited with status 3 before it listened.*no model is configured"):
+        asyncio.run(main())
+
+
+def test_an_application_that_never_listens_is_told_so(tmp_path: Path) -> None:
+    """It is ended."""
+
+    async def main() -> None:
+        program = "import os, time; open('pids', 'w').write(str(os.getpid())); time.sleep(1000)"
+        known = config(tmp_path, program, await free_port())
+        async with AppProcess(replace(known, ready=0.5), {}):
+            pass
+
+    with pytest.raises(TargetError, match="does not listen on"):
+        asyncio.run(main())
+    wait_until_gone(pids_in(tmp_path))
+
+
+def test_a_program_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+    """The guard cannot start it."""
+
+    async def main() -> None:
+        known = AppConfig(name="a", url=f"http://127.0.0.1:{await free_port()}/", command=("no-such-program",))
+        async with AppProcess(replace(known, folder=tmp_path), {}):
+            pass
+
+    with pytest.raises(TargetError, match="no-such-program cannot be started"):
+        asyncio.run(main())
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_started(tmp_path: Path) -> None:
+    """What listens there would be judged instead."""
+
+    async def main() -> None:
+        server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            async with AppProcess(config(tmp_path, CHILDREN, port), {}):
+                pass
+
+    with pytest.raises(UsageError, match="something listens"):
+        asyncio.run(main())
+    assert not (tmp_path / "pids").exists()
+
+
+def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_path: Path) -> None:
+    """The next case is played on a new process."""
+    program = (
+        "import os, asyncio\nfrom tests.apps.chat_app import ChatApp, Defect, running\n"
+        "class Falls(ChatApp):\n    def _interrupted(self, *args):\n        os._exit(7)\n"
+        "async def main():\n    async with running(Falls(), int(os.environ['PORT'])):\n"
+        "        await asyncio.Event().wait()\n"
+        "asyncio.run(main())\n"
+    )
+
+    async def main() -> dict[str, list[str]]:
+        known = config(
+            tmp_path,
+            program,
+            0,
+            history="last-message",
+            answer=5.0,
+            env={"PYTHONPATH": f"{TOP}{os.pathsep}{TOP / 'src'}"},
+        )
+        known = replace(known, url="http://127.0.0.1:{port}/api/chat")
+        events = play_app(AppOptions(config=known, ids=("model-drops/in-text", "uncut/text", "user-leaves/in-text")))
+        return {
+            event.result.id: [finding.code for finding in event.result.findings]
+            async for event in events
+            if isinstance(event, ResultReady)
+        }
+
+    codes = asyncio.run(main())
+    assert codes["uncut/text"] == []
+    assert codes["model-drops/in-text"][:2] == ["app-exited", "chat-bricked"]
+    assert codes["user-leaves/in-text"][:2] == ["app-exited", "chat-bricked"]

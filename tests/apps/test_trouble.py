@@ -1,0 +1,127 @@
+"""An application that cannot be judged is told apart from one that is judged, each way with a code of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from tests.apps import odd_apps
+from tests.apps.chat_app import ChatApp, running
+from tests.apps.odd_apps import Handler, serving
+
+from tpharness.apps.config import AppConfig
+from tpharness.apps.engine import AppOptions, play_app
+from tpharness.apps.trouble import KINDS
+from tpharness.run import Outcome, Result, ResultReady
+
+WAYS: list[tuple[Handler, str]] = [
+    (odd_apps.html, "answer-not-a-stream"),
+    (odd_apps.unauthorised, "app-unauthorised"),
+    (odd_apps.redirect, "app-redirects"),
+    (odd_apps.refuse, "request-refused"),
+    (odd_apps.fail, "app-failed"),
+    (odd_apps.hang, "app-silent"),
+    (odd_apps.other_model, "model-asked-elsewhere"),
+    (odd_apps.cached, "answer-cached"),
+    (odd_apps.empty, "model-never-asked"),
+    (odd_apps.says_error, "app-failed"),
+    (odd_apps.endless_silence, "app-silent"),
+]
+
+
+async def results(port: int, *ids: str, **options: Any) -> list[Result]:
+    """Play on an application that runs already."""
+    url = f"http://127.0.0.1:{port}/api/chat"
+    config = AppConfig(name="odd", url=url, history="last-message", answer=1.0, ready=2.0)
+    events = play_app(AppOptions(config=config, ids=ids, **options))
+    return [event.result async for event in events if isinstance(event, ResultReady)]
+
+
+@pytest.mark.parametrize(("handler", "code"), WAYS, ids=lambda value: getattr(value, "__name__", value))
+def test_what_an_application_does_instead_has_a_code_and_a_remedy(handler: Handler, code: str) -> None:
+    """The run ends after the first message, errored, with one finding that says what came and what to do."""
+
+    async def main() -> list[Result]:
+        async with serving(handler) as port:
+            return await results(port)
+
+    (result,) = asyncio.run(main())
+    assert result.outcome is Outcome.ERRORED
+    (finding,) = result.findings
+    assert finding.code == code
+    assert finding.got
+    assert len(finding.kind.remedy) > 20
+
+
+def test_an_application_that_rewrites_the_words_of_the_user_is_told_so() -> None:
+    """Its requests reach the model and cannot be given to a case."""
+
+    async def main() -> list[Result]:
+        app = ChatApp()
+        told = app.told
+        app.told = lambda chat: [{**m, "content": m["content"].replace("[", "(")} for m in told(chat)]  # type: ignore[method-assign]
+        async with running(app) as port:
+            return await results(port, on_ready=lambda env: _point(app, env))
+
+    (result,) = asyncio.run(main())
+    assert [finding.code for finding in result.findings] == ["mark-stripped"]
+
+
+def test_a_stream_that_does_not_end_is_told_so() -> None:
+    """The model has answered, and the client waits for ever."""
+
+    async def main() -> list[Result]:
+        app = ChatApp()
+
+        async def endless(request: web.Request) -> web.StreamResponse:
+            body = await request.json()
+            words = body["message"]["parts"][0]["text"]
+            async with aiohttp.ClientSession() as session:
+                payload = {"model": "m", "stream": False, "messages": [{"role": "user", "content": words}]}
+                async with session.post(f"{app.base_url}/chat/completions", json=payload) as answer:
+                    await answer.read()
+            return await odd_apps.stream(request, {"type": "start"}, ends=False)
+
+        async with serving(endless) as port:
+            return await results(port, on_ready=lambda env: _point(app, env))
+
+    (result,) = asyncio.run(main())
+    assert [finding.code for finding in result.findings] == ["app-endless"]
+
+
+def test_a_model_api_that_is_not_known_is_told_with_its_address() -> None:
+    """The base URL is read, and the path is not one of ours."""
+
+    async def main() -> list[Result]:
+        app = ChatApp()
+        async with running(app) as port:
+
+            def ready(environment: dict[str, str]) -> None:
+                app.base_url, app.api_key = f"{environment['OPENAI_BASE_URL']}/api/v9", "any"
+
+            return await results(port, on_ready=ready)
+
+    (result,) = asyncio.run(main())
+    (finding,) = result.findings
+    assert finding.code == "model-api-unknown"
+    assert finding.got == "POST /v1/api/v9/chat/completions"
+
+
+def test_nothing_that_listens_is_an_error_of_the_run() -> None:
+    """There is nothing to judge."""
+    with pytest.raises(Exception, match="nothing listens there") as raised:
+        asyncio.run(results(9))
+    assert "environment" in getattr(raised.value, "hint", "")
+
+
+def test_every_trouble_is_shown_here() -> None:
+    """But for the one that only a machine between us and the application makes."""
+    shown = {code for _, code in WAYS} | {"mark-stripped", "app-endless", "app-unreachable", "model-api-unknown"}
+    assert shown == {kind.code for kind in KINDS}
+
+
+def _point(app: ChatApp, environment: dict[str, str]) -> None:
+    app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]

@@ -1,0 +1,236 @@
+"""What the model is told that it said is compared with what it said: whole, cut, joined, invented."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tpharness.apps.cases.case import AppCase, Cut, CutBy
+from tpharness.apps.checks import APP_CHECKS
+from tpharness.apps.checks.truth import unsaid
+from tpharness.apps.client import End
+from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
+from tpharness.apps.provider import Call, Outcome, Plan, Text, Told, ToldCall, ToldResult
+
+SAID = ["I will look. ", "It is eighteen degrees."]
+CHECKS = {check.name: check for check in APP_CHECKS}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "",
+        "I will look.",
+        "I will",
+        "It is eigh",
+        "I will look. It is eighteen degrees.",
+        "I will look.It is",
+        "I will look.\n\nIt is eighteen",
+        "  I  will look. ",
+    ],
+)
+def test_a_beginning_of_what_was_said_is_said(told: str) -> None:
+    """Answers may be joined, and each may be cut at its end."""
+    assert unsaid(told, SAID) == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "rest"),
+    [
+        ("I will look. [stopped]", "[stopped]"),
+        ("I will go", "go"),
+        ("will look.", "will look."),
+        ("It is nineteen", "nineteen"),
+        ("Sorry.", "Sorry."),
+    ],
+)
+def test_anything_else_is_not(told: str, rest: str) -> None:
+    """What is left is shown."""
+    assert unsaid(told, SAID) == rest
+
+
+def test_nothing_was_said_before_the_first_answer() -> None:
+    """Then anything is an invention."""
+    assert unsaid("Hello", []) == "Hello"
+    assert unsaid("", []) == ""
+
+
+# ------------------------------------------------------------------------------------------------ evidence by hand
+
+PIECES = ('{"city":"Pa', 'ris"}')
+CALL = Call(call_id="c1", name="book", pieces=PIECES)
+FIRST = Plan(items=(Text(pieces=("Let me ", "see.")), CALL))
+SECOND = Plan(items=(Text(pieces=("It is ", "done.")),))
+TOLD_CALL = ToldCall(call_id="c1", name="book", args={"city": "Paris"}, raw='{"city": "Paris"}')
+HISTORY = (
+    Told(role="user", text="(1) Do it."),
+    Told(role="assistant", text="Let me see.", calls=(TOLD_CALL,)),
+    Told(role="tool", results=(ToldResult(call_id="c1", content="booked"),)),
+)
+PART = {"type": "tool-book", "toolCallId": "c1", "state": "output-available", "output": "booked"}
+SCREEN = (
+    {"role": "user", "parts": [{"type": "text", "text": "(1) Do it."}]},
+    {
+        "role": "assistant",
+        "parts": [{"type": "text", "text": "Let me see."}, PART, {"type": "text", "text": "It is done."}],
+    },
+)
+TYPES = ("start", "finish", "[DONE]")
+
+
+def asked(number: int, plan: Plan, *history: Told, **more: Any) -> Asked:
+    """A request that was answered to its end, one second after the one before."""
+    return Asked(number=number, history=history, plan=plan, pieces=plan.piece_count, **more)
+
+
+def evidence(*later: Told, **changes: Any) -> AppEvidence:
+    """An uncut run with one call, then a turn in which the model is told this after the history."""
+    first = TurnSeen(
+        number=1,
+        says="(1) Do it.",
+        asked=(
+            asked(1, FIRST, HISTORY[0], started_at=1.0, ended_at=2.0),
+            asked(2, SECOND, *HISTORY, started_at=3.0, ended_at=4.0),
+        ),
+        reply=ReplySeen(types=TYPES),
+        screen=SCREEN,
+        **changes,
+    )
+    second = TurnSeen(
+        number=2,
+        says="(2) And?",
+        asked=(asked(1, Plan(), *later, started_at=5.0, ended_at=6.0),),
+        reply=ReplySeen(types=TYPES),
+        screen=SCREEN,
+    )
+    return AppEvidence(case=AppCase(id="a/b", title="t", turns=()), turns=(first, second))
+
+
+def found(check: str, seen: AppEvidence) -> list[str]:
+    """Return the codes that a check finds."""
+    assert CHECKS[check].applies(seen)
+    return [finding.code for finding in CHECKS[check].find(seen)]
+
+
+DONE = Told(role="assistant", text="It is done.")
+ASKS = Told(role="user", text="(2) And?")
+WHOLE = (*HISTORY, DONE, ASKS)
+
+
+@pytest.mark.parametrize("check", sorted(set(CHECKS) - {"same-view", "stops-or-goes-on"}))
+def test_a_history_that_is_kept_whole_is_fine(check: str) -> None:
+    """No check finds anything."""
+    assert found(check, evidence(*WHOLE)) == []
+
+
+def test_a_cut_text_of_arguments_is_no_invention_and_a_repaired_one_is() -> None:
+    """The raw beginning is what the model said; whether its API takes it is another check's."""
+    seen = evidence(*WHOLE)
+    first, second = seen.turns
+    cut = replace(first.asked[0], pieces=3, outcome=Outcome.DISCONNECTED)
+    raw = ToldCall(call_id="c1", name="book", args='{"city":"Pa', raw='{"city":"Pa')
+    repaired = ToldCall(call_id="c1", name="book", args={"city": "Pa"}, raw='{"city":"Pa"}')
+    for call, codes in ((raw, []), (repaired, ["arguments-invented"]), (TOLD_CALL, ["arguments-invented"])):
+        told = (HISTORY[0], Told(role="assistant", text="Let me see.", calls=(call,)), ASKS)
+        turns = (replace(first, asked=(cut,)), replace(second, asked=(replace(second.asked[0], history=told),)))
+        assert found("prefix", replace(seen, turns=turns)) == codes
+
+
+def test_arguments_in_another_order_are_the_same() -> None:
+    """JSON objects have no order, and numbers no spelling."""
+    same = ToldCall(call_id="c1", name="book", args={"city": "Paris"}, raw='{ "city" : "Paris" }')
+    assert found("prefix", evidence(HISTORY[0], Told(role="assistant", calls=(same,)), *HISTORY[2:], ASKS)) == []
+
+
+def test_thinking_that_was_not_thought_is_an_invention() -> None:
+    """Thinking is what the model said, too."""
+    told = Told(role="assistant", text="It is done.", thinking="The user is nice.")
+    assert found("prefix", evidence(*HISTORY, told, ASKS)) == ["text-invented"]
+
+
+def test_a_call_of_another_id_and_the_same_name_is_the_call() -> None:
+    """Applications may give ids of their own."""
+    own = ToldCall(call_id="own-1", name="book", args={"city": "Paris"}, raw="{}")
+    assert found("prefix", evidence(HISTORY[0], Told(role="assistant", calls=(own,)), ASKS)) == []
+
+
+def test_a_user_turn_is_counted_in_one_message_or_several() -> None:
+    """Some APIs want the messages of one role joined."""
+    joined = Told(role="user", text="(1) Do it.\n\n(2) And?")
+    assert found("user-turns", evidence(joined)) == []
+    assert found("user-turns", evidence(ASKS)) == ["user-turn-lost"]
+    assert found("user-turns", evidence(joined, ASKS)) == ["user-turn-doubled"]
+    assert found("user-turns", evidence(ASKS, HISTORY[0])) == ["user-turn-misplaced"]
+
+
+def test_a_tool_that_was_told_to_have_run_is_not_forgotten_when_its_result_is_a_note() -> None:
+    """That nobody knows whether it ran is enough."""
+    note = Told(role="tool", results=(ToldResult(call_id="c1", content="interrupted", is_error=True),))
+    assert found("effects", evidence(*HISTORY[:2], note, ASKS)) == []
+
+
+def test_an_effect_that_only_the_model_knew_of_is_forgotten() -> None:
+    """The run went on after its user had left: the screen has no result, and the next request no call."""
+    seen = evidence(HISTORY[0], Told(role="assistant", text="Let me see."), ASKS)
+    first, second = seen.turns
+    seen = replace(seen, turns=(replace(first, screen=SCREEN[:1]), second))
+    assert found("effects", seen) == ["effect-forgotten"]
+    assert found("cycles-kept", seen) == []
+
+
+def test_a_late_first_request_of_the_next_turn_is_what_is_compared() -> None:
+    """A request of the next turn that came while the run before went on knows less, and may."""
+    seen = evidence(*WHOLE)
+    first, second = seen.turns
+    early = asked(1, Plan(), HISTORY[0], ASKS, started_at=2.5, ended_at=2.8)
+    seen = replace(seen, turns=(first, replace(second, asked=(early, *second.asked))))
+    assert seen.following is not None
+    assert seen.following[1].started_at == 5.0
+    assert found("cycles-kept", seen) == []
+
+
+@pytest.mark.parametrize(
+    ("by", "in_tool", "left", "asked_after", "declared", "codes"),
+    [
+        (CutBy.LEAVE, False, 0.02, 0, "stop", []),
+        (CutBy.LEAVE, False, None, 0, "stop", ["runs-on"]),
+        (CutBy.LEAVE, False, None, 0, "continue", []),
+        (CutBy.LEAVE, False, 0.02, 0, "continue", ["gives-up"]),
+        (CutBy.LEAVE, False, None, 1, None, []),
+        (CutBy.LEAVE, True, None, 0, "stop", []),
+        (CutBy.LEAVE, True, None, 1, "stop", ["runs-on"]),
+        (CutBy.STOP, False, None, 0, "continue", ["stop-ignored"]),
+        (CutBy.STOP, False, 0.02, 0, "continue", []),
+        (CutBy.STOP, True, None, 1, None, ["stop-ignored"]),
+    ],
+)
+def test_what_is_declared_is_held_against_what_was_seen(
+    by: CutBy, in_tool: bool, left: float | None, asked_after: int, declared: str | None, codes: list[str]
+) -> None:
+    """A run that nobody reads stops, or goes on; the stop button always stops it."""
+    cut = CutSeen(cut=Cut(by=by, in_tool=in_tool), left_after=left, asked_after=asked_after)
+    seen = replace(evidence(*WHOLE, cut=cut), on_disconnect=declared)
+    assert found("stops-or-goes-on", seen) == codes
+
+
+@pytest.mark.parametrize(
+    ("reply", "codes"),
+    [
+        (ReplySeen(types=(*TYPES, "error")), []),
+        (ReplySeen(types=TYPES, finish_reason="error"), []),
+        (ReplySeen(types=TYPES, finish_reason="stop"), ["failure-as-finish"]),
+        (ReplySeen(types=("start",)), ["failure-unsaid"]),
+        (ReplySeen(status=500, content_type="application/json"), []),
+        (ReplySeen(status=200, content_type="text/plain"), ["failure-unsaid"]),
+        (ReplySeen(types=("start",), end=End.LEFT), []),
+    ],
+)
+def test_a_failure_of_the_model_is_told_to_the_client(reply: ReplySeen, codes: list[str]) -> None:
+    """By an error chunk, a finish reason or a status; never by an ordinary end."""
+    seen = evidence(*WHOLE)
+    first, second = seen.turns
+    broken = replace(first.asked[1], outcome=Outcome.BROKEN)
+    seen = replace(seen, turns=(replace(first, asked=(first.asked[0], broken), reply=reply), second))
+    assert found("stream-valid", seen) == codes
