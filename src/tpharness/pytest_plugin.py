@@ -3,7 +3,8 @@
 Name the folders in the ini option `tpharness_scenarios`, or on the command line with `--tpharness-scenarios DIR`; every
 scenario file (`*.yaml`, `*.yml`) in them becomes one test, called by the scenario's id. YAML files elsewhere are left
 alone. The folders are visited whatever `testpaths` says; those of the ini option are left out when a run names files or
-folders of its own. Nothing heavy is imported until a scenario is collected, since pytest loads this module always.
+folders of its own. The fixture `tpharness_app` judges a chat application of `tpharness.toml` as it runs. Nothing heavy
+is imported until one of both is used, since pytest loads this module always.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["ScenarioFile", "ScenarioItem"]
+__all__ = ["AppJudge", "ScenarioFile", "ScenarioItem", "tpharness_app"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,6 +61,35 @@ def _named(config: pytest.Config) -> list[Path]:
 
 def _roots(config: pytest.Config) -> list[Path]:
     return [*(path.resolve() for path in config.getini("tpharness_scenarios")), *_named(config)]
+
+
+@pytest.fixture(scope="session")
+def tpharness_app(request: pytest.FixtureRequest) -> AppJudge:
+    """Judge an application of the root folder's `tpharness.toml`: `tpharness_app("chat")`, in a test without a loop."""
+    return AppJudge(request.config.rootpath)
+
+
+class AppJudge:
+    """Plays cases on an application and fails the test for what is not green."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str | None = None, *ids: str, **options: Any) -> list[Any]:
+        """Play the cases, all without `ids`, and return their results; `options` are those of `AppOptions`."""
+        from tpharness.apps.config import CONFIG_FILE, load_config  # noqa: PLC0415
+        from tpharness.apps.engine import AppOptions, run_app  # noqa: PLC0415
+        from tpharness.run import ResultReady, RunFinished  # noqa: PLC0415
+
+        config = load_config(name, self.folder / CONFIG_FILE)
+        events = list(run_app(AppOptions(config=config, ids=ids, **options)))
+        results = [event.result for event in events if isinstance(event, ResultReady)]
+        problems = [f.line() for event in events if isinstance(event, RunFinished) for f in event.problems]
+        failed = [result for result in results if not result.outcome.green]
+        if failed or problems:
+            again = f"tpharness app {config.name} {{id}}"
+            raise AssertionError("\n\n".join([str(NotGreenError(failed, again=again)), *problems]).strip())
+        return results
 
 
 class ScenarioFile(pytest.File):
@@ -114,11 +144,11 @@ class ScenarioItem(pytest.Item):
 class NotGreenError(Exception):
     """A scenario that did not pass; its text is the failure block of each result."""
 
-    def __init__(self, results: list[Any], root: Path) -> None:
+    def __init__(self, results: list[Any], root: Path | None = None, *, again: str = "") -> None:
         from tpharness.report import failure_lines  # noqa: PLC0415
 
         blocks = []
         for result in results:
-            lines = [line for _, line in failure_lines(result, roots=(root,))]
+            lines = [line for _, line in failure_lines(result, roots=(root,) if root is not None else (), again=again)]
             blocks.append("\n".join([f"{result.outcome.value.upper()} {result.id}", *(f"  {line}" for line in lines)]))
         super().__init__("\n\n".join(blocks))

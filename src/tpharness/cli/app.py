@@ -54,6 +54,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "diff": CommandEntry("diff", "Say where two threads differ, in words."),
     "convert": CommandEntry("convert", "Convert a thread to another version."),
     "fold": CommandEntry("fold", "Fold a recorded stream into a thread."),
+    "app": CommandEntry("application", "Judge a chat application as it runs.", room="apps"),
     "record": CommandEntry("record", "Record a live stream as a scenario."),
     "replay": CommandEntry("replay", "Show both sides of a case step by step."),
     "merge": CommandEntry("merge", "Put the shards of a run or of a sweep together."),

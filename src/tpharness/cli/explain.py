@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.clauses import load_clauses, load_rulings
+from tpharness.clauses import clause_texts, load_app_clauses, load_clauses, load_rulings
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.faults.catalogue import Guarantee
@@ -33,7 +33,7 @@ def explain(
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """Explain a clause, a ruling, a scenario, a finding or a fault."""
-    clauses, rulings, kinds = load_clauses(), load_rulings(), load_kinds()
+    clauses, rulings, kinds, app_clauses = load_clauses(), load_rulings(), load_kinds(), load_app_clauses()
     if name in clauses:
         clause = clauses[name]
         print(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})\n  {clause.text}")
@@ -45,6 +45,10 @@ def explain(
             print(f"  exercised by {clause.exercised_by}: {clause.why}")
         users = [s.id for s in _scenarios(scenarios) if name in s.clauses]
         print(f"  scenarios: {', '.join(users) or 'none'}")
+    elif name in app_clauses:
+        about = app_clauses[name]
+        print(f"{about.id} ({about.level}, applications)\n  {about.text}\n  why: {about.reason}")
+        print(f"  to do: {about.remedy}\n  judged by the check {about.check} of tpharness app")
     elif name in rulings:
         print(f"{name}: {rulings[name].title}\n\n{rulings[name].text}")
     elif name in kinds:
@@ -53,8 +57,9 @@ def explain(
         if kind.meaning:
             print(f"  {kind.meaning}")
         print(f"  to do: {kind.remedy}")
+        texts = clause_texts()
         for clause_id in kind.clauses:
-            print(f"  {clause_id}: {clauses[clause_id].text}" if clause_id in clauses else f"  {clause_id}")
+            print(f"  {clause_id}: {texts.get(clause_id, '')}")
         for ruling in kind.rulings:
             print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
     elif name in FAULTS:
@@ -71,7 +76,7 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
     known = {s.id: s for s in _scenarios(roots)}
     scenario = known.get(name.partition("@")[0])
     if scenario is None:
-        every = [*load_clauses(), *load_rulings(), *load_kinds(), *FAULTS, *known]
+        every = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *FAULTS, *known]
         near = difflib.get_close_matches(name, every, n=3)
         hint = (
             f"did you mean {', '.join(near)}?"

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from tpharness.clauses import load_clauses
+from tpharness.clauses import clause_texts
 from tpharness.findings import Finding, shorten
 from tpharness.report.not_judged import never_judged
 from tpharness.report.summary import Report
@@ -27,15 +27,23 @@ class ConsoleReport:
 
     The progress bar goes to standard error, and only when that is a terminal. `roots` are the folders that scenarios
     were found in when they are not the built-in ones: the commands that are suggested name them. `one_of_several` is
-    for a run whose verdict is one line among others': known departures are counted but not listed.
+    for a run whose verdict is one line among others': known departures are counted but not listed. `again` is the
+    command that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`.
     """
 
     def __init__(
-        self, *, quiet: bool = False, stderr: bool = False, roots: Sequence[Path] = (), one_of_several: bool = False
+        self,
+        *,
+        quiet: bool = False,
+        stderr: bool = False,
+        roots: Sequence[Path] = (),
+        one_of_several: bool = False,
+        again: str = "",
     ) -> None:
         self._out = Console(highlight=False, soft_wrap=True, stderr=stderr)
         self._roots = roots
         self._one_of_several = one_of_several
+        self._again = again
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -75,7 +83,8 @@ class ConsoleReport:
 
     def _print_failure(self, result: Result) -> None:
         started = self._report.started
-        lines = failure_lines(result, roots=self._roots, history=started.history if started is not None else "")
+        history = started.history if started is not None else ""
+        lines = failure_lines(result, roots=self._roots, history=history, again=self._again)
         self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(result.id))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
@@ -110,10 +119,13 @@ class ConsoleReport:
         )
 
 
-def failure_lines(result: Result, *, roots: Sequence[Path] = (), history: str = "") -> list[tuple[str, str]]:
+def failure_lines(
+    result: Result, *, roots: Sequence[Path] = (), history: str = "", again: str = ""
+) -> list[tuple[str, str]]:
     """Return what went wrong as lines with a level: what, where, got and expected, why, what to do.
 
-    `roots` are the folders of scenarios that are not built in; `history` is the history that was played, if one was.
+    `roots` are the folders of scenarios that are not built in; `history` is the history that was played, if one was;
+    `again` is the command that plays the case alone, with `{id}` for its id, where that is not `tpharness run`.
     """
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
@@ -124,6 +136,9 @@ def failure_lines(result: Result, *, roots: Sequence[Path] = (), history: str = 
         lines.append(
             ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
         )
+    if again:
+        lines.append(("may", f"alone: {again.replace('{id}', shlex.quote(result.id))}"))
+        return [(level, make_printable(line)) for level, line in lines]
     _, fault, name = result.id.partition("@fault-")
     if fault:
         lines.append(("may", f"what the fault does: tpharness explain {name}; alone: tpharness run {result.id} …"))
@@ -167,8 +182,8 @@ def _finding_lines(finding: Finding) -> list[tuple[str, str]]:
         lines.append(("", f"  got       {shorten(finding.got, 300)}"))
     if finding.expected is not None:
         lines.append(("", f"  expected  {shorten(finding.expected, 300)}"))
-    known = load_clauses()
-    lines += [("", f"  because   {c}: {known[c].text}") for c in finding.kind.clauses if c in known]
+    known = clause_texts()
+    lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
     if finding.kind.rulings:
         lines.append(
             ("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})")

@@ -1,0 +1,227 @@
+"""`tpharness app`: put a chat application, as it runs, into every interruption, and say whether it is safe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tpharness.apps.cases.case import Tool
+from tpharness.apps.cases.catalogue import all_cases
+from tpharness.apps.config import CONFIG_FILE, AppConfig, config_of_url, load_config
+from tpharness.apps.engine import AppOptions, run_app
+from tpharness.apps.init import describe_application, write_table
+from tpharness.errors import UsageError
+from tpharness.findings import Level
+from tpharness.report import ConsoleReport, Report, make_printable, parse_reports
+from tpharness.run import Outcome, Result
+
+__all__ = ["application"]
+
+_DEFAULT_PORT = 9100
+_SHOWN = (
+    "OPENAI_BASE_URL",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GEMINI_API_KEY",
+)
+
+
+def application(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME|URL|init]", help="An application of tpharness.toml, the address of one, or init."
+        ),
+    ] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Case ids, themes, patterns with *, or `basic`; all when none.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help=f"Another file than ./{CONFIG_FILE}.")] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROFILE", help="What the client posts: client, last-message, mastra, …, python:MODULE:CLASS."
+        ),
+    ] = None,
+    allow_tool: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A tool of the application that may be called, for real.")
+    ] = None,
+    tool_args: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=JSON", help="Arguments for an allowed tool.")
+    ] = None,
+    effects: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="A shell command that prints how often a tool has run.")
+    ] = None,
+    on_disconnect: Annotated[str | None, typer.Option(help="What it means to do: stop or continue.")] = None,
+    provider_port: Annotated[int | None, typer.Option(help="The port of the model's API that it is to use.")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Cases at once.")] = None,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Also cut after every piece of the model's answers.")] = False,
+    scenarios: Annotated[
+        list[Path] | None, typer.Option(help="Scenario files or folders to make cases of, too.")
+    ] = None,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Answer also what the real model API would refuse; findings stay.")
+    ] = False,
+    own_host: Annotated[
+        str | None, typer.Option("--i-own-this-host", metavar="HOST", help="Allow an application on this host.")
+    ] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
+    report: Annotated[
+        list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Name the cases, and play none.")] = False,
+) -> None:
+    """Judge a chat application as it runs: tpharness is its model's API and its client."""
+    if list_:
+        for source in all_cases(
+            Tool(name="tool", args={"text": "value"}), sweep=sweep, scenarios=tuple(scenarios or ())
+        ):
+            print(f"{source.id:<36}  {source.title}")
+        return
+    given: dict[str, Any] = {
+        key: value
+        for key, value in {
+            "history": history,
+            "allow": tuple(allow_tool) if allow_tool else None,
+            "args": _tool_args(tool_args or []) or None,
+            "effects": effects,
+            "on_disconnect": on_disconnect,
+            "provider_port": provider_port,
+            "concurrency": concurrency,
+        }.items()
+        if value is not None
+    }
+    if name == "init":
+        _init(ids or [], config, given, own_host)
+        return
+    chosen = _chosen(name, config, given)
+    wants_console, destinations = parse_reports(report or [])
+    pipe = any(destination.path == "-" for destination in destinations)
+    out = Console(highlight=False, soft_wrap=True, stderr=pipe, markup=True)
+    options = AppOptions(
+        config=chosen,
+        ids=tuple(ids or ()),
+        baseline=baseline,
+        owned=own_host,
+        sweep=sweep,
+        scenarios=tuple(scenarios or ()),
+        strict=not lenient,
+        on_ready=None
+        if chosen.command or not wants_console
+        else lambda variables: _tell_environment(out, chosen, variables),
+    )
+    again = f"tpharness app {name or ''} {{id}}".replace("  ", " ")
+    console = ConsoleReport(stderr=pipe, again=again) if wants_console else None
+    model = Report()
+    if wants_console and not chosen.allow:
+        out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")
+    elif wants_console:
+        out.print(f"Tools that will be called, for real: {', '.join(chosen.allow)}")
+    try:
+        for event in run_app(options):
+            model.feed(event)
+            if console is not None:
+                console.feed(event)
+    finally:
+        if console is not None:
+            console.close()
+    if wants_console:
+        _print_table(out, model)
+    for destination in destinations:
+        destination.write(model)
+    raise typer.Exit(0 if model.passed else 1)
+
+
+def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppConfig:
+    if name is not None and name.startswith(("http://", "https://")):
+        known = config_of_url(name, **{"provider_port": _DEFAULT_PORT, **given})
+    else:
+        known = replace(load_config(name, path), **given)
+        if not known.command and not known.provider_port:
+            known = replace(known, provider_port=_DEFAULT_PORT)
+    if known.on_disconnect not in (None, "stop", "continue"):
+        raise UsageError(f"--on-disconnect takes stop or continue, not {known.on_disconnect!r}")
+    beside = sorted(set(known.args) - set(known.allow))
+    if beside:
+        raise UsageError(f"--tool-args names {beside[0]!r}, which is not allowed", hint=f"--allow-tool {beside[0]}")
+    return known
+
+
+def _tool_args(texts: list[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        try:
+            args = json.loads(value)
+        except ValueError:
+            args = None
+        if not equals or not isinstance(args, dict):
+            raise UsageError(f"--tool-args takes NAME=JSON, not {text!r}", hint="""book_hotel='{"city": "Paris"}'""")
+        found[name] = args
+    return found
+
+
+def _tell_environment(out: Console, config: AppConfig, variables: dict[str, str]) -> None:
+    out.print(f"The model's API is ready. {escape(config.url)} has to run with this environment:\n")
+    for key in _SHOWN:
+        out.print(f"    export {key}={escape(variables[key])}")
+    out.print("\nWaiting for it, and for its first request …")
+    sys.stdout.flush()
+
+
+def _print_table(out: Console, model: Report) -> None:
+    """Print a line for each case: the verdict, and what is worth knowing."""
+    if not model.results:
+        return
+    out.print("")
+    width = max(len(result.id) for result in model.results)
+    for result in model.results:
+        word, colour = _verdict(result)
+        notes = ", ".join(f"{code}" + (f" ×{count}" if count > 1 else "") for code, count in _codes(result).items())
+        out.print(
+            f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {escape(notes or result.reason)}"
+        )
+    if model.passed:
+        out.print("\n[bold green]interruption-safe[/] in these cases. This is not a statement about ThreadProtocol.")
+
+
+def _verdict(result: Result) -> tuple[str, str]:
+    if result.outcome is Outcome.PASSED:
+        levels = {finding.level for finding in result.findings}
+        if Level.SHOULD in levels:
+            return "passed, but", "yellow"
+        return ("policy", "cyan") if levels else ("passed", "green")
+    known = {Outcome.NOT_APPLICABLE: "dim", Outcome.EXPECTED: "yellow"}
+    return result.outcome.value, known.get(result.outcome, "red")
+
+
+def _codes(result: Result) -> dict[str, int]:
+    return Counter(finding.code for finding in result.findings)
+
+
+def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: str | None) -> None:
+    """Ask the application once, and write its table."""
+    if len(words) != 1 or not words[0].startswith(("http://", "https://")):
+        raise UsageError(
+            "init takes the address that the chat posts to", hint="tpharness app init http://127.0.0.1:3000/api/chat"
+        )
+    out = Console(highlight=False, soft_wrap=True)
+    config = config_of_url(words[0], **{"provider_port": _DEFAULT_PORT, **given})
+    found = describe_application(
+        config, owned=own_host, on_ready=lambda variables: _tell_environment(out, config, variables)
+    )
+    file = path or Path(CONFIG_FILE)
+    write_table(file, found)
+    for line in found.lines:
+        out.print(f"  {escape(line)}")
+    out.print(f"\nwritten to {file}; now: tpharness app {found.name}")

@@ -1,0 +1,149 @@
+"""`tpharness app`: the command, on the chat application of the tests as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Call
+
+from tpharness.apps.engine import free_port
+
+TOP = Path(__file__).parents[2]
+TABLE = """
+[apps.{name}]
+command = [{python}, "-m", "tests.apps.chat_app", "{{port}}"{defects}]
+url = "http://127.0.0.1:{{port}}/api/chat"
+history = "last-message"
+on_disconnect = "stop"
+stop_within = 0.4
+tools = {{allow = ["book_hotel"]}}
+effects = "cat effects.txt 2>/dev/null | wc -l"
+env = {{EFFECTS = "1", PYTHONPATH = {path}}}
+"""
+
+
+def table(name: str, *defects: str) -> str:
+    """Return the table of the chat application with these defects."""
+    path = json.dumps(f"{TOP}{os.pathsep}{TOP / 'src'}")
+    words = "".join(f", {json.dumps(defect)}" for defect in defects)
+    return TABLE.format(name=name, python=json.dumps(sys.executable), defects=words, path=path)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with two applications, in which the command runs."""
+    (tmp_path / "tpharness.toml").write_text(table("safe") + table("broken", "REPAIRS_ARGUMENTS"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_safe_application_passes_the_basic_cases(call: Call) -> None:
+    """Exit code 0, a line for each case, and no more said than is known."""
+    done = call("app", "safe", "basic")
+    assert done.code == 0, done.out
+    assert "PASSED 9 scenarios, 9 cases (9 passed)" in done.out
+    assert "user-leaves/while-tool-runs  passed" in done.out
+    assert "interruption-safe in these cases. This is not a statement about ThreadProtocol." in done.out
+
+
+def test_a_broken_application_fails_with_what_to_do(call: Call, folder: Path) -> None:
+    """Exit code 1; the finding is told as everywhere, and the same in JSON and JUnit."""
+    done = call(
+        "app", "broken", "*/in-arguments", "--report", "console", "--report", "json:r.json", "--report", "junit:r.xml"
+    )
+    assert done.code == 1
+    assert "arguments-invented: the model is told that it called a tool with arguments that it did not give" in done.out
+    assert "because   app.prefix: " in done.out
+    assert "alone: tpharness app broken user-leaves/in-arguments" in done.out
+    report = json.loads((folder / "r.json").read_text("utf-8"))
+    codes = {finding["code"] for result in report["results"] for finding in result["findings"]}
+    assert codes == {"arguments-invented"}
+    assert 'classname="user-leaves" name="in-arguments"' in (folder / "r.xml").read_text("utf-8")
+
+
+def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: Path) -> None:
+    """The baseline of an application is that of a run."""
+    entry = "- id: {}/in-arguments\n  findings: [arguments-invented]\n  reason: The SDK repairs them.\n"
+    (folder / "known.yaml").write_text(entry.format("user-leaves") + entry.format("model-drops"), "utf-8")
+    done = call("app", "broken", "*/in-arguments", "--baseline", "known.yaml")
+    assert (done.code, "2 expected" in done.out) == (0, True), done.out
+    done = call("app", "safe", "user-leaves/in-arguments", "--baseline", "known.yaml")
+    assert (done.code, "baseline-stale" in done.out) == (1, True), done.out
+
+
+def test_no_tool_is_called_that_is_not_allowed(call: Call, folder: Path) -> None:
+    """Cases that need one are not applicable, and the first lines say so."""
+    text = table("plain").replace('tools = {allow = ["book_hotel"]}', "")
+    (folder / "tpharness.toml").write_text(text, "utf-8")
+    done = call("app", "plain", "basic")
+    assert done.code == 0, done.out
+    assert done.out.startswith("No tool may be called")
+    assert "not-applicable no tool may be called" in done.out
+    assert not (folder / "effects.txt").exists()
+
+
+def test_a_tool_that_is_not_offered_is_told_with_those_that_are(call: Call) -> None:
+    """The names come from the application's own request."""
+    done = call("app", "safe", "basic", "--allow-tool", "book_flight")
+    assert done.code == 2
+    assert "does not offer its model the tool 'book_flight'" in done.err
+    assert "it offers book_hotel" in done.err
+
+
+def test_an_application_that_runs_already_is_told_its_environment_and_awaited(call: Call) -> None:
+    """The variables are printed before anything is waited for; nobody starts it here."""
+    port = asyncio.run(free_port())
+    Path("tpharness.toml").write_text(
+        f'[apps.a]\nurl = "http://127.0.0.1:{port}/chat"\nready = 0.2\nprovider_port = 0', "utf-8"
+    )
+    done = call("app", "a", "--provider-port", str(asyncio.run(free_port())))
+    assert done.code == 2
+    assert "export OPENAI_BASE_URL=http://127.0.0.1:" in done.out
+    assert "nothing listens there within 0.2 s" in done.err
+
+
+def test_an_application_elsewhere_is_refused(call: Call) -> None:
+    """Unless its host is named."""
+    done = call("app", "https://chat.example.org/api/chat")
+    assert done.code == 2
+    assert "--i-own-this-host chat.example.org" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["safe", "no/such-case"], "no case is called no/such-case"),
+        (["sate"], "did you mean safe"),
+        (["safe", "--tool-args", "book_hotel"], "--tool-args takes NAME=JSON"),
+        (["safe", "--tool-args", "book_flight={}"], "--allow-tool book_flight"),
+        (["safe", "--history", "lst-message"], "did you mean last-message"),
+        (["safe", "--on-disconnect", "run"], "stop or continue"),
+        (["safe", "--baseline", "none.yaml"], "none.yaml"),
+        (["init"], "init takes the address"),
+        ([], "has 2 applications"),
+    ],
+)
+def test_wrong_use_is_told_in_a_line(call: Call, arguments: list[str], message: str) -> None:
+    """Exit code 2 and no traceback."""
+    done = call("app", *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_the_cases_can_be_named_without_playing(call: Call) -> None:
+    """With a sentence each."""
+    done = call("app", "--list")
+    assert done.code == 0
+    assert "user-leaves/while-tool-runs           The user closes the tab while a tool runs" in done.out
+
+
+def test_clauses_and_findings_of_applications_are_explained(call: Call) -> None:
+    """As those of threads are."""
+    assert "The model is told to have said only what it said" in call("explain", "app.prefix").out
+    assert "app.prefix: " in call("explain", "arguments-invented").out
+    assert "chat-bricked" in call("list", "findings").out
