@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call
 
+from tpharness.apps.cases.catalogue import all_cases
+from tpharness.apps.checks import APP_CHECKS
+from tpharness.apps.client import PROFILES
+from tpharness.apps.config import AppConfig, load_config
 from tpharness.apps.engine import free_port
+from tpharness.apps.trouble import KINDS
 
 TOP = Path(__file__).parents[2]
 TABLE = """
@@ -64,6 +71,30 @@ def test_a_broken_application_fails_with_what_to_do(call: Call, folder: Path) ->
     codes = {finding["code"] for result in report["results"] for finding in result["findings"]}
     assert codes == {"arguments-invented"}
     assert 'classname="user-leaves" name="in-arguments"' in (folder / "r.xml").read_text("utf-8")
+
+
+def test_the_readme_shows_what_is_printed(call: Call, folder: Path) -> None:
+    """Its table is read as it stands, and its failure reads so."""
+    readme = (TOP / "README.md").read_text("utf-8").partition("## Judge a chat application")[2]
+    shown = readme.partition("    FAILED user-leaves/in-arguments\n")[2].partition("\n\n")[0]
+    printed = {line.strip() for line in call("app", "broken", "user-leaves/in-arguments").out.splitlines()}
+    assert {line.strip() for line in shown.splitlines()} <= printed
+    (folder / "readme.toml").write_text(readme.partition("```toml\n")[2].partition("```")[0], "utf-8")
+    config = load_config("chat", folder / "readme.toml")
+    assert (config.command, config.allow) == (("npm", "start"), ("book_hotel",))
+
+
+def test_the_guide_names_every_key_code_and_profile() -> None:
+    """docs/APPLICATIONS.md is complete, and its table is read."""
+    guide = (TOP / "docs" / "APPLICATIONS.md").read_text("utf-8")
+    hidden = {"name", "folder", "allow", "args"}
+    missing = [f.name for f in fields(AppConfig) if f.name not in hidden and not re.search(rf"\b{f.name}\b", guide)]
+    assert missing == []
+    assert [profile for profile in PROFILES if f"`{profile}`" not in guide] == []
+    assert [check.name for check in APP_CHECKS if f"| `{check.name}` |" not in guide] == []
+    assert [kind.code for kind in KINDS if f"`{kind.code}`" not in guide] == []
+    themes = {source.id.partition("/")[0] for source in all_cases(None)}
+    assert [theme for theme in themes if f"`{theme}`" not in guide] == []
 
 
 def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks import APP_CHECKS
-from tpharness.apps.evidence import AppEvidence
+from tpharness.apps.evidence import AppEvidence, CutSeen
 from tpharness.apps.trouble import find_trouble
 from tpharness.findings import Level
 from tpharness.run import CheckState, Outcome, Result
 
-__all__ = ["judge_app"]
+__all__ = ["describe_cuts", "judge_app"]
 
 
 def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
@@ -28,9 +29,27 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
             found += own
     return Result(
         id=case,
+        reason=describe_cuts(evidence),
         outcome=Outcome.FAILED if CheckState.FAILED in states.values() else Outcome.PASSED,
         checks=states,
         findings=tuple(found),
         seconds=seconds,
         clauses=tuple(check.clause for check in APP_CHECKS if states[check.name] is not CheckState.NOT_APPLICABLE),
     )
+
+
+def describe_cuts(evidence: AppEvidence) -> str:
+    """Say in a line where a case was cut and what the application did then; empty for a case without a cut."""
+    return "; ".join(_describe(turn.cut) for turn in evidence.turns if turn.cut is not None)
+
+
+def _describe(cut: CutSeen) -> str:
+    place = "while the tools ran" if cut.cut.in_tool else f"after {cut.pieces} pieces of the model's answer"
+    told = f"cut {place}, {cut.lag * 1000:.0f} ms after the model held"
+    if cut.cut.by not in (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD):
+        return told
+    if cut.left_after is not None:
+        return f"{told}; the application left the model {cut.left_after * 1000:.0f} ms later"
+    after = [f"{cut.pieces_after} more pieces"] if cut.pieces_after else []
+    after += [f"{cut.asked_after} more requests"] if cut.asked_after else []
+    return f"{told}; afterwards {' and '.join(after) or 'nothing more was asked of the model'}"

@@ -188,9 +188,9 @@ def _print_table(out: Console, model: Report) -> None:
     for result in model.results:
         word, colour = _verdict(result)
         notes = ", ".join(f"{code}" + (f" ×{count}" if count > 1 else "") for code, count in _codes(result).items())
-        out.print(
-            f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {escape(notes or result.reason)}"
-        )
+        judged = result.outcome in (Outcome.PASSED, Outcome.FAILED)
+        said = notes or ("" if judged else result.reason)
+        out.print(f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {escape(said)}".rstrip())
     if model.passed:
         out.print("\n[bold green]interruption-safe[/] in these cases. This is not a statement about ThreadProtocol.")
 
