@@ -93,21 +93,23 @@ def test_a_stream_that_does_not_end_is_told_so() -> None:
 
 
 def test_a_model_api_that_is_not_known_is_told_with_its_address() -> None:
-    """The base URL is read, and the path is not one of ours."""
+    """The base URL is read, and the path is that of none of the four."""
 
     async def main() -> list[Result]:
         app = ChatApp()
-        async with running(app) as port:
 
-            def ready(environment: dict[str, str]) -> None:
-                app.base_url, app.api_key = f"{environment['OPENAI_BASE_URL']}/api/v9", "any"
+        async def asks(request: web.Request) -> web.StreamResponse:
+            async with aiohttp.ClientSession() as session, session.post(f"{app.base_url}/complete", json={}) as answer:
+                await answer.read()
+            return await odd_apps.says_error(request)
 
-            return await results(port, on_ready=ready)
+        async with serving(asks) as port:
+            return await results(port, on_ready=lambda env: _point(app, env))
 
     (result,) = asyncio.run(main())
     (finding,) = result.findings
     assert finding.code == "model-api-unknown"
-    assert finding.got == "POST /v1/api/v9/chat/completions"
+    assert finding.got == "POST /v1/complete"
 
 
 def test_nothing_that_listens_is_an_error_of_the_run() -> None:

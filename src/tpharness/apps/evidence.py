@@ -100,6 +100,7 @@ class ReplySeen:
     end: End = End.ENDED
     problem: str = ""
     refused: str = ""
+    reports_error: bool = False
     finish_reason: str | None = None
     types: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -115,6 +116,7 @@ class ReplySeen:
             end=reply.end,
             problem=reply.problem,
             refused=reply.refused,
+            reports_error=reply.reports_error,
             finish_reason=reply.finish_reason,
             types=tuple(chunk.type for chunk in reply.chunks),
             findings=tuple(reply.findings),

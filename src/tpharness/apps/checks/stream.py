@@ -27,7 +27,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         if reply is None:
             continue
         place = at(turn, what="the client's stream")
-        if reply.refused and "error" not in reply.types:
+        if reply.refused and not reply.reports_error:
             yield REFUSED.at(place, got=reply.refused)
         else:
             irregular = {f.code: f for f in reversed(reply.findings) if f.level is not Level.MAY}

@@ -33,11 +33,16 @@ class _RefusedError(Exception):
     """The AI SDK's client ends the stream at this chunk."""
 
 
+class _ReportedError(_RefusedError):
+    """The stream says itself that it failed."""
+
+
 class MessageFold:
     """The messages of one answer of the assistant.
 
     `message_id` is the id that the client gives the message until the stream names it; `resumed` is the message that
-    the answer continues, as it is the case after an approval. `error` says why the fold ended early, empty if not.
+    the answer continues, as it is the case after an approval. `error` says why the fold ended early, empty if not;
+    `is_reported` whether the stream said so itself, with an error chunk.
     """
 
     def __init__(self, *, message_id: str, resumed: Mapping[str, Any] | None = None) -> None:
@@ -49,6 +54,7 @@ class MessageFold:
         self._reasonings: dict[str, Json] = {}
         self._inputs: dict[str, Json] = {}
         self.error = ""
+        self.is_reported = False
         self.finish_reason: str | None = None
 
     @property
@@ -88,7 +94,7 @@ class MessageFold:
         try:
             action(self, chunk)
         except _RefusedError as error:
-            self.error = str(error)
+            self.error, self.is_reported = str(error), isinstance(error, _ReportedError)
 
     # ------------------------------------------------------------------------------------------------ the message
 
@@ -128,7 +134,7 @@ class MessageFold:
         self._metadata(chunk)
 
     def _error(self, chunk: Mapping[str, Any]) -> None:
-        raise _RefusedError(str(chunk["errorText"]))
+        raise _ReportedError(str(chunk["errorText"]))
 
     def _start_step(self, _: Mapping[str, Any]) -> None:
         self._parts().append({"type": "step-start"})

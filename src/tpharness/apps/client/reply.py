@@ -117,6 +117,11 @@ class Reply:
         return self._fold.error
 
     @property
+    def reports_error(self) -> bool:
+        """Whether the stream ended for the client with an error chunk."""
+        return self._fold.is_reported
+
+    @property
     def finish_reason(self) -> str | None:
         """The reason of the finish chunk, None without one."""
         return self._fold.finish_reason
