@@ -123,25 +123,19 @@ class _Reader:
         self._open: set[Any] = set()
 
     def take(self, index: int, event: Mapping[str, Any]) -> None:
-        kind = event.get("event_kind")
+        kind = str(event.get("event_kind"))
         scripted = self._scripted
+        over = scripted.result_at is not None or scripted.failed_at is not None
         if kind in _QUIET:
             scripted.quiet.add(index)
-            return
-        if kind in ("system_event", "custom") and scripted.result_at is None and scripted.failed_at is None:
+        elif kind in _NEVER:
+            raise CannotPlayError(f"{_NEVER[kind]} ({kind}) cannot be played by an agent loop")
+        elif over:
+            self._after_end(index, kind, event)
+        elif kind in ("system_event", "custom"):
             scripted.notices[index] = _notice(event)
-            return
-        if kind in _NEVER:
-            raise CannotPlayError(f"{_NEVER[str(kind)]} ({kind}) cannot be played by an agent loop")
-        if scripted.result_at is not None:
-            raise CannotPlayError(f"{kind} after the end of the run")
-        if scripted.failed_at is not None:
-            if kind == "agent_run_result" and event.get("finish_reason") == "error":
-                scripted.quiet.add(index)
-                return
-            raise CannotPlayError("an error is the end of a run here")
-        if kind in _PARTS:
-            self._part(index, str(kind), event)
+        elif kind in _PARTS:
+            self._part(index, kind, event)
         elif kind == "model_request":
             if event.get("parts"):
                 raise CannotPlayError("a prompt that is inserted during the run (model_request with parts)")
@@ -149,21 +143,36 @@ class _Reader:
         elif kind == "model_response_end":
             self._end(index, event)
         elif kind in ("function_tool_call", "function_tool_result"):
-            self._tool(index, str(kind), event)
+            self._tool(index, kind, event)
         elif kind == "error":
-            if self._answer is not None and self._answer.ended and not self._answer.calls:
-                raise CannotPlayError("an error between the end of the last answer and the end of the run")
-            scripted.failed_at, scripted.failure = index, str(event.get("error_text") or "error")
+            self._fail(index, event)
         elif kind == "agent_run_result":
-            if any(self._open_calls()):
-                raise CannotPlayError("a run that ends regularly while calls have no return")
-            if self._open:
-                raise CannotPlayError("a run that ends regularly while a part is open")
-            if self._answer is not None:
-                self._answer.ended = True
-            scripted.result_at, scripted.result = index, event
+            self._finish(index, event)
         else:
             raise CannotPlayError(f"{kind} is not an event of an agent loop")
+
+    def _after_end(self, index: int, kind: str, event: Mapping[str, Any]) -> None:
+        """Accept the result that follows an error, and nothing else after the end of the run."""
+        if self._scripted.result_at is not None:
+            raise CannotPlayError(f"{kind} after the end of the run")
+        if kind != "agent_run_result" or event.get("finish_reason") != "error":
+            raise CannotPlayError("an error is the end of a run here")
+        self._scripted.quiet.add(index)
+
+    def _fail(self, index: int, event: Mapping[str, Any]) -> None:
+        if self._answer is not None and self._answer.ended and not self._answer.calls:
+            raise CannotPlayError("an error between the end of the last answer and the end of the run")
+        self._scripted.failed_at = index
+        self._scripted.failure = str(event.get("error_text") or "error")
+
+    def _finish(self, index: int, event: Mapping[str, Any]) -> None:
+        if any(self._open_calls()):
+            raise CannotPlayError("a run that ends regularly while calls have no return")
+        if self._open:
+            raise CannotPlayError("a run that ends regularly while a part is open")
+        if self._answer is not None:
+            self._answer.ended = True
+        self._scripted.result_at, self._scripted.result = index, event
 
     def close(self) -> None:
         """Refuse a run that has no answer at all, and answers that say nothing though something follows."""

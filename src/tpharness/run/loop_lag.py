@@ -8,7 +8,6 @@ has no business to say so.
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 from typing import Self
 
 __all__ = ["LoopLag"]
@@ -28,9 +27,7 @@ class LoopLag:
         self._next()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._look()
