@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import SLOW
 
 from tpharness.faults import FAULTS
-from tpharness.run import Outcome, RunFinished, RunOptions, run_suite
+from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.targets.node import find_node
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -39,8 +40,10 @@ RESULT: dict[str, Any] = {"event_kind": "agent_run_result", "at": AT}
 
 def verdict(server: str = "reference", client: str = "reference", **more: Any) -> RunFinished:
     """Play built-in scenarios, all of them unless `ids` says which; return how the run ended."""
-    *_, finished = run_suite(RunOptions(server=server, client=client, **more))
+    *events, finished = run_suite(RunOptions(server=server, client=client, patience=SLOW, **more))
     assert isinstance(finished, RunFinished)
+    results = [event.result for event in events if isinstance(event, ResultReady)]
+    assert [f"{result.id}: {result.reason} {result.failing}" for result in results if not result.outcome.green] == []
     return finished
 
 

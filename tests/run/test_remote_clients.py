@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from tests.patience import SLOW
 from tests.targets.clients import CLIENT, ContractClient
 from tests.targets.servers import ContractServer, RawServer, in_thread
 
@@ -13,7 +14,6 @@ from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions,
 from tpharness.targets.remote import Patience
 
 QUICK = Patience(limit=0.5)
-SLOW = Patience(answer=30.0, silence=30.0, settle=10.0, limit=1.0)  # for machines that stop now and then
 MANY = ("basics", "interruptions", "cycles/three-steps")
 
 
