@@ -1,5 +1,7 @@
 """Settings of the whole test suite."""
 
+import gc
+
 from hypothesis import HealthCheck, settings
 
 # Fixed seeds and no deadline: a test that fails here fails everywhere, also on a slow machine.
@@ -7,3 +9,9 @@ settings.register_profile("tpharness", derandomize=True, deadline=None, suppress
 settings.load_profile("tpharness")
 
 pytest_plugins = ["pytester", "tests.prerequisites"]
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of tests out of garbage collection: some tests collect, to see what they have left behind."""
+    gc.collect()
+    gc.freeze()
