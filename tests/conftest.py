@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("tpharness", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tpharness")
 
-pytest_plugins = ["pytester", "tests.prerequisites"]
+pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites"]
 
 
 def pytest_collection_finish() -> None:

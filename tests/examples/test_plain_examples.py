@@ -102,6 +102,7 @@ def ask(address: str, method: str, path: str, body: Any = None) -> tuple[int, An
     return answer.response.status, json.loads(text) if text else None
 
 
+@pytest.mark.whole_suite
 @pytest.mark.parametrize("role", ["server", "client"])
 def test_it_passes_the_whole_suite_over_stdio(role: str, command: tuple[str, ...]) -> None:
     """An independent implementation and the reference agree, whichever plays which side."""
@@ -110,6 +111,7 @@ def test_it_passes_the_whole_suite_over_stdio(role: str, command: tuple[str, ...
     assert set(finished.counts) == {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
 
 
+@pytest.mark.whole_suite
 def test_it_passes_the_whole_suite_over_http(address: str) -> None:
     """Both sides of every case, with interruptions that happen for real."""
     finished = verdict(server=f"http://{address}", client=f"http://{address}")

@@ -128,6 +128,7 @@ def test_a_step_that_cannot_be_done_is_told(tmp_path: Path) -> None:
         seen(["open", ""], ["jump", 1], tmp_path=tmp_path)
 
 
+@pytest.mark.whole_suite
 def test_plays_scenarios_with_the_departures_of_its_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A browser changes what is on the screen, not what the package makes of a stream: the same cases depart."""
     screenshot = tmp_path / "screen.png"

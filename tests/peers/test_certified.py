@@ -51,6 +51,7 @@ def wrong(results: list[Result]) -> Iterator[str]:
             yield f"{result.id}: {result.outcome.value} {codes} {result.reason}"
 
 
+@pytest.mark.whole_suite
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_server_departs_only_as_its_baseline_says(name: str) -> None:
     """And docs/INTEROP.md says how many cases passed, depart and do not apply."""
@@ -60,6 +61,7 @@ def test_a_server_departs_only_as_its_baseline_says(name: str) -> None:
     assert counted(results) == told(f"peer:{name}", "reference")
 
 
+@pytest.mark.whole_suite
 @pytest.mark.node
 @pytest.mark.parametrize("name", [CLIENT])
 def test_a_client_departs_only_as_its_baseline_says(name: str) -> None:
@@ -70,6 +72,7 @@ def test_a_client_departs_only_as_its_baseline_says(name: str) -> None:
     assert counted(results) == told("reference", f"peer:{name}")
 
 
+@pytest.mark.whole_suite
 @pytest.mark.node
 @pytest.mark.parametrize("name", SERVERS, ids=lambda name: f"{name}-{CLIENT}")
 def test_two_peers_together_depart_only_where_one_does_alone(name: str) -> None:
