@@ -1,20 +1,21 @@
 """What survives an interruption: the one home of R20, R21, R23 and R25.
 
-`surviving` decides about one response, and everything else follows its response. The writer asks it (`is_settled`) to
-close the segments that no interruption can take back; a dialect asks it (`survivors`) about the tail of a turn that was
-cut. Must not contain: how an entry is written down.
+`surviving` decides about one response, and everything else follows its response (`survivors`). The writer closes a
+segment when all of it survives, so that no interruption can take it back; a dialect asks what survives of the tail of a
+turn that was cut. Must not contain: how an entry is written down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container
+from operator import is_
 
 from msgspec.structs import replace
 
 from tpharness.journal.records import Entry, Event, Part, Prompt, Response, Return, Segment
 from tpharness.readings import AnswerRule, Readings, UnfinishedRule
 
-__all__ = ["is_settled", "needs_partial", "survivors"]
+__all__ = ["all_survives", "is_settled", "needs_partial", "survivors"]
 
 _STRICTEST = Readings()
 """The default readings keep the least: what they keep whole is kept whole by every other one."""
@@ -87,6 +88,12 @@ def survivors(tail: Segment, readings: Readings) -> tuple[Entry, ...]:
             case Prompt():
                 result.append(entry)
     return tuple(result)
+
+
+def all_survives(tail: Segment) -> bool:
+    """Whether no interruption can take any entry of a tail back any more, however the rulings are read."""
+    kept = survivors(tail, _STRICTEST)
+    return len(kept) == len(tail.entries) and all(map(is_, kept, tail.entries))
 
 
 def _has_text(part: Part) -> bool:

@@ -345,7 +345,7 @@ class JournalWriter:
     def _settle(self) -> None:
         """Close the tail into a segment if no interruption can take any of it back (`keep`).
 
-        What has settled stays so: each response is asked about until it has, and never after that.
+        A response that has settled stays so, which saves looking at a tail again that waits for one of its calls.
         """
         if not self._entries or self._held is not None:
             return
@@ -354,7 +354,10 @@ class JournalWriter:
             if isinstance(entry, OpenResponse) and not self._is_settled(entry):
                 return
             self._certain += 1
-        self._segments = self._segments.extended(segment(self._entries, partial=False))
+        tail = segment(self._entries, partial=False)
+        if not keep.all_survives(tail):
+            return
+        self._segments = self._segments.extended(tail)
         self._entries = []
         self._certain = 0
         self._response = None
