@@ -170,7 +170,7 @@ async def test_a_second_run_of_a_thread_that_runs_is_refused(serve: Serve) -> No
             await peer.until(answer, b": tp 2\n\n")
             status, told = await peer.answer("POST", "/threads/t/runs", run_body(HELLO))
             assert status == 409
-            assert "goes on" in told["error"]["message"]
+            assert "is in progress" in told["error"]["message"]
             assert (await peer.answer("POST", "/threads/t/user-turns", user_turn("Bye")))[0] == 409
             assert await peer.play("u", run_body(HELLO)) == HELLO_STREAM
             assert await peer.answer("POST", "/threads/t/cancel", {"reason": "user_cancelled"}) == (

@@ -326,7 +326,7 @@ BAD = (
         "a head without an end",
         lambda: saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * (1 << 20)),
         "refused",
-        "what is no HTTP",
+        "does not answer with HTTP",
     ),
     Bad("404 for everything", everything("404 Not Found"), "refused", "GET .*/capabilities answers 404 Not Found"),
     Bad(
@@ -357,7 +357,7 @@ BAD = (
         "redirects to itself",
         everything("307 Temporary Redirect", more="Location: /capabilities\r\n"),
         "refused",
-        "a redirect to itself. .*it redirects for ever",
+        "a redirect to itself. .*it redirects endlessly",
     ),
     Bad(
         "no capabilities in its JSON",

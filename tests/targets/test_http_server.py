@@ -175,12 +175,12 @@ def test_what_is_sent_fits_the_contract() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("http://", "no address"),
-        ("ftp://127.0.0.1:1", "no address of a server"),
-        ("http://127.0.0.1:99999", "no address"),
-        ("http://127.0.0.1:1/?a=b", "no query"),
-        ("http://me:secret@127.0.0.1:1", "a name and a password"),
-        ("http://k\u00e9y@127.0.0.1:1", "no header can carry"),
+        ("http://", "not the address"),
+        ("ftp://127.0.0.1:1", "not the address of a server"),
+        ("http://127.0.0.1:99999", "not an address"),
+        ("http://127.0.0.1:1/?a=b", "must not have a query"),
+        ("http://me:secret@127.0.0.1:1", "a name with a password"),
+        ("http://k\u00e9y@127.0.0.1:1", "a header cannot carry"),
     ],
 )
 def test_what_is_no_address_is_refused_with_what_to_write(text: str, words: str) -> None:
