@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -391,9 +392,20 @@ def test_what_a_process_has_started_ends_with_it(script: Script, tmp_path: Path)
     server = StdioServer(spec(at_serve(code)), patience=ROOMY)
     assert serve(server, script) is not None
     child = int(note.read_text())
-    # The child belongs to nobody here: it is gone, or a zombie that its new parent has yet to bury.
-    stat = Path(f"/proc/{child}/stat")
-    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    # A killed process runs until it is scheduled once more; then it is gone, or a zombie until its parent reaps it.
+    deadline = time.monotonic() + 5.0
+    while is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_running(child)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process exists and is not a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
 
 
 def test_a_server_without_streams_is_held_to_its_threads(script: Script) -> None:
