@@ -15,8 +15,8 @@ from tpharness.explore.campaigns import judging
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.cases import Judged, case_source
 from tpharness.explore.campaigns.judging import Judge
-from tpharness.explore.campaigns.keeping import load_subject
 from tpharness.explore.campaigns.state import CampaignState
+from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind
 from tpharness.journal import keep
 from tpharness.protocol.migrate import convert

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tpharness.explore.orders.lattice import orders_of, reordered
-from tpharness.explore.orders.play import OrderOptions, order_all
+from tpharness.explore.orders.play import OrderOptions, play_orders
+from tpharness.explore.orders.reduction import find_orders, reorder
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions, play_one
 from tpharness.run.select import find
 from tpharness.run.session import Session
-from tpharness.run.sweeps.suite import ScenarioSwept
+from tpharness.run.sweeps.scenarios import ScenarioReport
 from tpharness.scenario import load_scenario
 
 
@@ -50,7 +50,7 @@ RESULT = {"event_kind": "agent_run_result"}
 
 def counted(*events) -> int | None:
     """Return how many orders the events have."""
-    return orders_of(events, bound=1000, seed=0).interleavings
+    return find_orders(events, bound=1000, seed=0).interleavings
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_part_may_not_move_into_another_response():
 def test_every_state_and_step_is_gone_through_once():
     """Three results: 8 states, 12 steps; 6 orders, of which the own one is left out, cover all of them at most."""
     events = (result("a"), result("b"), result("c"))
-    found = orders_of(events, bound=100, seed=0)
+    found = find_orders(events, bound=100, seed=0)
     assert found.complete
     assert (found.states, found.interleavings) == (8, 6)
     steps = {(frozenset(order[:i]), order[i]) for order in (*found.chosen, (0, 1, 2)) for i in range(3)}
@@ -98,7 +98,7 @@ def test_every_state_and_step_is_gone_through_once():
 
 def test_equal_orders_are_tried_once():
     """Six results have 720 orders and 64 states; 192 steps need far fewer than 720 orders."""
-    found = orders_of([result(name) for name in "abcdef"], bound=1000, seed=0)
+    found = find_orders([result(name) for name in "abcdef"], bound=1000, seed=0)
     assert found.interleavings == factorial(6)
     assert found.states == 2**6
     assert found.complete
@@ -108,7 +108,7 @@ def test_equal_orders_are_tried_once():
 def test_beyond_the_bound_a_seed_decides():
     """So many and no more, the same for the same seed, each of them legal."""
     events = [call("a"), call("b"), *(result(name) for name in "ab"), *(result(name) for name in "cdefg")]
-    one, again = (orders_of(events, bound=7, seed=1) for _ in range(2))
+    one, again = (find_orders(events, bound=7, seed=1) for _ in range(2))
     assert one == again
     assert len(one.chosen) == 7
     assert not one.complete
@@ -118,7 +118,7 @@ def test_beyond_the_bound_a_seed_decides():
 
 def test_more_states_than_can_be_listed_are_sampled():
     """Thirty results have 2^30 states."""
-    found = orders_of([result(f"c{n}") for n in range(30)], bound=20, seed=0)
+    found = find_orders([result(f"c{n}") for n in range(30)], bound=20, seed=0)
     assert found.interleavings is None
     assert 0 < len(found.chosen) <= 20
 
@@ -129,7 +129,7 @@ def test_time_goes_by_in_another_order_as_well():
         {**result("a"), "at": "1"},
         {"event_kind": "function_tool_result", "part": {"tool_call_id": "b", "timestamp": "2"}, "at": "2"},
     )
-    moved = reordered(events, (1, 0))
+    moved = reorder(events, (1, 0))
     assert [event["at"] for event in moved] == ["1", "2"]
     assert moved[0]["part"]["timestamp"] == "1"
 
@@ -140,7 +140,7 @@ def test_time_goes_by_in_another_order_as_well():
 def ordered(root: Path, ids: tuple[str, ...], save: Path, client: str = "reference", bound: int = 60):
     """Play scenarios in other orders."""
     with Session(client=client) as session:
-        return list(order_all(find(ids, (root,)), session, OrderOptions(bound=bound, save=save)))
+        return list(play_orders(find(ids, (root,)), session, OrderOptions(bound=bound, save=save)))
 
 
 def test_the_reference_keeps_the_law(tmp_path):
@@ -168,7 +168,7 @@ def test_returns_as_they_finish_break_the_law(tmp_path, monkeypatch):
     assert [one.failures for one in ordered(tmp_path, (), tmp_path / "failures")] == [()]
     monkeypatch.setattr("tpharness.dialects.messages.sorted", lambda members, **_: members, raising=False)
     (found,) = ordered(tmp_path, (), tmp_path / "failures")
-    assert isinstance(found, ScenarioSwept)
+    assert isinstance(found, ScenarioReport)
     failure = next(f for f in found.failures if "order-matters" in f.cause.codes)
     assert "R11" in failure.cause.rulings
     assert failure.file is not None

@@ -16,9 +16,9 @@ from tpharness.explore.generate.files import scenario_text
 from tpharness.explore.generate.programs import cut_scenarios, program
 from tpharness.explore.generate.source import Chance, many, one_of, shuffled
 from tpharness.explore.generate.streams import recordings
-from tpharness.explore.shrinking.events import legal
+from tpharness.explore.shrinking.events import is_legal
 from tpharness.explore.shrinking.shrink import shrink
-from tpharness.explore.shrinking.values import shorter_lists, simpler_values
+from tpharness.explore.shrinking.values import shorter_lists, simplify_values
 from tpharness.explore.strategies import (
     cut_programs,
     documents,
@@ -69,7 +69,7 @@ def test_documents_are_valid_and_say_something_nobody_knows(made):
 @given(programs())
 def test_programs_are_legal(made):
     """Every event has its shape, a recorder finds nothing in any run, and places lie inside the last run."""
-    assert legal(made.scenario)
+    assert is_legal(made.scenario)
     for _, run in made.scenario.runs:
         assert all(not EVENT.mismatches(event) for event in run.events or ())
     last = made.scenario.runs[-1][1].events or ()
@@ -170,10 +170,10 @@ def test_a_list_gets_shorter_by_runs():
 
 def test_values_get_simpler():
     """Keys go, texts are halved, numbers become 0 or 1; a truth value stays."""
-    assert {} in list(simpler_values({"a": 1}))
-    assert "ab" in list(simpler_values("abcd"))
-    assert list(simpler_values(7)) == [0, 1]
-    assert list(simpler_values(True)) == []
+    assert {} in list(simplify_values({"a": 1}))
+    assert "ab" in list(simplify_values("abcd"))
+    assert list(simplify_values(7)) == [0, 1]
+    assert list(simplify_values(True)) == []
 
 
 def test_a_program_is_made_smaller_without_becoming_illegal():
@@ -185,7 +185,7 @@ def test_a_program_is_made_smaller_without_becoming_illegal():
     )
 
     def asked(scenario) -> bool:
-        return legal(scenario) and any(
+        return is_legal(scenario) and any(
             e["event_kind"] == "function_tool_result" for _, r in scenario.runs for e in r.events or ()
         )
 
@@ -201,10 +201,10 @@ def test_a_program_with_a_mistake_is_not_legal():
     """A delta without a start, a run without a result: no server that makes no mistakes says so."""
     made = program(Chance(1)).scenario
     run = made.runs[-1][1]
-    assert legal(made)
+    assert is_legal(made)
     for events in ((run.events or ())[:-1], ({"event_kind": "part_delta", "index": 9}, *(run.events or ()))):
         turns = (*made.turns[:-1], AgentRun(agent_id=run.agent_id, started_at=run.started_at, events=events))
-        assert not legal(replace(made, turns=turns))
+        assert not is_legal(replace(made, turns=turns))
 
 
 @pytest.mark.parametrize("name", ["threads", "documents", "programs", "streams", "recorded_streams", "scenario_files"])

@@ -14,9 +14,9 @@ from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.plan import base_case, cut_time, place_name
 from tpharness.run.select import find
 from tpharness.run.session import Session
-from tpharness.run.sweeps.places import CutPlace, Places, SideCut, cut_at, known_as
+from tpharness.run.sweeps.places import CutPlace, Places, SideCut, cut_scenario, existing_id
+from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
 from tpharness.run.sweeps.stepped import sweep
-from tpharness.run.sweeps.suite import ScenarioSwept, SweepOptions, sweep_all
 from tpharness.scenario import AgentRun, ClientCut, CutAt, CutPlan, CutUnit, WireEnd, load_scenario, load_text
 
 DEFECTS = "tests.explore.defects"
@@ -40,12 +40,12 @@ def two_tools(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def swept(root: Path, ids: tuple[str, ...] = (), *, client: str = "reference", **options) -> list[ScenarioSwept]:
+def swept(root: Path, ids: tuple[str, ...] = (), *, client: str = "reference", **options) -> list[ScenarioReport]:
     """Sweep the scenarios of a folder."""
     roots = () if root == scenarios_dir() else (root,)
     with Session(client=client) as session:
         given = {"save": root / "failures", "roots": roots, **options}
-        return list(sweep_all(find(ids, (root,)), session, SweepOptions(**given)))
+        return list(sweep_scenarios(find(ids, (root,)), session, SweepOptions(**given)))
 
 
 def events_of(root: Path) -> int:
@@ -228,19 +228,19 @@ def test_an_id_is_the_scenarios_own_only_for_the_same_cut():
     """Another reason, another unit or another side has no id."""
     scenario = load_text(TWO_TOOLS + "cut: every-event\n", id="mine/two-tools")
     both = CutPlace(turn=1, reason="network_failure", wire=WireEnd.CUT, server=3, client=None)
-    assert known_as(scenario, both) == "mine/two-tools@event-3"
+    assert existing_id(scenario, both) == "mine/two-tools@event-3"
     other = CutPlace(turn=1, reason="timeout", wire=WireEnd.CUT, server=3, client=None)
-    assert known_as(scenario, other) is None
+    assert existing_id(scenario, other) is None
     seen = ClientCut(unit=CutUnit.BYTE, count=3)
     byte = CutPlace(turn=1, reason="network_failure", wire=WireEnd.CUT, server=0, client=seen)
-    assert known_as(scenario, byte) is None
+    assert existing_id(scenario, byte) is None
 
 
 def test_a_cut_scenario_ends_where_it_is_cut():
     """Turns after the cut are gone, and nothing is pinned any more."""
     scenario = load_text(TWO_TOOLS + "  - user: Bye\n", id="mine/two-tools")
     place = CutPlace(turn=1, reason="timeout", wire=WireEnd.STALL, server=2, client=None)
-    cut = cut_at(scenario, place)
+    cut = cut_scenario(scenario, place)
     assert len(cut.turns) == 2
     interrupt = cut.runs[0][1].interrupt
     assert interrupt is not None

@@ -14,8 +14,8 @@ from tpharness.cli.files import print_findings, print_json, side_options
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.judging import Judge
-from tpharness.explore.campaigns.keeping import load_subject
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state
+from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.report import make_printable
 from tpharness.run.session import Session

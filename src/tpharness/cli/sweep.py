@@ -16,9 +16,10 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
 from tpharness.run.session import Session
 from tpharness.run.shard import Shard
+from tpharness.run.sweeps.failures import Failure
 from tpharness.run.sweeps.places import SideCut
 from tpharness.run.sweeps.report import sweep_document
-from tpharness.run.sweeps.suite import Failure, ScenarioSwept, SweepOptions, sweep_all
+from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
 from tpharness.run.workers import Workers
 from tpharness.scenario import CutAt
 
@@ -81,11 +82,11 @@ def sweep(
     sides = side_options(server, client)
     workers = Workers.named(jobs, cluster)
     with Session(server=server, client=client, versions=versions) as session:
-        found: Iterator[ScenarioSwept]
+        found: Iterator[ScenarioReport]
         if orders:
-            from tpharness.explore.orders.play import OrderOptions, order_all  # noqa: PLC0415  # of a room
+            from tpharness.explore.orders.play import OrderOptions, play_orders  # noqa: PLC0415  # of a room
 
-            found = order_all(
+            found = play_orders(
                 selected, session, OrderOptions(bound=bound, seed=seed, save=save, sides=sides, workers=workers)
             )
         else:
@@ -100,7 +101,7 @@ def sweep(
                 sides=sides,
                 workers=workers,
             )
-            found = sweep_all(selected, session, options)
+            found = sweep_scenarios(selected, session, options)
         if orders and not as_json:
             print("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
             print("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")
@@ -118,9 +119,9 @@ def sweep(
     raise typer.Exit(0 if passed else 1)
 
 
-def _in_words(found: Iterator[ScenarioSwept], word: str, seed: int) -> bool:
+def _in_words(found: Iterator[ScenarioReport], word: str, seed: int) -> bool:
     total = tried = failed = swept = 0
-    apart: list[ScenarioSwept] = []
+    apart: list[ScenarioReport] = []
     for one in found:
         if one.note:
             apart.append(one)

@@ -26,7 +26,7 @@ from tpharness.scenario import Scenario
 __all__ = [
     "cut_programs",
     "documents",
-    "drawn",
+    "generated",
     "programs",
     "recorded_streams",
     "scenario_files",
@@ -48,7 +48,7 @@ class _Drawn:
         return low if low == high else self._draw(st.integers(low, high))
 
 
-def drawn(make: Callable[[Source], _T]) -> st.SearchStrategy[_T]:
+def generated(make: Callable[[Source], _T]) -> st.SearchStrategy[_T]:
     """Return the strategy of what a generator makes."""
 
     @st.composite
@@ -60,34 +60,34 @@ def drawn(make: Callable[[Source], _T]) -> st.SearchStrategy[_T]:
 
 def threads() -> st.SearchStrategy[dict[str, Any]]:
     """Whole, valid threads of any version, as JSON values."""
-    return drawn(thread)
+    return generated(thread)
 
 
 def documents() -> st.SearchStrategy[dict[str, Any]]:
     """Valid threads with unknown fields, odd texts and numbers at the edges in them (R7)."""
-    return drawn(document)
+    return generated(document)
 
 
 def programs(*, carriers: bool = True) -> st.SearchStrategy[Program]:
     """Legal model-event programs: a scenario, and places of its last run to interrupt it."""
-    return drawn(lambda source: program(source, carriers=carriers))
+    return generated(lambda source: program(source, carriers=carriers))
 
 
 def cut_programs() -> st.SearchStrategy[Scenario]:
     """Scenarios of legal programs, as they are or interrupted somewhere."""
-    return drawn(lambda source: one_of(source, cut_scenarios(program(source))))
+    return generated(lambda source: one_of(source, cut_scenarios(program(source))))
 
 
 def streams() -> st.SearchStrategy[Scenario]:
     """Client-only scenarios: a legal stream, or chunks in any order, which a fold has to survive (R36)."""
-    return drawn(stream)
+    return generated(stream)
 
 
 def recorded_streams() -> st.SearchStrategy[Scenario]:
     """Client-only scenarios: a recorded stream of a real server with some of its bytes changed."""
-    return drawn(mutated)
+    return generated(mutated)
 
 
 def scenario_files() -> st.SearchStrategy[str]:
     """Texts of scenario files, most of them good."""
-    return drawn(scenario_text)
+    return generated(scenario_text)

@@ -21,7 +21,7 @@ from tpharness.scenario.records import (
     Wire,
     WireEnd,
 )
-from tpharness.scenario.save import dump, write
+from tpharness.scenario.save import dump, write, write_text
 
 __all__ = [
     "AgentRun",
@@ -47,4 +47,5 @@ __all__ = [
     "outline",
     "scenario_id",
     "write",
+    "write_text",
 ]

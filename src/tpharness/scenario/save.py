@@ -35,7 +35,7 @@ from tpharness.scenario.records import (
 )
 from tpharness.server_events.shapes import EVENT
 
-__all__ = ["dump", "write"]
+__all__ = ["dump", "write", "write_text"]
 
 _WIDTH = 110
 _SHORT = 100
@@ -58,22 +58,24 @@ def dump(scenario: Scenario) -> str:
 
 
 def write(scenario: Scenario, path: Path | str) -> None:
-    """Write the scenario to a file: whole or not at all. InputError when the place cannot be written."""
-    target = Path(path)
-    data = dump(scenario).encode()
+    """Write the scenario to a file. InputError if the file cannot be written."""
+    write_text(Path(path), dump(scenario))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all, as UTF-8. InputError if it cannot be written."""
+    draft = None
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}", hint="check the folder") from error
-    draft = Path(name)
-    try:
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        draft.chmod(0o644)
-        draft.replace(target)
+            file.write(text.encode("utf-8", "backslashreplace"))
+        Path(draft).chmod(0o644)
+        Path(draft).replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(f"cannot write {target}: {error.strerror}", hint="check the folder") from error
+        if draft is not None:
+            Path(draft).unlink(missing_ok=True)
+        hint = "name a file in a folder that you may write"
+        raise InputError(f"cannot write {path}: {error.strerror}", hint=hint) from error
 
 
 # ------------------------------------------------------------------ scenario → plain data

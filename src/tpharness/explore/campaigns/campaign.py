@@ -20,13 +20,13 @@ from tpharness.causes import cause_of
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.cases import CaseRange, Found, Judged, judge_case, judge_range
 from tpharness.explore.campaigns.judging import Judge
-from tpharness.explore.campaigns.keeping import save_subject
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state, save_state
+from tpharness.explore.campaigns.subject_files import save_subject
 from tpharness.explore.generate.kinds import FuzzKind, Subject
-from tpharness.explore.shrinking.events import legal
+from tpharness.explore.shrinking.events import is_legal
 from tpharness.explore.shrinking.shrink import shrink
 from tpharness.run.session import Session
-from tpharness.run.sweeps.saved import folder_for
+from tpharness.run.sweeps.failures import make_folder
 from tpharness.run.workers import HERE, Workers, in_order
 from tpharness.scenario import Scenario
 from tpharness.targets import Reference
@@ -72,7 +72,7 @@ class Campaign:
     def __post_init__(self) -> None:
         """Open the folder, or make it. UsageError when it holds a campaign with another seed or other kinds."""
         options = self.options
-        folder_for(options.db)
+        make_folder(options.db)
         kinds = tuple(kind.value for kind in options.kinds)
         held = load_state(options.db)
         if held is None:
@@ -158,7 +158,7 @@ class Campaign:
 
     def _apt(self, kind: FuzzKind, subject: Subject) -> bool:
         """Whether a smaller subject still asks the same: it is legal, and the reference passes what a target fails."""
-        if kind is FuzzKind.PROGRAMS and isinstance(subject, Scenario) and not legal(subject):
+        if kind is FuzzKind.PROGRAMS and isinstance(subject, Scenario) and not is_legal(subject):
             return False
         players = self.session.players
         if type(players.server) is Reference and type(players.client) is Reference:
@@ -180,7 +180,7 @@ class Campaign:
 
         subject = shrink(subject, fails)
         left = judge.findings(kind, subject)
-        folder = folder_for(self.options.db / "failures")
+        folder = make_folder(self.options.db / "failures")
         found_by = f"tpharness fuzz --seed {self.state.seed}, case {number}"
         findings = left if cause_of(left) == cause else findings
         file, command = save_subject(

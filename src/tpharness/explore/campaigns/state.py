@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tpharness.errors import InputError
-from tpharness.run.sweeps.saved import write_text
+from tpharness.scenario import write_text
 
 __all__ = ["CampaignState", "FoundFailure", "load_state", "save_state"]
 

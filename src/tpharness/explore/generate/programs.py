@@ -16,7 +16,7 @@ from typing import Any
 from tpharness.explore.generate.source import Source, flag, flag_on, many, one_of, shuffled
 from tpharness.explore.generate.values import REASONS, TOOLS, json_value, object_value, text
 from tpharness.protocol.versions import Version, newest_version
-from tpharness.run.sweeps.places import CutPlace, cut_at
+from tpharness.run.sweeps.places import CutPlace, cut_scenario
 from tpharness.scenario import AgentRun, ClientCut, Compare, CutUnit, Scenario, Turn, UserInput, WireEnd
 
 __all__ = ["Program", "cut_scenarios", "program"]
@@ -88,7 +88,7 @@ def cut_scenarios(made: Program) -> list[Scenario]:
         seen = None if client == server else ClientCut(unit=CutUnit.EVENT, count=client)
         wire = WireEnd.CUT if seen is not None else WireEnd.usual(reason)
         place = CutPlace(turn=turn, reason=reason, wire=wire, server=server, client=seen)
-        found.append(replace(cut_at(made.scenario, place), id=made.scenario.id))
+        found.append(replace(cut_scenario(made.scenario, place), id=made.scenario.id))
     return found
 
 

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tpharness.causes import ORDER, Cause, cause_of
+from tpharness.causes import ORDER
 from tpharness.checks import Evidence
 from tpharness.errors import TargetError
-from tpharness.explore.orders.lattice import Orders, orders_of, reordered
+from tpharness.explore.orders.reduction import Orders, find_orders, reorder
 from tpharness.findings import Finding, Place
 from tpharness.protocol.compare import content_form
 from tpharness.protocol.diff import diff
@@ -29,13 +29,13 @@ from tpharness.run.plan import Case
 from tpharness.run.play import play
 from tpharness.run.select import Selected
 from tpharness.run.session import Session
-from tpharness.run.sweeps.places import derived
-from tpharness.run.sweeps.saved import failure_file
-from tpharness.run.sweeps.suite import Failure, ScenarioSwept, each_swept
+from tpharness.run.sweeps.failures import Failure, group_by_cause, make_failure_file
+from tpharness.run.sweeps.places import without_pins
+from tpharness.run.sweeps.scenarios import ScenarioReport, sweep_each
 from tpharness.run.workers import HERE, Workers
 from tpharness.scenario import AgentRun, Expectation, Interrupt, Scenario, load_scenario
 
-__all__ = ["OrderOptions", "order_all"]
+__all__ = ["OrderOptions", "play_orders"]
 
 _KEPT = ("part_kind", "tool_name", "tool_call_id", "content", "args")
 Thread = Mapping[str, Any]
@@ -52,24 +52,24 @@ class OrderOptions:
     workers: Workers = HERE
 
 
-def order_all(selected: Sequence[Selected], session: Session, options: OrderOptions) -> Iterator[ScenarioSwept]:
+def play_orders(selected: Sequence[Selected], session: Session, options: OrderOptions) -> Iterator[ScenarioReport]:
     """Play each scenario in other orders; yield what was found in each. ScenarioError for one that cannot be loaded."""
-    return each_swept(partial(_one, options=options), selected, session, options.workers)
+    return sweep_each(partial(_one, options=options), selected, session, options.workers)
 
 
-def _one(one: Selected, *, session: Session, options: OrderOptions) -> ScenarioSwept:
+def _one(one: Selected, *, session: Session, options: OrderOptions) -> ScenarioReport:
     scenario = load_scenario(one.path, root=one.root)
     case, reason = session.run(session.usable(scenario))
     if reason:
-        return ScenarioSwept(id=scenario.id, places=0, tried=0, passed=0, note=f"does not apply: {reason}")
+        return ScenarioReport(id=scenario.id, places=0, tried=0, passed=0, note=f"does not apply: {reason}")
     if not scenario.runs or any(run.events is None for _, run in scenario.runs):
-        return ScenarioSwept(id=scenario.id, places=0, tried=0, passed=0, note="it has no server events to reorder")
+        return ScenarioReport(id=scenario.id, places=0, tried=0, passed=0, note="it has no server events to reorder")
     return _orders(replace(case, scenario=_plain(case.scenario)), session, options)
 
 
 def _plain(scenario: Scenario) -> Scenario:
     """Return the scenario with streams as its events give them, and nothing lost on the way."""
-    bare = derived(scenario)
+    bare = without_pins(scenario)
     return replace(bare, turns=tuple(_told(t) if isinstance(t, AgentRun) else t for t in bare.turns))
 
 
@@ -84,19 +84,19 @@ def _whole(cut: Interrupt) -> Interrupt:
     return replace(cut, client_after=None, client_reason=None)
 
 
-def _orders(case: Case, session: Session, options: OrderOptions) -> ScenarioSwept:
+def _orders(case: Case, session: Session, options: OrderOptions) -> ScenarioReport:
     total = tried = 0
     bad: list[tuple[Case, Result, Mapping[Version, Thread]]] = []
     words = []
     own = _played(case, session)
     for index, run in case.scenario.runs:
-        found = orders_of(run.happened, bound=options.bound, seed=options.seed)
+        found = find_orders(run.happened, bound=options.bound, seed=options.seed)
         if not found.chosen:
             continue
         words.append(_words(index, found))
         total += found.classes
         for number, order in enumerate(found.chosen, start=1):
-            moved = replace(run, events=(*reordered(run.happened, order), *(run.events or ())[len(run.happened) :]))
+            moved = replace(run, events=(*reorder(run.happened, order), *(run.events or ())[len(run.happened) :]))
             turns = (*case.scenario.turns[:index], moved, *case.scenario.turns[index + 1 :])
             name = f"{case.id}@turn-{index}-order-{number}"
             made = replace(case, id=name, scenario=replace(case.scenario, id=name, turns=turns))
@@ -105,9 +105,9 @@ def _orders(case: Case, session: Session, options: OrderOptions) -> ScenarioSwep
             if not result.outcome.green:
                 bad.append((made, result, own if isinstance(own, dict) else {}))
     if not total:
-        return ScenarioSwept(id=case.id, places=0, tried=0, passed=0, note="no two of its events may swap")
+        return ScenarioReport(id=case.id, places=0, tried=0, passed=0, note="no two of its events may swap")
     failures = tuple(_failures(case, bad, options))
-    return ScenarioSwept(
+    return ScenarioReport(
         id=case.id, places=total, tried=tried, passed=tried - len(bad), failures=failures, detail="; ".join(words)
     )
 
@@ -182,13 +182,9 @@ def _apart(thread: Thread) -> tuple[Counter[bytes], dict[str, Any]]:
 def _failures(
     case: Case, bad: Sequence[tuple[Case, Result, Mapping[Version, Thread]]], options: OrderOptions
 ) -> Iterator[Failure]:
-    groups: dict[Cause, list[tuple[Case, Result, Mapping[Version, Thread]]]] = {}
-    for one in bad:
-        cause = cause_of(one[1].findings) or Cause(codes=(one[1].outcome.value,), where=one[1].reason)
-        groups.setdefault(cause, []).append(one)
-    for cause, group in groups.items():
+    for cause, group in group_by_cause(bad, lambda one: one[1]).items():
         made, result, own = group[0]
-        saved = failure_file(
+        saved = make_failure_file(
             replace(made.scenario, expect=_pinned(made.scenario.expect, own)),
             cause,
             result.findings,

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tpharness.explore.shrinking.values import simpler_values
+from tpharness.explore.shrinking.values import simplify_values
 from tpharness.findings import Level
 from tpharness.run.plan import base_case, script_of
 from tpharness.scenario import AgentRun, Scenario
 from tpharness.targets.contract import RunScript
 from tpharness.targets.reference import ReferenceServer
 
-__all__ = ["consistent", "legal", "simpler_texts", "units"]
+__all__ = ["is_legal", "make_consistent", "removable_groups", "simplify_texts"]
 
 _TOOLS = ("function_tool_call", "function_tool_result", "tool_progress")
 _TEXTS = {"text": ("content", "content_delta"), "thinking": ("content", "content_delta")}
@@ -28,7 +28,7 @@ _ALONE = ("system_event", "custom", "tool_progress", "error", "stall", "part_del
 Events = Sequence[Mapping[str, Any]]
 
 
-def units(events: Events) -> Iterator[frozenset[int]]:
+def removable_groups(events: Events) -> Iterator[frozenset[int]]:
     """Yield sets of indices to leave out together, large ones first."""
     owners = _owners(events)
     responses: dict[int, set[int]] = {}
@@ -56,7 +56,7 @@ def units(events: Events) -> Iterator[frozenset[int]]:
     yield from (frozenset({index}) for index in range(len(events)))
 
 
-def consistent(events: Events) -> tuple[dict[str, Any], ...]:
+def make_consistent(events: Events) -> tuple[dict[str, Any], ...]:
     """Return the events with the ends of parts, and the starts of tools, saying what the deltas say."""
     owners = _owners(events)
     texts: dict[tuple[int, Any], str] = {}
@@ -86,7 +86,7 @@ def consistent(events: Events) -> tuple[dict[str, Any], ...]:
     return tuple(made)
 
 
-def simpler_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def simplify_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the event with a shorter text, or a plainer value, where it says something of its own."""
     holder = next((name for name in ("part", "delta") if isinstance(event.get(name), Mapping)), None)
     inner: Mapping[str, Any] = event[holder] if holder is not None else event
@@ -94,8 +94,8 @@ def simpler_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         value = inner.get(name)
         if event.get("event_kind") == "part_end" or value is None:
             continue
-        if name == "args_delta" and (held := _held(value)) is not None:
-            others: list[Any] = [json.dumps(other, ensure_ascii=False) for other in simpler_values(held)]
+        if name == "args_delta" and (held := _parse_object(value)) is not None:
+            others: list[Any] = [json.dumps(other, ensure_ascii=False) for other in simplify_values(held)]
         elif isinstance(value, str):
             others = [value[: len(value) // 2], value[len(value) // 2 :]] if len(value) > 1 else []
         elif inner.get("part_kind") == "file":
@@ -107,7 +107,7 @@ def simpler_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {**event, holder: changed} if holder is not None else dict(changed)
 
 
-def _held(text: Any) -> dict[str, Any] | None:
+def _parse_object(text: Any) -> dict[str, Any] | None:
     """Return the object that a text says, None when it says none."""
     try:
         value = json.loads(text)
@@ -116,13 +116,13 @@ def _held(text: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and value else None
 
 
-def legal(scenario: Scenario) -> bool:
+def is_legal(scenario: Scenario) -> bool:
     """Whether the scenario's events are those of a server that makes no mistake: nothing is reported, nothing is left.
 
     A run that is not interrupted ends with its result; a part ends before its response does.
     """
     for _, run in scenario.runs:
-        if run.events is None or not _whole(run):
+        if run.events is None or not _is_complete(run):
             return False
     script = script_of(base_case(scenario, scenario.versions[-1:]))
     session = ReferenceServer(script)
@@ -138,7 +138,7 @@ def legal(scenario: Scenario) -> bool:
     return all(finding.level is Level.MAY for finding in session.findings())
 
 
-def _whole(run: AgentRun) -> bool:
+def _is_complete(run: AgentRun) -> bool:
     events = run.events or ()
     if not run.interrupt and (not events or events[-1].get("event_kind") != "agent_run_result"):
         return False

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from tpharness.explore.generate.kinds import Subject
-from tpharness.explore.shrinking.events import consistent, simpler_texts, units
-from tpharness.explore.shrinking.values import shorter_lists, simpler_values
+from tpharness.explore.shrinking.events import make_consistent, removable_groups, simplify_texts
+from tpharness.explore.shrinking.values import shorter_lists, simplify_values
 from tpharness.scenario import AgentRun, ClientCut, CutUnit, Interrupt, Scenario, UserInput, Wire
 from tpharness.vsp.encode import DONE
 from tpharness.vsp.frames import split_frames
@@ -26,7 +26,7 @@ def shrink(subject: Subject, fails: Callable[[Any], bool], *, patience: int = 30
     """Return the subject without what it can do without; at most `patience` others are asked about."""
     first, shorter = 0, False
     while True:
-        for number, other in enumerate(_simpler(subject)):
+        for number, other in enumerate(_simplify(subject)):
             # What could not go before goes on being tried in the next round only: else every step begins anew.
             if number < first:
                 continue
@@ -42,54 +42,54 @@ def shrink(subject: Subject, fails: Callable[[Any], bool], *, patience: int = 30
             first, shorter = 0, False
 
 
-def _simpler(subject: Subject) -> Iterator[Subject]:
+def _simplify(subject: Subject) -> Iterator[Subject]:
     if isinstance(subject, Scenario):
-        yield from _scenarios(subject)
+        yield from _simplify_scenario(subject)
     elif isinstance(subject, str):
         yield from ("\n".join(lines) for lines in shorter_lists(subject.split("\n")))
     else:
-        yield from simpler_values(subject)
+        yield from simplify_values(subject)
 
 
 # ------------------------------------------------------------------------------------------------ scenarios
 
 
-def _scenarios(scenario: Scenario) -> Iterator[Scenario]:
+def _simplify_scenario(scenario: Scenario) -> Iterator[Scenario]:
     if len(scenario.versions) > 1:
         yield from (replace(scenario, versions=(version,)) for version in reversed(scenario.versions))
     for turns in shorter_lists(scenario.turns):
         if turns:
             yield replace(scenario, turns=tuple(turns))
     for index, turn in enumerate(scenario.turns):
-        for other in _users(turn) if isinstance(turn, UserInput) else _runs(turn):
+        for other in _simplify_user(turn) if isinstance(turn, UserInput) else _simplify_run(turn):
             yield replace(scenario, turns=(*scenario.turns[:index], other, *scenario.turns[index + 1 :]))
 
 
-def _users(turn: UserInput) -> Iterator[UserInput]:
+def _simplify_user(turn: UserInput) -> Iterator[UserInput]:
     simple = ({"part_kind": "user-prompt", "content": "Hi"},)
     if turn.parts != simple:
         yield replace(turn, parts=simple)
 
 
-def _runs(run: AgentRun) -> Iterator[AgentRun]:
+def _simplify_run(run: AgentRun) -> Iterator[AgentRun]:
     if run.interrupt is not None:
         yield replace(run, interrupt=None)
     events = run.events or ()
-    for gone in units(events):
+    for gone in removable_groups(events):
         yield _with_events(run, [index for index in range(len(events)) if index not in gone])
     for index, event in enumerate(events):
-        for other in simpler_texts(event):
-            yield replace(run, events=consistent((*events[:index], other, *events[index + 1 :])))
+        for other in simplify_texts(event):
+            yield replace(run, events=make_consistent((*events[:index], other, *events[index + 1 :])))
     wire = run.wire
     if wire is not None and wire.chunks is not None:
         for chunks in shorter_lists(wire.chunks):
             yield replace(run, wire=Wire(chunks=tuple(chunks)))
         for index, chunk in enumerate(wire.chunks):
-            for other in simpler_values(dict(chunk)):
+            for other in simplify_values(dict(chunk)):
                 if other.get("type") == chunk.get("type"):
                     yield replace(run, wire=Wire(chunks=(*wire.chunks[:index], other, *wire.chunks[index + 1 :])))
     if wire is not None and wire.data is not None:
-        chunks_said = _as_chunks(wire.data)
+        chunks_said = _parse_chunks(wire.data)
         if chunks_said is not None:
             yield replace(run, wire=Wire(chunks=chunks_said))
         for frames in shorter_lists(split_frames(wire.data)):
@@ -103,13 +103,13 @@ def _with_events(run: AgentRun, kept: Sequence[int]) -> AgentRun:
     cut = run.interrupt
     return replace(
         run,
-        events=consistent([events[index] for index in kept]),
+        events=make_consistent([events[index] for index in kept]),
         labels={},
-        interrupt=None if cut is None else _recounted(cut, kept),
+        interrupt=None if cut is None else _recount(cut, kept),
     )
 
 
-def _recounted(cut: Interrupt, kept: Sequence[int]) -> Interrupt:
+def _recount(cut: Interrupt, kept: Sequence[int]) -> Interrupt:
     def before(count: int) -> int:
         return sum(index < count for index in kept)
 
@@ -120,7 +120,7 @@ def _recounted(cut: Interrupt, kept: Sequence[int]) -> Interrupt:
     return replace(cut, server_after=server, client_after=client)
 
 
-def _as_chunks(data: bytes) -> tuple[dict[str, Any], ...] | None:
+def _parse_chunks(data: bytes) -> tuple[dict[str, Any], ...] | None:
     """Return a stream as chunks, which a person reads more easily; None when there is more to it than those."""
     chunks = []
     for frame in split_frames(data):
@@ -145,6 +145,6 @@ def _shorter_frames(data: bytes) -> Iterator[bytes]:
         except ValueError:
             continue
         if isinstance(value, dict):
-            for other in simpler_values(value):
+            for other in simplify_values(value):
                 text = json.dumps(other, separators=(",", ":")).encode()
                 yield b"".join([*frames[:index], b"data: %b\n\n" % text, *frames[index + 1 :]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["shorter_lists", "simpler_values"]
+__all__ = ["shorter_lists", "simplify_values"]
 
 _T = TypeVar("_T")
 
@@ -19,17 +19,17 @@ def shorter_lists(items: Sequence[_T]) -> Iterator[list[_T]]:
         size //= 2
 
 
-def simpler_values(value: Any) -> Iterator[Any]:
+def simplify_values(value: Any) -> Iterator[Any]:
     """Yield simpler values in the place of one: without a part of it, or with a part of it made simpler."""
     if isinstance(value, dict):
         for keys in shorter_lists(list(value)):
             yield {key: value[key] for key in keys}
         for key, item in value.items():
-            yield from ({**value, key: other} for other in simpler_values(item))
+            yield from ({**value, key: other} for other in simplify_values(item))
     elif isinstance(value, list):
         yield from shorter_lists(value)
         for index, item in enumerate(value):
-            yield from ([*value[:index], other, *value[index + 1 :]] for other in simpler_values(item))
+            yield from ([*value[:index], other, *value[index + 1 :]] for other in simplify_values(item))
     elif isinstance(value, str) and len(value) > 1:
         yield value[: len(value) // 2]
         yield value[len(value) // 2 :]

@@ -28,7 +28,16 @@ from tpharness.scenario import (
 )
 from tpharness.server_events import shift
 
-__all__ = ["CutPlace", "Places", "SideCut", "cut_at", "derived", "given_stream_cut_time", "known_as", "swept"]
+__all__ = [
+    "CutPlace",
+    "Places",
+    "SideCut",
+    "cut_scenario",
+    "existing_id",
+    "given_stream_cut_time",
+    "with_cut_plan",
+    "without_pins",
+]
 
 _LONG = 86_400
 _COUNT = re.compile(r"@(?:turn-(\d+)-)?(?:event|byte)-(\d+)(?::(.+))?\Z")
@@ -65,7 +74,7 @@ class CutPlace:
         return f"turn-{self.turn}{server}{client}:{self.reason}"
 
 
-def derived(scenario: Scenario) -> Scenario:
+def without_pins(scenario: Scenario) -> Scenario:
     """Return the scenario as a sweep of both sides sees it: nothing pinned, every stream as its events give it.
 
     The history that a recorded implementation kept is about that implementation, and about the run as it was.
@@ -78,12 +87,12 @@ def derived(scenario: Scenario) -> Scenario:
     return replace(scenario, turns=turns, cut=None, expect=expect)
 
 
-def swept(scenario: Scenario, at: CutAt, reasons: Sequence[str], side: CutSide, turn: int | None) -> Scenario:
+def with_cut_plan(scenario: Scenario, at: CutAt, reasons: Sequence[str], side: CutSide, turn: int | None) -> Scenario:
     """Return the scenario with this sweep in place of its own."""
     return replace(scenario, cut=CutPlan(at=at, reasons=tuple(reasons), turn=turn, side=side))
 
 
-def cut_at(scenario: Scenario, place: CutPlace) -> Scenario:
+def cut_scenario(scenario: Scenario, place: CutPlace) -> Scenario:
     """Return the scenario that is cut at the place and ends there."""
     run = scenario.turns[place.turn]
     if not isinstance(run, AgentRun):
@@ -106,7 +115,7 @@ def cut_at(scenario: Scenario, place: CutPlace) -> Scenario:
     return replace(scenario, id=name, turns=turns, cut=None, expect=Expectation())
 
 
-def known_as(scenario: Scenario, place: CutPlace) -> str | None:
+def existing_id(scenario: Scenario, place: CutPlace) -> str | None:
     """Return the id by which `run` and `replay` know the place, None when the scenario's own sweep does not have it."""
     plan = scenario.cut
     if plan is None or place.reason not in plan.reasons or plan.turn not in (None, place.turn):

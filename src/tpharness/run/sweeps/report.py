@@ -11,14 +11,14 @@ from typing import Any
 
 from tpharness.errors import InputError
 from tpharness.run.shard import shards_of
-from tpharness.run.sweeps.suite import ScenarioSwept
+from tpharness.run.sweeps.scenarios import ScenarioReport
 
 __all__ = ["FORMAT", "merge_sweeps", "sweep_document"]
 
 FORMAT = "tpharness-sweep/1"
 
 
-def sweep_document(found: Iterable[ScenarioSwept], *, counts: str, seed: int, **about: Any) -> dict[str, Any]:
+def sweep_document(found: Iterable[ScenarioReport], *, counts: str, seed: int, **about: Any) -> dict[str, Any]:
     """Return the document of a sweep. `counts` is what was tried, places or orders; `about` is told as it is."""
     scenarios = [_scenario(one) for one in found]
     return {"format": FORMAT, **_verdict(scenarios), "seed": seed, "counts": counts, **about, "scenarios": scenarios}
@@ -49,7 +49,7 @@ def _verdict(scenarios: list[dict[str, Any]]) -> dict[str, Any]:
     return {"passed": good, "total": total, "tried": tried}
 
 
-def _scenario(one: ScenarioSwept) -> dict[str, Any]:
+def _scenario(one: ScenarioReport) -> dict[str, Any]:
     document: dict[str, Any] = {"id": one.id, "total": one.places, "tried": one.tried, "passed": one.passed}
     document.update({k: v for k, v in (("note", one.note), ("detail", one.detail)) if v})
     if one.failures:

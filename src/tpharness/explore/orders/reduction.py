@@ -21,7 +21,7 @@ from typing import Any
 
 from tpharness.protocol.versions import HANDOFF_EVENT, neutral_event_name
 
-__all__ = ["Orders", "orders_of", "reordered"]
+__all__ = ["Orders", "find_orders", "reorder"]
 
 _PARTS = ("part_start", "part_delta", "part_end")
 _CALLS = ("function_tool_call", "output_tool_call")
@@ -45,7 +45,7 @@ class Orders:
     classes: int
 
 
-def orders_of(events: Sequence[Mapping[str, Any]], *, bound: int, seed: int) -> Orders:
+def find_orders(events: Sequence[Mapping[str, Any]], *, bound: int, seed: int) -> Orders:
     """Return at most `bound` orders of the events besides their own."""
     before = _before(events)
     found = _all_steps(before)
@@ -69,7 +69,7 @@ def orders_of(events: Sequence[Mapping[str, Any]], *, bound: int, seed: int) -> 
     )
 
 
-def reordered(events: Sequence[Mapping[str, Any]], order: Sequence[int]) -> tuple[dict[str, Any], ...]:
+def reorder(events: Sequence[Mapping[str, Any]], order: Sequence[int]) -> tuple[dict[str, Any], ...]:
     """Return the events in this order; time goes by as before, so each takes the time of the place it comes to."""
     moved = []
     for slot, index in zip(events, order, strict=True):

@@ -22,8 +22,8 @@ from tpharness.findings import Finding, Level
 from tpharness.protocol.parse import parse_json
 from tpharness.run.play import play
 from tpharness.run.session import Session
-from tpharness.run.sweeps.saved import failure_file, sentence, write_text
-from tpharness.scenario import Expectation, Scenario, load_scenario
+from tpharness.run.sweeps.failures import describe_failure, make_failure_file
+from tpharness.scenario import Expectation, Scenario, load_scenario, write_text
 
 __all__ = ["load_subject", "save_subject"]
 
@@ -48,9 +48,9 @@ def save_subject(
         named = _reporting(subject, session) if kind is not FuzzKind.PROGRAMS else subject
         what = f"A generated case of {kind.value}"
         try:
-            file = failure_file(named, cause, findings, folder, what=what, found_by=found_by, sides=sides)
+            file = make_failure_file(named, cause, findings, folder, what=what, found_by=found_by, sides=sides)
         except UsageError:  # text that YAML cannot say
-            document = {"description": sentence(what, findings), "replay": command, "scenario": repr(subject)}
+            document = {"description": describe_failure(what, findings), "replay": command, "scenario": repr(subject)}
             return _json(folder / f"{cause.slug}.json", document), command
         head = f"# Kind: {kind.value}\n# Judge it again: {command}\n"
         write_text(file.path, head + file.text)
@@ -58,14 +58,14 @@ def save_subject(
     if isinstance(subject, str):
         path = folder / f"{cause.slug}.yaml"
         command = _command(path, sides)
-        said = sentence("A generated scenario file", findings)
+        said = describe_failure("A generated scenario file", findings)
         lines = (said, f"Fails with {cause}.", f"Kind: {kind.value}", f"Found by: {found_by}", f"Replay: {command}")
         write_text(path, "".join(f"# {line}\n" for line in lines) + subject)
         return path, command
     path = folder / f"{cause.slug}.json"
     command = _command(path, sides)
     about = {
-        "description": sentence("A generated document", findings),
+        "description": describe_failure("A generated document", findings),
         "kind": kind.value,
         "codes": list(cause.codes),
         "clauses": list(cause.clauses),

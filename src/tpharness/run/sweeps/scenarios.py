@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tpharness.causes import Cause, cause_of
+from tpharness.causes import Cause
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
 from tpharness.protocol.versions import Version
@@ -24,15 +24,23 @@ from tpharness.run.plan import Case, script_of
 from tpharness.run.play import mode_of
 from tpharness.run.select import Selected
 from tpharness.run.session import Session
-from tpharness.run.sweeps.places import CutPlace, Places, SideCut, cut_at, derived, known_as, swept
-from tpharness.run.sweeps.saved import FailureFile, failure_file
+from tpharness.run.sweeps.failures import Failure, cause_of_result, group_by_cause, make_failure_file
+from tpharness.run.sweeps.places import (
+    CutPlace,
+    Places,
+    SideCut,
+    cut_scenario,
+    existing_id,
+    with_cut_plan,
+    without_pins,
+)
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.sweeps.streams import sweep_streams
 from tpharness.run.workers import HERE, Workers, in_order
 from tpharness.scenario import ClientCut, CutAt, CutSide, CutUnit, Scenario, WireEnd, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
 
-__all__ = ["FAR_BUDGET", "Failure", "ScenarioSwept", "SweepOptions", "each_swept", "sweep_all"]
+__all__ = ["FAR_BUDGET", "ScenarioReport", "SweepOptions", "sweep_each", "sweep_scenarios"]
 
 UNEXPECTED = "unexpected-finding"
 FAR_BUDGET = 200
@@ -61,28 +69,7 @@ class SweepOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """One cause found in one scenario: the first place that showed it, how many did, and how to play it again.
-
-    `replays` is False when the saved place does not fail so, with other findings or without, when it is played alone.
-    """
-
-    id: str
-    cause: Cause
-    result: Result
-    count: int
-    command: str
-    saved: FailureFile | None = None
-    replays: bool = True
-
-    @property
-    def file(self) -> Path | None:
-        """Where the scenario file is, None when an id names the place."""
-        return None if self.saved is None else self.saved.path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioSwept:
+class ScenarioReport:
     """What the sweep of one scenario found. `places` there are, `tried` were; `note` says why there are none.
 
     `detail` says more of how many there are.
@@ -101,7 +88,7 @@ _Bad = tuple[CutPlace | None, Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
+class _Prepared:
     """A scenario as it is swept: `case` None when it is not, and then `note` says why."""
 
     scenario: Scenario
@@ -113,12 +100,12 @@ class _Ready:
         return 0 if self.places is None else len(self.places)
 
 
-def sweep_all(selected: Sequence[Selected], session: Session, options: SweepOptions) -> Iterator[ScenarioSwept]:
+def sweep_scenarios(selected: Sequence[Selected], session: Session, options: SweepOptions) -> Iterator[ScenarioReport]:
     """Sweep the scenarios, in order; yield what was found in each.
 
     ScenarioError for a file that cannot be loaded, UsageError for cuts that the targets cannot be given.
     """
-    near = _near(session)
+    near = _steppable(session)
     if not near and options.at is CutAt.EVERY_BYTE and options.side is not SideCut.CLIENT:
         raise UsageError(
             "the bytes of a server that cannot be stepped belong to no events, so they can be cut for the client only",
@@ -128,12 +115,12 @@ def sweep_all(selected: Sequence[Selected], session: Session, options: SweepOpti
     if budget is None and options.workers:
         items = [_Item(selected=one) for one in selected]
     else:
-        ready = [_ready(load_scenario(one.path, root=one.root), session, options) for one in selected]
-        chosen = _chosen([len(one) for one in ready], budget, options.seed)
+        ready = [_prepare(load_scenario(one.path, root=one.root), session, options) for one in selected]
+        chosen = _choose([len(one) for one in ready], budget, options.seed)
         known = (None if options.workers else one for one in ready)
         numbers = (None if budget is None else some for some in chosen)
         items = [_Item(selected=one, numbers=n, ready=r) for one, n, r in zip(selected, numbers, known, strict=True)]
-    return each_swept(partial(_swept, options=options), items, session, options.workers)
+    return sweep_each(partial(_sweep_one, options=options), items, session, options.workers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,22 +129,22 @@ class _Item:
 
     selected: Selected
     numbers: Sequence[int] | None = None
-    ready: _Ready | None = None
+    ready: _Prepared | None = None
 
     def __str__(self) -> str:
         return self.selected.id
 
 
-def each_swept(
-    work: Callable[..., ScenarioSwept], items: Iterable[object], session: Session, workers: Workers
-) -> Iterator[ScenarioSwept]:
+def sweep_each(
+    work: Callable[..., ScenarioReport], items: Iterable[object], session: Session, workers: Workers
+) -> Iterator[ScenarioReport]:
     """Yield what `work(item, session=…)` finds in each item, whoever works; a worker has a session of its own.
 
     Files of failures are written here, where they are wanted.
     """
     one = partial(work, session=session)
     if workers:
-        one = partial(_on_own_stage, work, session.specs, session.versions)
+        one = partial(_in_worker, work, session.specs, session.versions)
     for swept_one in in_order(one, items, workers):
         for failure in swept_one.failures:
             if failure.saved is not None:
@@ -165,31 +152,31 @@ def each_swept(
         yield swept_one
 
 
-def _on_own_stage(
-    work: Callable[..., ScenarioSwept], specs: tuple[str, str], versions: Sequence[Version] | None, item: object
-) -> ScenarioSwept:
+def _in_worker(
+    work: Callable[..., ScenarioReport], specs: tuple[str, str], versions: Sequence[Version] | None, item: object
+) -> ScenarioReport:
     with Session(server=specs[0], client=specs[1], versions=versions) as session:
         return work(item, session=session)
 
 
-def _near(session: Session) -> bool:
+def _steppable(session: Session) -> bool:
     return isinstance(session.players.server, SteppableServer) and isinstance(session.players.client, SteppableClient)
 
 
-def _swept(item: _Item, *, session: Session, options: SweepOptions) -> ScenarioSwept:
-    one = item.ready or _ready(load_scenario(item.selected.path, root=item.selected.root), session, options)
+def _sweep_one(item: _Item, *, session: Session, options: SweepOptions) -> ScenarioReport:
+    one = item.ready or _prepare(load_scenario(item.selected.path, root=item.selected.root), session, options)
     if one.case is None:
-        return ScenarioSwept(id=one.scenario.id, places=0, tried=0, passed=0, note=one.note)
-    if item.numbers is None and _near(session) and options.side is not SideCut.SERVER:
+        return ScenarioReport(id=one.scenario.id, places=0, tried=0, passed=0, note=one.note)
+    if item.numbers is None and _steppable(session) and options.side is not SideCut.SERVER:
         return _everywhere(one, one.case, session, options)
     if one.places is None:
         note = "a stream that the scenario gives itself is swept everywhere or not at all"
-        return ScenarioSwept(id=one.scenario.id, places=0, tried=0, passed=0, note=note)
+        return ScenarioReport(id=one.scenario.id, places=0, tried=0, passed=0, note=note)
     numbers = range(len(one.places)) if item.numbers is None else item.numbers
     return _one_by_one(one, one.case, one.places, numbers, session, options)
 
 
-def _chosen(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequence[int]]:
+def _choose(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequence[int]]:
     """Return the numbers of the places to try in each scenario: all, or a sample of all places together."""
     total = sum(counts)
     if budget is None or budget >= total:
@@ -203,29 +190,29 @@ def _chosen(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequen
     return chosen
 
 
-def _ready(scenario: Scenario, session: Session, options: SweepOptions) -> _Ready:
+def _prepare(scenario: Scenario, session: Session, options: SweepOptions) -> _Prepared:
     case, reason = session.run(session.usable(scenario))
     if reason:
-        return _Ready(scenario=scenario, case=None, places=None, note=f"does not apply: {reason}")
+        return _Prepared(scenario=scenario, case=None, places=None, note=f"does not apply: {reason}")
     if not scenario.runs:
-        return _Ready(scenario=scenario, case=None, places=None, note="it has no agent run to cut")
+        return _Prepared(scenario=scenario, case=None, places=None, note="it has no agent run to cut")
     same = options.at is CutAt.EVERY_EVENT and options.side in (SideCut.BOTH, SideCut.SERVER)
     if not same and not case.scenario.readings.certifies:
         note = "it reads a ruling otherwise, in a way that is known to take back what it kept (R20)"
-        return _Ready(scenario=scenario, case=None, places=None, note=note)
+        return _Prepared(scenario=scenario, case=None, places=None, note=note)
     if any(run.events is None for _, run in scenario.runs):
-        return _Ready(scenario=scenario, case=case, places=None)
-    bare = replace(case, scenario=derived(case.scenario))
-    sizes = _sizes(bare, session) if options.at is CutAt.EVERY_BYTE else _one_each(bare)
+        return _Prepared(scenario=scenario, case=case, places=None)
+    bare = replace(case, scenario=without_pins(case.scenario))
+    sizes = _packet_sizes(bare, session) if options.at is CutAt.EVERY_BYTE else _one_packet_each(bare)
     places = Places(bare.scenario, options.side, options.at, options.reasons, sizes)
-    return _Ready(scenario=scenario, case=bare, places=places)
+    return _Prepared(scenario=scenario, case=bare, places=places)
 
 
-def _one_each(case: Case) -> list[list[int]]:
+def _one_packet_each(case: Case) -> list[list[int]]:
     return [[1] * (len(run.events or ()) + 1) for _, run in case.scenario.runs]
 
 
-def _sizes(case: Case, session: Session) -> list[list[int]]:
+def _packet_sizes(case: Case, session: Session) -> list[list[int]]:
     """Return the sizes of what each event puts on the wire when each run is played whole."""
     sizes = []
     for index, run in case.scenario.runs:
@@ -239,7 +226,7 @@ def _sizes(case: Case, session: Session) -> list[list[int]]:
 # ------------------------------------------------------------------------------------------------ everywhere
 
 
-def _everywhere(one: _Ready, case: Case, session: Session, options: SweepOptions) -> ScenarioSwept:
+def _everywhere(one: _Prepared, case: Case, session: Session, options: SweepOptions) -> ScenarioReport:
     """Cut everywhere with one fold of each side for each reason, and the streams that the scenario gives as well."""
     bad: list[_Bad] = []
     tried = 0
@@ -248,7 +235,7 @@ def _everywhere(one: _Ready, case: Case, session: Session, options: SweepOptions
         raise TypeError("targets that cannot be stepped are not swept with one fold")
     if one.places is not None:
         plan_side = CutSide.BOTH if options.side is SideCut.BOTH else CutSide.CLIENT
-        whole = replace(case, scenario=swept(case.scenario, options.at, options.reasons, plan_side, None))
+        whole = replace(case, scenario=with_cut_plan(case.scenario, options.at, options.reasons, plan_side, None))
         apart = options.side is not SideCut.BOTH
         found = sweep(whole, server, client, compare=mode_of(case.scenario, session.players), apart=apart)
         bad += [(one.places.named(result.id), result) for result in found.failed]
@@ -265,26 +252,26 @@ def _everywhere(one: _Ready, case: Case, session: Session, options: SweepOptions
     failures = _failures(one, case, bad, session, options)
     # A place may fail by itself and as the one behind a server that is further: that is one place.
     wrong = len({(place.turn, place.reason, place.client or place.server) if place else None for place, _ in bad})
-    return ScenarioSwept(id=one.scenario.id, places=tried, tried=tried, passed=tried - wrong, failures=failures)
+    return ScenarioReport(id=one.scenario.id, places=tried, tried=tried, passed=tried - wrong, failures=failures)
 
 
 def _one_by_one(
-    one: _Ready, case: Case, places: Places, numbers: Sequence[int], session: Session, options: SweepOptions
-) -> ScenarioSwept:
+    one: _Prepared, case: Case, places: Places, numbers: Sequence[int], session: Session, options: SweepOptions
+) -> ScenarioReport:
     """Play each of the places by itself."""
     cut = [places[number] for number in numbers]
-    cases = [replace(case, id=f"{case.id}@{place.name}", scenario=cut_at(case.scenario, place)) for place in cut]
+    cases = [replace(case, id=f"{case.id}@{place.name}", scenario=cut_scenario(case.scenario, place)) for place in cut]
     played_all = session.several([partial(session.play_case, made) for made in cases]) if cases else ()
-    results = [_allowing(result, case.scenario) for result in played_all]
+    results = [_without_expected(result, case.scenario) for result in played_all]
     bad: list[_Bad] = [(place, r) for place, r in zip(cut, results, strict=True) if not r.outcome.green]
     played = sum(result.outcome is not Outcome.NOT_APPLICABLE for result in results)
     failures = _failures(one, case, bad, session, options)
-    return ScenarioSwept(
+    return ScenarioReport(
         id=one.scenario.id, places=len(places), tried=played, passed=played - len(bad), failures=failures
     )
 
 
-def _allowing(result: Result, scenario: Scenario) -> Result:
+def _without_expected(result: Result, scenario: Scenario) -> Result:
     """Take back the findings that the scenario expects: a run that is cut has some of them, or none."""
     allowed = scenario.expect.findings or ()
     kept = tuple(f for f in result.findings if f.code != UNEXPECTED or f.message.partition(":")[0] not in allowed)
@@ -298,32 +285,25 @@ def _allowing(result: Result, scenario: Scenario) -> Result:
 
 
 def _failures(
-    one: _Ready, case: Case, bad: Sequence[_Bad], session: Session, options: SweepOptions
+    one: _Prepared, case: Case, bad: Sequence[_Bad], session: Session, options: SweepOptions
 ) -> tuple[Failure, ...]:
     """Return one failure for each cause: its first place, and how many places showed it."""
-    groups: dict[Cause, list[_Bad]] = {}
-    for place, result in bad:
-        groups.setdefault(_cause(result), []).append((place, result))
+    groups = group_by_cause(bad, lambda pair: pair[1])
     return tuple(_failure(one, case, cause, group, session, options) for cause, group in groups.items())
 
 
-def _cause(result: Result) -> Cause:
-    """A target that did not answer is a cause of its own."""
-    return cause_of(result.findings) or Cause(codes=(result.outcome.value,), where=result.reason)
-
-
 def _failure(
-    one: _Ready, case: Case, cause: Cause, group: Sequence[_Bad], session: Session, options: SweepOptions
+    one: _Prepared, case: Case, cause: Cause, group: Sequence[_Bad], session: Session, options: SweepOptions
 ) -> Failure:
     place, result = group[0]
-    known = None if place is None else known_as(one.scenario, place)
+    known = None if place is None else existing_id(one.scenario, place)
     if place is None or known is not None:
         name = known or result.id
         where = [word for root in options.roots for word in ("--scenarios", str(root))]
         command = shlex.join(["tpharness", "run", name, *where, *options.sides])
         return Failure(id=name, cause=cause, result=result, count=len(group), command=command)
     server_side = place.server is not None or (one.places is not None and place.client is None)
-    cut = cut_at(case.scenario if server_side else one.scenario, place)
+    cut = cut_scenario(case.scenario if server_side else one.scenario, place)
     made = replace(case, id=cut.id, scenario=cut)
     try:
         again = session.run(session.play_case(made))
@@ -331,7 +311,7 @@ def _failure(
         again = None
     name = one.scenario.id
     what = f"{name} cut at {place.name}"
-    saved = failure_file(
+    saved = make_failure_file(
         cut,
         cause,
         result.findings,
@@ -348,5 +328,5 @@ def _failure(
         count=len(group),
         command=saved.command,
         saved=saved,
-        replays=again is not None and set(cause.codes) <= set(_cause(again).codes),
+        replays=again is not None and set(cause.codes) <= set(cause_of_result(again).codes),
     )

@@ -1,0 +1,139 @@
+"""Failures of one scenario, grouped by cause, and the scenario files that play them again.
+
+In: a scenario that fails, and why. Out: `Failure`s, and YAML files named by their cause, with a sentence that says what
+is wrong, the clauses and rulings that decide, and above it, as a comment, the command that plays it again.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from tpharness.causes import Cause, cause_of
+from tpharness.clauses import load_clauses
+from tpharness.errors import InputError
+from tpharness.findings import Finding, Level, shorten
+from tpharness.run.judge import Result
+from tpharness.scenario import Scenario, dump, write_text
+
+__all__ = [
+    "Failure",
+    "FailureFile",
+    "cause_of_result",
+    "describe_failure",
+    "group_by_cause",
+    "make_failure_file",
+    "make_folder",
+]
+
+_T = TypeVar("_T")
+
+_LONGEST_DESCRIPTION = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One cause found in one scenario: the first case that showed it, how many did, and how to play it again.
+
+    `replays` is False if the case, played alone, does not fail with the same findings.
+    """
+
+    id: str
+    cause: Cause
+    result: Result
+    count: int
+    command: str
+    saved: FailureFile | None = None
+    replays: bool = True
+
+    @property
+    def file(self) -> Path | None:
+        """Where the scenario file is, or None if an id names the case."""
+        return None if self.saved is None else self.saved.path
+
+
+def group_by_cause(failed: Iterable[_T], result_of: Callable[[_T], Result]) -> dict[Cause, list[_T]]:
+    """Return what failed by its cause, in order; a target that did not respond is a cause of its own."""
+    groups: dict[Cause, list[_T]] = {}
+    for one in failed:
+        groups.setdefault(cause_of_result(result_of(one)), []).append(one)
+    return groups
+
+
+def cause_of_result(result: Result) -> Cause:
+    """Return the cause of a result that is not green."""
+    return cause_of(result.findings) or Cause(codes=(result.outcome.value,), where=result.reason)
+
+
+def describe_failure(what: str, findings: Sequence[Finding]) -> str:
+    """Return one sentence that says what is wrong and what decides it, no longer than a description may be."""
+    broken = [f for f in findings if f.level is Level.MUST]
+    if not broken:
+        return what[:_LONGEST_DESCRIPTION]
+    kind = broken[0].kind
+    cites = ", ".join((*kind.clauses[:2], *kind.rulings[:2]))
+    tail = f" ({cites})." if cites else "."
+    said = shorten(broken[0].message, _LONGEST_DESCRIPTION - len(what) - len(tail) - 2)
+    return " ".join(f"{what}: {said}{tail}".split())[:_LONGEST_DESCRIPTION]
+
+
+def make_folder(path: Path) -> Path:
+    """Make the folder if it does not exist. InputError if it cannot be made."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}", hint="name another one") from error
+    return path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureFile:
+    """A scenario file of a failure: where it goes, its text, and the command that plays it again."""
+
+    path: Path
+    text: str
+    command: str
+
+    def write(self) -> None:
+        """Write the file, and make its folder if it does not exist. InputError if that fails."""
+        make_folder(self.path.parent)
+        write_text(self.path, self.text)
+
+
+def make_failure_file(
+    scenario: Scenario,
+    cause: Cause,
+    findings: Sequence[Finding],
+    folder: Path,
+    *,
+    what: str,
+    found_by: str,
+    name: str = "",
+    sides: Sequence[str] = (),
+) -> FailureFile:
+    """Return the scenario as the file `CAUSE-NAME.yaml` of the folder. Nothing is written.
+
+    `sides` are the command line's options that name targets.
+    """
+    known = load_clauses()
+    clauses = tuple(clause for clause in cause.clauses if clause in known) or scenario.clauses or ("sync.identity",)
+    path = folder / f"{cause.slug}{f'-{_slug(name)}' if name else ''}.yaml"
+    command = shlex.join(["tpharness", "run", "--scenarios", str(path), *sides])
+    named = replace(
+        scenario,
+        description=describe_failure(what, findings),
+        clauses=clauses,
+        rulings=tuple(sorted({*cause.rulings}, key=lambda ruling: int(ruling[1:]))),
+        recorded=None,
+        tags=(),
+    )
+    head = f"# Fails with {cause}.\n# Found by: {found_by}\n# Play it again: {command}\n"
+    return FailureFile(path=path, text=head + dump(named), command=command)
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
