@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
-__all__ = ["ROOMS", "HistoriesRoom", "histories_room"]
+__all__ = ["ROOMS", "ExploreRoom", "HistoriesRoom", "explore_room", "histories_room"]
 
 ROOMS = ("apps", "explore", "histories")
 """The packages beside the core that can be removed."""
@@ -30,9 +30,26 @@ class HistoriesRoom(Protocol):
     """Play scenarios through one history, as `run_suite` plays them on targets."""
 
 
+class ExploreRoom(Protocol):
+    """What `sweep --orders` asks of the explorer."""
+
+    OrderOptions: Callable[..., Any]
+    """Which orders are played, and where their failures go."""
+    play_orders: Callable[..., Iterator[Any]]
+    """Play scenarios in other legal orders of their events; yield one report for each."""
+
+
 @cache
 def histories_room() -> HistoriesRoom | None:
     """Return the room of the histories, or None if it was removed."""
     if find_spec("tpharness.histories") is None:
         return None
     return cast("HistoriesRoom", import_module("tpharness.histories.room"))
+
+
+@cache
+def explore_room() -> ExploreRoom | None:
+    """Return the room of the explorer, or None if it was removed."""
+    if find_spec("tpharness.explore") is None:
+        return None
+    return cast("ExploreRoom", import_module("tpharness.explore.room"))

@@ -70,6 +70,9 @@ def test_the_core_works_without_a_room(room: str, tmp_path: Path) -> None:
     assert (listed.returncode, explained.returncode) == (0, 0), listed.stderr + explained.stderr
     for name, command in COMMANDS.items():
         assert (f"  {name} " in listed.stdout) == (command.room != room)
+    if room == "explore":
+        orders = python("-m", "tpharness", "sweep", "--orders", "basics", path=path)
+        assert (orders.returncode, "needs the package tpharness.explore" in orders.stderr) == (2, True)
     gone = next(name for name, command in COMMANDS.items() if command.room == room)
     asked = python("-m", "tpharness", gone, path=path)
     assert (asked.returncode, f"No such command '{gone}'" in asked.stderr) == (2, True)

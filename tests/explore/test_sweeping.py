@@ -134,7 +134,7 @@ def test_what_a_sweep_leaves_out_changes_nothing(at, every, target):
     scenario = replace(load_text(text, id="mine/two-tools"), cut=CutPlan(at=at))
     case = base_case(scenario)
     found = sweep(case, target, target)
-    failing = {result.id for result in found.failed}
+    failing = {result.id for _, result in found.failed}
     for count in range(0, found.tried, every):
         name = place_name(scenario, 1, "network_failure", count)
         alone = sweep(case, target, target, only=name)

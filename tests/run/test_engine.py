@@ -69,7 +69,7 @@ def test_a_sweep_fails_at_just_the_places_where_single_cases_fail(name: str, mon
     given = scenario(name)
     single = one_by_one(given, Players(server=Reference(), client=Reference()))
     found = sweep(base_case(given), Reference(), Reference())
-    by_itself = {result.id for result in found.failed if result.failing - {"canonical-shrank"}}
+    by_itself = {result.id for _, result in found.failed if result.failing - {"canonical-shrank"}}
     assert by_itself == {place for place, passed in single.items() if not passed}
     assert by_itself
 

@@ -13,6 +13,7 @@ from tpharness.errors import UsageError
 from tpharness.protocol.versions import parse_version
 from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
+from tpharness.rooms import explore_room
 from tpharness.run.select import find
 from tpharness.run.session import Session
 from tpharness.run.shard import Shard
@@ -84,10 +85,11 @@ def sweep(
     with Session(server=server, client=client, versions=versions) as session:
         found: Iterator[ScenarioReport]
         if orders:
-            from tpharness.explore.orders.play import OrderOptions, play_orders  # noqa: PLC0415  # of a room
-
-            found = play_orders(
-                selected, session, OrderOptions(bound=bound, seed=seed, save=save, sides=sides, workers=workers)
+            room = explore_room()
+            if room is None:
+                raise UsageError("--orders needs the package tpharness.explore, which was removed")
+            found = room.play_orders(
+                selected, session, room.OrderOptions(bound=bound, seed=seed, save=save, sides=sides, workers=workers)
             )
         else:
             options = SweepOptions(

@@ -171,7 +171,7 @@ class Session:
                 cases=passed,
                 clauses=scenario.clauses,
             )
-            return [*([good] if passed else []), *found.failed]
+            return [*([good] if passed else []), *(result for _, result in found.failed)]
         cuts = [cut_case(case, one) for one in cut_places(scenario) if place in (None, one.id)]
         playing = [self._one(cut, partial(play, cut, players, thorough=False)) for cut in cuts]
         return list(await asyncio.gather(*playing))

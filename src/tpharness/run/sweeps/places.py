@@ -7,7 +7,6 @@ those of two sides cut differently grow with the square of the run.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -40,7 +39,6 @@ __all__ = [
 ]
 
 _LONG = 86_400
-_COUNT = re.compile(r"@(?:turn-(\d+)-)?(?:event|byte)-(\d+)(?::(.+))?\Z")
 
 
 class SideCut(Enum):
@@ -195,29 +193,6 @@ class Places:
                 unit = CutUnit.EVENT if self._at is CutAt.EVERY_EVENT else CutUnit.BYTE
                 client = ClientCut(unit=unit, count=number)
         return CutPlace(turn=turn, reason=reason, wire=wire, server=server, client=client)
-
-    def named(self, result_id: str) -> CutPlace | None:
-        """Return the place that a result of the shared sweep stands for, by its id; None for what is no place.
-
-        There the server is where the client is, or at the event that the client's next byte tells of.
-        """
-        found = _COUNT.search(result_id)
-        if found is None:
-            return None
-        turn, number, reason = found.groups()
-        count = int(number)
-        for index, why, sizes, _ in self._blocks:
-            if turn not in (None, str(index)) or reason not in (None, why):
-                continue
-            client = None
-            if self._at is CutAt.EVERY_BYTE:
-                if count < sum(sizes):  # behind the last byte the client has seen it all
-                    client = ClientCut(unit=CutUnit.BYTE, count=count)
-                count = _event_of(sizes, count)
-            elif self._side is not SideCut.BOTH:
-                client = ClientCut(unit=CutUnit.EVENT, count=count)
-            return CutPlace(turn=index, reason=why, wire=WireEnd.CUT, server=count, client=client)
-        return None
 
 
 def _event_of(sizes: tuple[int, ...], byte: int) -> int:

@@ -37,7 +37,7 @@ from tpharness.run.sweeps.places import (
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.sweeps.streams import sweep_streams
 from tpharness.run.workers import HERE, Workers, in_order
-from tpharness.scenario import ClientCut, CutAt, CutSide, CutUnit, Scenario, WireEnd, load_scenario
+from tpharness.scenario import CutAt, CutSide, Scenario, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
 
 __all__ = ["FAR_BUDGET", "ScenarioReport", "SweepOptions", "sweep_each", "sweep_scenarios"]
@@ -84,7 +84,7 @@ class ScenarioReport:
     detail: str = ""
 
 
-_Bad = tuple[CutPlace | None, Result]
+_Bad = tuple[CutPlace, Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,11 +238,7 @@ def _everywhere(one: _Prepared, case: Case, session: Session, options: SweepOpti
         whole = replace(case, scenario=with_cut_plan(case.scenario, options.at, options.reasons, plan_side, None))
         apart = options.side is not SideCut.BOTH
         found = sweep(whole, server, client, compare=mode_of(case.scenario, session.players), apart=apart)
-        bad += [(one.places.named(result.id), result) for result in found.failed]
-        for two, result in found.apart:
-            seen = ClientCut(unit=CutUnit.EVENT, count=two.client)
-            place = CutPlace(turn=two.turn, reason=two.reason, wire=WireEnd.CUT, server=two.server, client=seen)
-            bad.append((place, result))
+        bad += [*found.failed, *found.apart]
         # The pairs that were judged stand for every pair (R32 is transitive).
         tried += len(one.places) if options.side is SideCut.APART else found.tried
     given = replace(case, scenario=one.scenario)
@@ -251,7 +247,7 @@ def _everywhere(one: _Prepared, case: Case, session: Session, options: SweepOpti
     bad += failed
     failures = _failures(one, case, bad, session, options)
     # A place may fail by itself and as the one behind a server that is further: that is one place.
-    wrong = len({(place.turn, place.reason, place.client or place.server) if place else None for place, _ in bad})
+    wrong = len({(place.turn, place.reason, place.client or place.server) for place, _ in bad})
     return ScenarioReport(id=one.scenario.id, places=tried, tried=tried, passed=tried - wrong, failures=failures)
 
 
@@ -296,12 +292,11 @@ def _failure(
     one: _Prepared, case: Case, cause: Cause, group: Sequence[_Bad], session: Session, options: SweepOptions
 ) -> Failure:
     place, result = group[0]
-    known = None if place is None else existing_id(one.scenario, place)
-    if place is None or known is not None:
-        name = known or result.id
+    known = existing_id(one.scenario, place)
+    if known is not None:
         where = [word for root in options.roots for word in ("--scenarios", str(root))]
-        command = shlex.join(["tpharness", "run", name, *where, *options.sides])
-        return Failure(id=name, cause=cause, result=result, count=len(group), command=command)
+        command = shlex.join(["tpharness", "run", known, *where, *options.sides])
+        return Failure(id=known, cause=cause, result=result, count=len(group), command=command)
     server_side = place.server is not None or (one.places is not None and place.client is None)
     cut = cut_scenario(case.scenario if server_side else one.scenario, place)
     made = replace(case, id=cut.id, scenario=cut)
@@ -309,14 +304,12 @@ def _failure(
         again = session.run(session.play_case(made))
     except TargetError:
         again = None
-    name = one.scenario.id
-    what = f"{name} cut at {place.name}"
     saved = make_failure_file(
         cut,
         cause,
         result.findings,
         options.save,
-        what=what,
+        what=f"{one.scenario.id} cut at {place.name}",
         found_by=f"tpharness sweep, {result.id}",
         name=one.scenario.id,
         sides=options.sides,

@@ -23,35 +23,26 @@ from tpharness.run.judge import CheckState, NotJudged, Outcome, Result, both_unj
 from tpharness.run.plan import Case, cut_time, place_name, script_of
 from tpharness.run.sweeps.evidence import ThreadsByVersion, only_the_cut_moved, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
-from tpharness.scenario.records import AgentRun, Compare, CutAt, CutPlan, CutSide
+from tpharness.run.sweeps.places import CutPlace
+from tpharness.scenario.records import AgentRun, ClientCut, Compare, CutAt, CutPlan, CutSide, CutUnit, WireEnd
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
 
-__all__ = ["ApartPlace", "Sweep", "sweep"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApartPlace:
-    """Different cuts of run `turn`: the server after `server` events, the client after it saw those of `client`."""
-
-    turn: int
-    reason: str
-    server: int
-    client: int
+__all__ = ["Sweep", "sweep"]
 
 
 @dataclass(slots=True, kw_only=True)
 class Sweep:
-    """What a sweep found: `tried` places, and a result for each that failed.
+    """How many places were tried, and those that failed, each with its result.
 
     `pairs` counts the pairs of different places that were judged, `apart` holds those that failed.
     """
 
     tried: int = 0
-    failed: list[Result] = field(default_factory=list)
+    failed: list[tuple[CutPlace, Result]] = field(default_factory=list)
     checks: dict[str, CheckState] = field(default_factory=dict)
     not_judged: NotJudged = field(default_factory=dict)
     pairs: int = 0
-    apart: list[tuple[ApartPlace, Result]] = field(default_factory=list)
+    apart: list[tuple[CutPlace, Result]] = field(default_factory=list)
 
 
 def sweep(
@@ -114,6 +105,7 @@ class _Pass:
         self._cut: Interrupted | None = None
         self._passed = True
         self._count = 0
+        self._last = len(run.events)
 
     def play(self) -> None:
         """Play the turns before the run, then the run itself, cutting at every place."""
@@ -132,27 +124,29 @@ class _Pass:
     def _packet(self, data: bytes, count: int) -> None:
         """Deliver the bytes of one event, at once or byte by byte, and judge at each place."""
         cut = Interrupted(reason=self._reason, at=cut_time(self._run, count))
-        last = count == len(self._run.events or ())
         client, at = self._pair.client, self._pair.at
         if self._apart and count:
             self._judge_apart(cut, count)
         if self._plan.at is CutAt.EVERY_EVENT:
             client.feed(data, at)
-            self._judge(cut, Delivery.WHOLE if self._plan.side is CutSide.BOTH else Delivery.PART, last=last)
+            both = self._plan.side is CutSide.BOTH
+            self._judge(cut, Delivery.WHOLE if both else Delivery.PART, count, None if both else CutUnit.EVENT)
             return
         for offset in range(len(data)):
-            self._judge(cut, Delivery.PART, last=False)
+            self._judge(cut, Delivery.PART, count, CutUnit.BYTE)
             client.feed(data[offset : offset + 1], at)
-        if last:
-            self._judge(cut, Delivery.WHOLE, last=True)
+        if count == self._last:
+            self._judge(cut, Delivery.WHOLE, count, None)
 
-    def _judge(self, cut: Interrupted, delivery: Delivery, *, last: bool) -> None:
+    def _judge(self, cut: Interrupted, delivery: Delivery, count: int, unit: CutUnit | None) -> None:
+        """Judge one place: the server after `count` events, the client as well or, with a unit, where it is now."""
         number = self._count
         self._count += 1
         if self._only is not None and self._only != self._name(number):
             return
         found, pair = self._found, self._pair
         found.tried += 1
+        last = count == self._last and unit is not CutUnit.BYTE
         seen = (pair.server.version, pair.client.version)
         unchanged = seen == self._seen and self._passed and not last
         power = found.tried & (found.tried - 1) == 0
@@ -163,27 +157,33 @@ class _Pass:
         if unchanged and all(v in self._before and only_the_cut_moved(self._before[v], now[v]) for v in now):
             return
         whole = last or power or self._only is not None or not self._passed
-        place = self._name(number)
-        self._passed = self._verdict(place, self._evidence(place, now, delivery, whole=whole))
+        failed = self._failure(self._name(number), self._evidence(self._name(number), now, delivery, whole=whole))
+        if failed is not None:
+            found.failed.append(
+                (self._place(count, None if unit is None else ClientCut(unit=unit, count=number)), failed)
+            )
+        self._passed = failed is None
         self._seen = seen
         self._before = now
+
+    def _place(self, server: int, client: ClientCut | None) -> CutPlace:
+        return CutPlace(turn=self._index, reason=self._reason, wire=WireEnd.CUT, server=server, client=client)
 
     def _name(self, number: int) -> str:
         return place_name(self._case.scenario, self._index, self._reason, number)
 
-    def _verdict(self, place: str, evidence: list[Evidence]) -> bool:
-        """Judge one place; return whether it passed."""
+    def _failure(self, name: str, evidence: list[Evidence]) -> Result | None:
+        """Judge one place; return its result if it failed."""
         found = self._found
-        result = judge(place, evidence, clauses=self._case.scenario.clauses)
-        for name, state in result.checks.items():
-            if state is CheckState.FAILED or found.checks.get(name) in (None, CheckState.NOT_APPLICABLE):
-                found.checks[name] = state
+        result = judge(name, evidence, clauses=self._case.scenario.clauses)
+        for check, state in result.checks.items():
+            if state is CheckState.FAILED or found.checks.get(check) in (None, CheckState.NOT_APPLICABLE):
+                found.checks[check] = state
         found.not_judged = both_unjudged(found.not_judged, result.not_judged)
-        reported = tuple(f.with_place(case=place) for f in self._pair.findings() if self._unexpected(f))
+        reported = tuple(f.with_place(case=name) for f in self._pair.findings() if self._unexpected(f))
         if result.outcome.green and not reported:
-            return True
-        found.failed.append(replace(result, outcome=Outcome.FAILED, findings=(*result.findings, *reported)))
-        return False
+            return None
+        return replace(result, outcome=Outcome.FAILED, findings=(*result.findings, *reported))
 
     def _unexpected(self, finding: Finding) -> bool:
         return finding.level is Level.MUST and finding.code not in self._allowed
@@ -201,8 +201,8 @@ class _Pass:
         if broken:
             name = f"{self._case.id}@server-event-{count}-client-event-{count - 1}"
             result = Result(id=name, outcome=Outcome.FAILED, findings=broken, clauses=self._case.scenario.clauses)
-            place = ApartPlace(turn=self._index, reason=self._reason, server=count, client=count - 1)
-            found.apart.append((place, result))
+            seen = ClientCut(unit=CutUnit.EVENT, count=count - 1)
+            found.apart.append((self._place(count, seen), result))
 
     def _evidence(self, place: str, now: ThreadsByVersion, delivery: Delivery, *, whole: bool) -> list[Evidence]:
         readings = self._script.readings
