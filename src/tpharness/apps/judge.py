@@ -11,6 +11,8 @@ from tpharness.run import CheckState, Outcome, Result
 
 __all__ = ["describe_cuts", "judge_app"]
 
+_UNCUT = "the run ended before the place of the cut: the application did not ask the model as often as the case plans"
+
 
 def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
     """Judge a case; the result is errored, with the trouble as its finding, where the application did not play it."""
@@ -27,15 +29,24 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
             failed = any(finding.level is Level.MUST for finding in own)
             states[check.name] = CheckState.FAILED if failed else CheckState.PASSED
             found += own
+    failed = CheckState.FAILED in states.values()
+    if not failed and _is_uncut(evidence):
+        return Result(id=case, outcome=Outcome.NOT_APPLICABLE, checks=states, reason=_UNCUT, seconds=seconds)
     return Result(
         id=case,
         reason=describe_cuts(evidence),
-        outcome=Outcome.FAILED if CheckState.FAILED in states.values() else Outcome.PASSED,
+        outcome=Outcome.FAILED if failed else Outcome.PASSED,
         checks=states,
         findings=tuple(found),
         seconds=seconds,
         clauses=tuple(check.clause for check in APP_CHECKS if states[check.name] is not CheckState.NOT_APPLICABLE),
     )
+
+
+def _is_uncut(evidence: AppEvidence) -> bool:
+    """Whether a cut of the case was not made."""
+    wanted = sum(turn.cut is not None for turn in evidence.case.turns)
+    return sum(turn.cut is not None for turn in evidence.turns) < wanted
 
 
 def describe_cuts(evidence: AppEvidence) -> str:

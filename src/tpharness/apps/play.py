@@ -19,7 +19,7 @@ from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, End, Fetched, Limits, Profile, Reply
 from tpharness.apps.config import AppConfig
 from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
-from tpharness.apps.provider import Conversation, Exchange, Outcome, Plan, Provider
+from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Plan, Provider
 from tpharness.errors import UsageError
 
 __all__ = ["NotPlayedError", "Player"]
@@ -133,16 +133,13 @@ class Player:
         together = turn.cut is not None and turn.cut.by in _TOGETHER
         stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())))
         reply = stage.client.submit(f"{stage.mark} {_words(turn, index + 1)}")
-        cut = (
-            await self._cut(stage, turn, reply, _words(later[0], index + 2) if later else "")
-            if turn.cut is not None
-            else None
-        )
+        cut, reply = await self._cut(stage, turn, reply, _words(later[0], index + 2) if later else "")
         if cut is None or cut.cut.by not in _LEAVES:
             reply = await self._to_the_end(stage, turn, reply)
         if stage.second is not None:
             await stage.second.ended(self._config.answer)
-        if Need.APPROVAL in stage.case.needs and not index and not reply.has("tool-approval-request"):
+        asks = any(one.has("tool-approval-request") for one in stage.client.replies)
+        if Need.APPROVAL in stage.case.needs and not asks:
             raise NotPlayedError(Need.APPROVAL.value)
         replies = [reply, *([stage.second] if stage.second is not None else [])]
         seen = [ReplySeen.of(one) for one in replies]
@@ -178,41 +175,51 @@ class Player:
     async def _to_the_end(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply:
         """Read an answer to its end, and those that follow it when approvals are asked for; return the last one."""
         await reply.ended(self._config.answer)
-        while turn.approve is not None and reply.end is End.ENDED:
-            answered = stage.client.answer_approvals(approved=turn.approve)
-            if answered is None:
-                break
+        while (answered := self._approved(stage, turn, reply)) is not None:
             reply = answered
             await reply.ended(self._config.answer)
         return reply
 
-    async def _cut(self, stage: _Stage, turn: Turn, reply: Reply, later: str) -> CutSeen | None:
-        """Wait for the place of the cut, and cut. None where the run ended before it."""
+    def _approved(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply | None:
+        """Answer the requests for approval that an answer ended with; return the next answer, None without any."""
+        if turn.approve is None or reply.end is not End.ENDED:
+            return None
+        return stage.client.answer_approvals(approved=turn.approve)
+
+    async def _cut(self, stage: _Stage, turn: Turn, reply: Reply, later: str) -> tuple[CutSeen | None, Reply]:
+        """Wait for the place of the cut, and cut; return the answer that was cut. No cut where the run ended before."""
         cut = turn.cut
         if cut is None:
-            return None
-        plan = turn.plans[cut.request]
+            return None, reply
         loop = asyncio.get_running_loop()
         reached = await self._reached(stage, turn, cut, reply)
-        if reached is None:
-            return None
         waited = loop.time()
-        if plan.breaks is None or plan.hold_at is not None:
-            await reply.quiet(self._config.quiet, _QUIET_LIMIT)
-        if cut.in_tool and self._later(stage, reached):
+        while True:
+            if reached is not None and turn.plans[cut.request].breaks is not Break.STATUS:
+                await reply.quiet(self._config.quiet, _QUIET_LIMIT)
+            answered = self._approved(stage, turn, reply)
+            if answered is None:
+                break
+            reply = answered  # the call was approved: its tool runs now, or the next answer comes
+            if reached is None or not cut.in_tool:
+                reached = await self._reached(stage, turn, cut, reply)
+            waited = loop.time()
+        if reached is None:
+            return None, reply
+        if cut.in_tool and (self._later(stage, reached) or reply.end is not End.OPEN):
             raise NotPlayedError(Need.SLOW_TOOL.value)
-        pieces, at = reached.pieces_written, loop.time()
-        seen = CutSeen(cut=cut, at=at, pieces=pieces, lag=at - waited)
-        answered = await self._act(stage, cut, reply, reached, later)
+        seen = CutSeen(cut=cut, at=loop.time(), pieces=reached.pieces_written, lag=loop.time() - waited)
+        answer = await self._act(stage, cut, reply, reached, later)
         if cut.by not in _LEAVES:
-            return seen
+            return seen, reply
         await self._until(lambda: reached.is_over, self._config.stop_within)
         left = reached.outcome is Outcome.DISCONNECTED and reached.ended_at is not None
         reached.release()
         if stage.second is not None:
             await stage.second.ended(self._config.answer)
             stage.second = None
-        return replace(seen, left_after=max(0.0, (reached.ended_at or at) - at) if left else None, answered=answered)
+        left_after = max(0.0, (reached.ended_at or seen.at) - seen.at) if left else None
+        return replace(seen, left_after=left_after, answered=answer), reply
 
     async def _reached(self, stage: _Stage, turn: Turn, cut: Cut, reply: Reply) -> Exchange | None:
         """Wait until the answer holds at the place of the cut, or is whole and its tools run; None if it never does."""

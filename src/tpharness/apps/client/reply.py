@@ -26,6 +26,7 @@ from tpharness.vsp.assembler import Assembler
 __all__ = ["End", "Limits", "Reply", "SeenChunk", "Translator"]
 
 _KEPT_BODY = 2000
+_GOES_ON = "output-without-input"
 
 
 class End(StrEnum):
@@ -129,7 +130,10 @@ class Reply:
     @property
     def findings(self) -> list[Finding]:
         """What is wrong with the stream by the rules of its order and form."""
-        return self._assembler.findings
+        found = self._assembler.findings
+        if self.resumed is None:
+            return found
+        return [finding for finding in found if finding.code != _GOES_ON]  # the call is in the message that goes on
 
     def journal(self) -> Journal:
         """Return what has happened as a thread's journal, unfinished parts included."""
