@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.apps.provider.asking import SAYS, Asker, asking, body_of, user
+from tests.apps.provider.asking import MARK, SAYS, Asker, asking, body_of, user
 
 from tpharness.apps.provider import Api, Break, Call, Outcome, Plan, Provider, Text
 from tpharness.apps.provider.plain import PLAIN_TEXT, smallest
@@ -136,6 +136,37 @@ def test_a_request_for_a_title_takes_no_plan(what: str, before: list[Any], messa
         assert asker.conversation.plans_left == 1, what
         assert [one.aside for one in asker.provider.others] == [one.aside for one in asker.conversation.asides]
         assert asker.conversation.asides[0].aside
+
+    run(asked)
+
+
+def test_a_streamed_request_that_wraps_what_the_user_says_is_for_a_title() -> None:
+    """Where the user's text is known, the words around it decide, and its own words do not."""
+
+    async def asked(asker: Asker) -> None:
+        text = f"Suggest a title for my talk {MARK}"
+        asker.conversation.plans([says("planned")], user_text=text)
+        await asker.read(CHAT, {"messages": [user(CHAT, f"Name this chat: {text}")], "stream": True})
+        assert [one.aside for one in asker.conversation.asides] == ["it has no tools and asks for 'Name this chat'"]
+        asker.conversation.asides.clear()
+        for stream in (True, False):
+            asker.conversation.plans([says("planned")], user_text=text)
+            _, data = await asker.read(CHAT, {"messages": [user(CHAT, text)], "stream": stream})
+            assert b"planned" in data
+        assert asker.conversation.asides == []
+
+    run(asked)
+
+
+def test_an_application_without_tools_may_have_such_words_in_its_prompt() -> None:
+    """A streamed answer to what the user says is a turn, the first and the next."""
+
+    async def asked(asker: Asker) -> None:
+        system = {"role": "system", "content": "You summarize documents and suggest titles."}
+        for text in (SAYS, f"{SAYS} once more"):
+            asker.conversation.plans([says("planned")])
+            _, data = await asker.read(CHAT, {"messages": [system, user(CHAT, text)], "stream": True})
+            assert b"planned" in data
 
     run(asked)
 

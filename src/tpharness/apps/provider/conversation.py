@@ -31,6 +31,7 @@ class Conversation:
 
     def __init__(self, mark: str) -> None:
         self.mark = mark
+        self.user_text: str | None = None
         self.exchanges: list[Exchange] = []
         self.asides: list[Exchange] = []
         self._plans: list[Plan] = []
@@ -38,13 +39,15 @@ class Conversation:
         self._taken = 0
         self._arrived = asyncio.Event()
 
-    def plans(self, plans: Iterable[Plan]) -> None:
+    def plans(self, plans: Iterable[Plan], *, user_text: str | None = None) -> None:
         """Set the answers to the next requests, in order, in place of those that were not used yet.
 
         To be called before each turn of the user: what comes after it is never taken for a retry of what was before.
+        `user_text` is what the user says in this turn, so that words around it can be told from words in it.
         """
         self._plans = list(plans)
         self._retriable = None
+        self.user_text = user_text
 
     @property
     def plans_left(self) -> int:
@@ -138,10 +141,20 @@ def _aside(exchange: Exchange, conversation: Conversation) -> str | None:
     before: Mapping[str, object] = conversation.exchanges[-1].tools if conversation.exchanges else {}
     if before:
         return "it has no tools, and the requests before it had some"
-    asked = f"{exchange.system}\n{exchange.user_texts[-1].replace(conversation.mark, '')}"
-    word = _TITLE.search(asked)
-    if word is not None:
-        return f"it has no tools and speaks of {word[0]!r}"
     if conversation.exchanges and exchange.system != conversation.exchanges[0].system:
         return "it has no tools and another system prompt"
-    return None
+    word = _TITLE.search(_words_around(exchange, conversation))
+    return None if word is None else f"it has no tools and asks for {word[0]!r}"
+
+
+def _words_around(exchange: Exchange, conversation: Conversation) -> str:
+    """Return the text in which a request for a title or a summary would say so.
+
+    An application without tools may have such words in its own system prompt, so that this counts only for a request
+    without streaming, as nearly all side requests are. What the user says counts only if nobody told it apart.
+    """
+    last, said = exchange.user_texts[-1], conversation.user_text
+    system = "" if exchange.stream else exchange.system
+    if said is not None and said in last:
+        return f"{system}\n{last.replace(said, '')}"
+    return system if exchange.stream else f"{system}\n{last.replace(conversation.mark, '')}"
