@@ -217,26 +217,62 @@ def test_mcp_lists_the_tools_with_their_schemas() -> None:
     asyncio.run(asyncio.wait_for(asked(), 20))
 
 
-def test_a_program_that_is_killed_cancels_its_runs() -> None:
-    """An application that dies takes its tool server with it."""
+PLAIN_PROGRAM = """
+import sys, urllib.request
+urllib.request.urlopen(sys.argv[1] + "/tools/book_hotel", b"{}").read()
+"""
+MCP_PROGRAM = """
+import asyncio, sys
+from mcp import Client
+
+async def main():
+    async with Client(sys.argv[1]) as client:
+        await client.call_tool("book_hotel", {})
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "script"), [(EffectsEndpoint, PLAIN_PROGRAM), (McpEndpoint, MCP_PROGRAM)], ids=["http", "mcp"]
+)
+def test_a_program_that_is_killed_cancels_its_runs(
+    kind: type[EffectsEndpoint | McpEndpoint], script: str
+) -> None:
+    """An application that dies says nothing; its connection does."""
 
     async def asked() -> None:
         ledger = Ledger()
-        async with EffectsEndpoint(ledger) as endpoint:
+        async with kind(ledger) as endpoint:
             ledger.hold()
-            script = (
-                "import http.client, sys\n"
-                "c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))\n"
-                "c.request('POST', '/tools/book_hotel', '{}'); c.getresponse().read()\n"
-            )
-            process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, str(endpoint.port))
-            one = await ledger.next_run(20)
+            process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, endpoint.url)
+            one = await ledger.next_run(30)
             await one.held(5)
             process.kill()
             await process.wait()
             assert await one.ended(5) is RunState.CANCELLED
 
-    asyncio.run(asyncio.wait_for(asked(), 30))
+    asyncio.run(asyncio.wait_for(asked(), 60))
+
+
+def test_leaving_the_mcp_endpoint_cancels_what_is_open() -> None:
+    """At once, and without a word on standard error."""
+
+    async def asked() -> ToolRun:
+        ledger = Ledger()
+        ledger.hold()
+        endpoint = McpEndpoint(ledger)
+        await endpoint.__aenter__()
+        async with Client(endpoint.url) as client:
+            task = asyncio.create_task(client.call_tool("book_hotel", {}))
+            one = await ledger.next_run(10)
+            await one.held(5)
+            await asyncio.wait_for(endpoint.__aexit__(), 5)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        return one
+
+    assert asyncio.run(asyncio.wait_for(asked(), 30)).state is RunState.CANCELLED
 
 
 def test_another_process_can_hold_release_and_count() -> None:

@@ -91,8 +91,9 @@ class McpEndpoint:
             host=_HOST,
             port=self.port,
             log_config=None,
+            log_level="critical",
             access_log=False,
-            timeout_graceful_shutdown=1,
+            timeout_graceful_shutdown=0,  # runs that are open are cancelled at once
         )
         self._server = _UvicornServer(config)
         self._task = asyncio.create_task(self._server.serve())
@@ -111,7 +112,6 @@ class McpEndpoint:
         if self._server is None or self._task is None:
             return
         self._server.should_exit = True
-        self._server.force_exit = True
         await self._task
 
 

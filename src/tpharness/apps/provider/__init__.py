@@ -2,7 +2,7 @@
 
 from tpharness.apps.provider.conversation import Conversation
 from tpharness.apps.provider.exchange import Api, Exchange, Outcome, Told, ToldCall, ToldResult, WaitError
-from tpharness.apps.provider.plan import Break, Call, Finish, Item, Plan, Text, Thinking, Usage, cut_in_pieces
+from tpharness.apps.provider.plan import Break, Call, Finish, Item, Plan, Text, Thinking, Usage
 from tpharness.apps.provider.server import Provider
 
 __all__ = [
@@ -23,5 +23,4 @@ __all__ = [
     "ToldResult",
     "Usage",
     "WaitError",
-    "cut_in_pieces",
 ]

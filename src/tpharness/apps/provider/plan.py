@@ -7,13 +7,12 @@ after k pieces leaves the item of piece k open. Items without pieces are written
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tpharness.errors import UsageError
 
-__all__ = ["Break", "Call", "Finish", "Item", "Plan", "Text", "Thinking", "Usage", "cut_in_pieces"]
+__all__ = ["Break", "Call", "Finish", "Item", "Plan", "Text", "Thinking", "Usage"]
 
 
 class Finish(StrEnum):
@@ -138,12 +137,6 @@ class Plan:
         """Why the model stops, as the API says it: TOOL_CALL for STOP when there is a call."""
         return Finish.TOOL_CALL if self.finish is Finish.STOP and self.calls else self.finish
 
-    def pieces(self) -> Iterator[tuple[Item, str]]:
-        """Yield every piece with its item, in the order in which they are written."""
-        for item in self.items:
-            for piece in item.pieces:
-                yield item, piece
-
     def items_until(self, count: int) -> tuple[Item, ...]:
         """Return what the model has said after so many pieces: whole items, and the last one as far as it was written.
 
@@ -179,8 +172,3 @@ class Plan:
     def thinking(self) -> str:
         """All that the model thinks."""
         return self.thinking_until(self.piece_count)
-
-
-def cut_in_pieces(text: str, length: int) -> tuple[str, ...]:
-    """Cut a text into pieces of so many characters, the last one with what is left; an empty text has no piece."""
-    return tuple(text[at : at + length] for at in range(0, len(text), length))
