@@ -22,7 +22,7 @@ from tpharness.run.plan import Case, delivery, script_of, streams_of
 from tpharness.run.select import find
 from tpharness.scenario import Compare, load_scenario, outline
 from tpharness.targets import Packet, Reference, RunScript, Stream
-from tpharness.targets.reference import ReferenceClient, ReferenceServer
+from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
 from tpharness.vsp.frames import split_frames
 
 __all__ = ["replay"]
@@ -75,15 +75,13 @@ def _server(case: Case, version: Version) -> tuple[list[tuple[Packet, ...]], Thr
 
 
 def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> tuple[Packet, ...]:
-    at = run.started_at
-    packets = [Packet(data=session.begin(run), at=at)]
-    for index, event in enumerate(run.events):
-        at = str(event.get("at", at))
-        packets.append(Packet(data=session.feed(event), at=at, event=index))
-        watch.step(f"{index:>4} {_event(event)}", session.threads(Interrupted(reason="(cut here)", at=at)))
+    packets = []
+    for packet in serve_run(session, run):
+        packets.append(packet)
+        if packet.event is not None:
+            threads = session.threads(Interrupted(reason="(cut here)", at=packet.at))
+            watch.step(f"{packet.event:>4} {_event(run.events[packet.event])}", threads)
     cut = run.interruption
-    last = session.close() if cut is None else session.interrupt(cut, abort=run.abort)
-    packets.append(Packet(data=last, at=at if cut is None else cut.at))
     watch.step(f"     {f'interrupted: {cut.reason}' if cut else 'end of the run'}", session.threads())
     return tuple(packets)
 

@@ -31,7 +31,7 @@ from tpharness.targets.contract import (
     Stream,
     TargetOutput,
 )
-from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer, receive_turns
+from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer, receive_turns, serve_turns
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.vsp.frames import split_frames
 
@@ -170,15 +170,7 @@ def _with_fold(
 
 def _server_findings(script: Script) -> tuple[Finding, ...]:
     session = ReferenceServer(script)
-    for turn in script.turns:
-        if isinstance(turn, UserTurn):
-            session.user(turn)
-            continue
-        session.begin(turn)
-        for event in turn.events:
-            session.feed(event)
-        if turn.interruption is not None:
-            session.interrupt(turn.interruption, abort=turn.abort)
+    serve_turns(session, script.turns)
     return session.findings()
 
 

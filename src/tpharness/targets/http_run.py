@@ -25,7 +25,7 @@ from tpharness.targets.forms import run_json, user_json
 from tpharness.targets.http_thread import HttpThread, interruption_reason, promise_finding
 from tpharness.targets.marks import cut_at_marks, event_times, has_mark
 from tpharness.targets.net import Http, OpenStream
-from tpharness.targets.reference import ReferenceServer
+from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.targets.remote import (
     BROKEN,
     CAPABILITY_KINDS,
@@ -197,17 +197,8 @@ class HttpRun:
         0 if it never does: a turn of which nothing is kept (R24) cannot be waited for.
         """
         oracle = ReferenceServer(replace(self._script, versions=(version,)))
-        for turn in self._script.turns:
-            if isinstance(turn, UserTurn):
-                oracle.user(turn)
-                continue
-            oracle.begin(turn)
-            for event in turn.events:
-                oracle.feed(event)
-            if turn.interruption is not None:
-                oracle.interrupt(turn.interruption, abort=turn.abort)
-            if turn is self._run:
-                break
+        until = next(index for index, turn in enumerate(self._script.turns) if turn is self._run)
+        serve_turns(oracle, self._script.turns[: until + 1])
         thread = oracle.threads()[version]
         cut = self._run.interruption
         return len(thread["turns"]) if cut is not None and interruption_reason(thread) == cut.reason else 0

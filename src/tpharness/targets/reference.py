@@ -5,7 +5,7 @@ The reference fills in the side that a target does not provide, and is what a sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadRenderer
@@ -21,6 +21,7 @@ from tpharness.targets.contract import (
     Packet,
     RunScript,
     Script,
+    ServerSession,
     Stream,
     StreamEnd,
     TargetOutput,
@@ -28,7 +29,7 @@ from tpharness.targets.contract import (
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import DONE, encode_sse
 
-__all__ = ["Reference", "ReferenceClient", "ReferenceServer", "receive_turns"]
+__all__ = ["Reference", "ReferenceClient", "ReferenceServer", "receive_turns", "serve_run", "serve_turns"]
 
 
 class _Rendering:
@@ -162,21 +163,8 @@ class Reference:
     async def serve(self, script: Script) -> TargetOutput:
         """Play the script on a server session."""
         session = self.server_session(script)
-        streams: list[tuple[Packet, ...]] = []
-        for turn in script.turns:
-            if isinstance(turn, UserTurn):
-                session.user(turn)
-                continue
-            at = turn.started_at
-            packets = [Packet(data=session.begin(turn), at=at)]
-            for index, event in enumerate(turn.events):
-                at = str(event.get("at", at))
-                packets.append(Packet(data=session.feed(event), at=at, event=index))
-            cut = turn.interruption
-            last = session.interrupt(cut, abort=turn.abort) if cut is not None else session.close()
-            packets.append(Packet(data=last, at=cut.at if cut is not None else at))
-            streams.append(tuple(packets))
-        return TargetOutput(threads=session.threads(), findings=session.findings(), streams=tuple(streams))
+        streams = serve_turns(session, script.turns)
+        return TargetOutput(threads=session.threads(), findings=session.findings(), streams=streams)
 
     async def receive(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Receive the streams on a client session."""
@@ -187,6 +175,32 @@ class Reference:
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """After a loss the client holds what it fetched (R32)."""
         return threads
+
+
+def serve_turns(session: ServerSession, turns: Sequence[UserTurn | RunScript]) -> tuple[tuple[Packet, ...], ...]:
+    """Play turns on a server's session; return the packets of each run."""
+    streams: list[tuple[Packet, ...]] = []
+    for turn in turns:
+        if isinstance(turn, UserTurn):
+            session.user(turn)
+        else:
+            streams.append(tuple(serve_run(session, turn)))
+    return tuple(streams)
+
+
+def serve_run(session: ServerSession, run: RunScript) -> Iterator[Packet]:
+    """Play a run with its interruption, if it has one; yield each packet when what it tells has just happened.
+
+    The first packet opens the stream, the last one ends it; the others have the index of their event.
+    """
+    at = run.started_at
+    yield Packet(data=session.begin(run), at=at)
+    for index, event in enumerate(run.events):
+        at = str(event.get("at", at))
+        yield Packet(data=session.feed(event), at=at, event=index)
+    cut = run.interruption
+    last = session.close() if cut is None else session.interrupt(cut, abort=run.abort)
+    yield Packet(data=last, at=at if cut is None else cut.at)
 
 
 def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) -> None:

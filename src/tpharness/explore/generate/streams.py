@@ -19,8 +19,7 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, script_of
 from tpharness.scenario import AgentRun, Compare, Scenario, UserInput, Wire, find_scenarios, load_scenario
-from tpharness.targets.contract import RunScript
-from tpharness.targets.reference import ReferenceServer
+from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.vsp.encode import DONE, encode_sse
 from tpharness.vsp.frames import split_frames
 from tpharness.vsp.majors import CHUNK_TYPES
@@ -237,15 +236,8 @@ def _fact(source: Source, name: str) -> Any:
 def _served(scenario: Scenario) -> Sequence[bytes]:
     """Return what the reference sends for each run."""
     script = script_of(base_case(scenario, [newest_version()]))
-    session = ReferenceServer(script)
-    sent = []
-    for turn in script.turns:
-        if isinstance(turn, RunScript):
-            pieces = [session.begin(turn), *map(session.feed, turn.events), session.close()]
-            sent.append(b"".join(pieces))
-        else:
-            session.user(turn)
-    return sent
+    streams = serve_turns(ReferenceServer(script), script.turns)
+    return [b"".join(packet.data for packet in packets) for packets in streams]
 
 
 class _Simplest:
