@@ -42,7 +42,7 @@ from tpharness.targets.remote import CannotPlayError
 from tpharness.targets.server_process import end_with_parent
 from tpharness.vsp.encode import encode_json
 
-__all__ = ["Conversation", "Framework", "Live", "application", "main"]
+__all__ = ["ActiveRun", "Conversation", "Framework", "application", "main"]
 
 _LOG = logging.getLogger("tpharness.peers")
 _HEADERS = {"x-vercel-ai-ui-message-stream": "v1", "cache-control": "no-cache"}
@@ -51,7 +51,7 @@ _HEADERS = {"x-vercel-ai-ui-message-stream": "v1", "cache-control": "no-cache"}
 class Conversation(Protocol):
     """One thread in the framework's own hands."""
 
-    async def run(self, live: Live) -> None:
+    async def run(self, live: ActiveRun) -> None:
         """Let the framework run; write what it sends to `live.body`. Cancelled when the client disconnects.
 
         Returns when the framework's stream has ended; an error of the model ends it too.
@@ -62,7 +62,7 @@ class Conversation(Protocol):
         """Stop the run in the framework's own way, so that its stream reports it."""
         ...
 
-    def record(self, writer: JournalWriter, live: Live) -> str | None:
+    def record(self, writer: JournalWriter, live: ActiveRun) -> str | None:
         """Write the run that has just ended into the journal, from the framework's own history.
 
         Return why the model itself did not finish it regularly, if it did not (R27).
@@ -93,7 +93,7 @@ class Framework(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Live:
+class ActiveRun:
     """A run in progress: its request, its script, its playback, and the body of its response."""
 
     request: RunRequest
@@ -136,7 +136,7 @@ class _Thread:
     header: ThreadHeader
     writer: JournalWriter = field(default_factory=JournalWriter)
     task: asyncio.Task[None] | None = None
-    live: Live | None = None
+    live: ActiveRun | None = None
     cut: Interrupted | None = None
 
 
@@ -185,7 +185,7 @@ class _Application:
             at_end=None if planned is None else lambda: self._end_as_scripted(thread, planned),
         )
         prompts = tuple(part for turn in asked.user for part in turn["parts"])
-        live = Live(request=asked, scripted=scripted, body=body, playback=playback, prompts=prompts)
+        live = ActiveRun(request=asked, scripted=scripted, body=body, playback=playback, prompts=prompts)
         waiting.live = live
         thread.live, thread.cut = live, None
         thread.task = asyncio.create_task(self._live(thread, live))
@@ -218,7 +218,7 @@ class _Application:
             return Response(status_code=204)
         asked = request.query_params.get("version", newest_version().value)
         if asked not in [version.value for version in Version]:
-            raise Refusal(400, f"there is no version {asked[:40]}")
+            raise Refusal(400, f"{asked[:40]} is not a version of ThreadProtocol")
         found = self._find_thread(request)
         renderer = DIALECTS[Version(asked)].renderer(found.header, Readings())
         return _json(renderer.render(found.writer.journal()))
@@ -243,7 +243,7 @@ class _Application:
         self._threads[thread_id] = thread
         return thread
 
-    async def _live(self, thread: _Thread, live: Live) -> None:
+    async def _live(self, thread: _Thread, live: ActiveRun) -> None:
         """Run to the end, with or without readers; then record the run and end the body."""
         try:
             with contextlib.suppress(asyncio.CancelledError):
@@ -257,7 +257,7 @@ class _Application:
             thread.live = None
             live.body.close()
 
-    def _record(self, thread: _Thread, live: Live) -> None:
+    def _record(self, thread: _Thread, live: ActiveRun) -> None:
         cut, scripted = thread.cut, live.scripted
         at = live.playback.now
         if cut is None and live.failure is not None:
@@ -274,18 +274,18 @@ class _Application:
         else:
             thread.writer.interrupt_turn(cut.reason, cut.at)
 
-    def _end_as_scripted(self, thread: _Thread, how: _PlannedCut) -> None:
+    def _end_as_scripted(self, thread: _Thread, planned: _PlannedCut) -> None:
         """All events have been played: end the run as the script says, unless a request has to end it."""
         live = thread.live
-        if live is None or thread.task is None or thread.cut is not None or how.held:
+        if live is None or thread.task is None or thread.cut is not None or planned.held:
             return
-        thread.cut = how.cut
-        if how.reported and how.cut is not None:
-            thread.conversation.cancel(how.cut.reason)
+        thread.cut = planned.cut
+        if planned.reported and planned.cut is not None:
+            thread.conversation.cancel(planned.cut.reason)
         else:
             thread.task.cancel()
 
-    async def _body(self, thread: _Thread, live: Live) -> AsyncIterator[bytes]:
+    async def _body(self, thread: _Thread, live: ActiveRun) -> AsyncIterator[bytes]:
         """Yield the body. A client that disconnects interrupts the run with network_failure (R27)."""
         try:
             while (data := await live.body.read()) is not None:
@@ -324,7 +324,7 @@ def _plan_cut(asked: RunRequest, scripted: ScriptedRun) -> _PlannedCut | None:
 class _IsWaiting:
     """Whether all output of the framework has been sent; false until the run exists."""
 
-    live: Live | None = None
+    live: ActiveRun | None = None
 
     def __call__(self) -> bool:
         return self.live is not None and self.live.waiting

@@ -175,7 +175,7 @@ class _Reader:
         self._scripted.result_at, self._scripted.result = index, event
 
     def close(self) -> None:
-        """Refuse a run that has no answer at all, and answers that say nothing though something follows."""
+        """Refuse a run without an answer, and empty answers that are followed by something."""
         scripted = self._scripted
         for number, answer in enumerate(scripted.answers):
             last = number == len(scripted.answers) - 1
@@ -224,8 +224,8 @@ class _Reader:
             self._open.discard(at)
             whole = answer.parts()[at]
             for name in ("content", "args", "tool_call_id", "tool_name"):
-                told = event["part"].get(name, whole.get(name))
-                if whole.get("part_kind") in (*_TEXT, "tool-call") and told != whole.get(name):
+                value = event["part"].get(name, whole.get(name))
+                if whole.get("part_kind") in (*_TEXT, "tool-call") and value != whole.get(name):
                     raise CannotPlayError(f"a part that ends with another {name} than was streamed")
             if whole["part_kind"] == "tool-call":
                 answer.calls.append(str(whole["tool_call_id"]))

@@ -75,9 +75,9 @@ def _message(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"event_kind": "model_request", "parts": prompts, **at}
         case _:
             names = ("source_agent", "target_agents")
-            told = {k: message[k] for k in names if message.get(k) is not None}
+            fields = {k: message[k] for k in names if message.get(k) is not None}
             name, data = message["event_type"], message.get("event_data")
-            yield {"event_kind": "system_event", "event_type": name, "event_data": data, **told, **at}
+            yield {"event_kind": "system_event", "event_type": name, "event_data": data, **fields, **at}
 
 
 def _tool_result(part: Mapping[str, Any]) -> dict[str, Any]:

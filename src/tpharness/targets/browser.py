@@ -30,12 +30,12 @@ def find_browser() -> Path | None:
 
     TargetError when the variable names something that cannot be started, and when the package cannot be installed.
     """
-    told = os.environ.get(BROWSER_VARIABLE)
-    if told:
-        found = shutil.which(told)
+    configured = os.environ.get(BROWSER_VARIABLE)
+    if configured:
+        found = shutil.which(configured)
         if found is None:
             raise TargetError(
-                f"{BROWSER_VARIABLE}: {shorten(told, 200)} is not a program",
+                f"{BROWSER_VARIABLE}: {shorten(configured, 200)} is not a program",
                 hint="name the file of Chromium or Chrome, or unset it",
             )
         return Path(found)

@@ -333,8 +333,8 @@ class HttpRun:
         last = run.interruption.at if run.interruption is not None else times[-1] if times else run.started_at
         end = StreamEnd(reason=stream.end, at=last)
         whole = stream.end is None
-        told = run.interruption is None or run.abort
-        if told and stream.end == "network_failure" and not self._options.streams.relay:
+        reported = run.interruption is None or run.abort
+        if reported and stream.end == "network_failure" and not self._options.streams.relay:
             self._findings.append(BROKEN.at(Place(side="server", byte=len(data))))
         if (wrong := _not_utf8(data)) is not None:
             self._findings.append(NOT_UTF8.at(Place(side="server", byte=wrong), got=data[wrong : wrong + 4]))

@@ -122,7 +122,7 @@ def _run(command: Sequence[str], folder: str, name: str) -> None:
     ) as process:
         while True:
             try:
-                _, told = process.communicate(timeout=max(0.0, min(_PROGRESS_SECONDS, deadline - time.monotonic())))
+                _, output = process.communicate(timeout=max(0.0, min(_PROGRESS_SECONDS, deadline - time.monotonic())))
                 break
             except subprocess.TimeoutExpired:
                 if time.monotonic() >= deadline:
@@ -132,7 +132,7 @@ def _run(command: Sequence[str], folder: str, name: str) -> None:
                     ) from None
                 _LOG.warning("tpharness: … %d MB are there", _weight(Path(folder)))
     if process.returncode:
-        said = " | ".join(line for line in told.splitlines() if line.strip())
+        said = " | ".join(line for line in output.splitlines() if line.strip())
         raise TargetError(
             f"{name} exits with {process.returncode}: {shorten(said, 400)}",
             hint=f"it needs the network once; {CACHE_VARIABLE} names a folder where everything is there already",

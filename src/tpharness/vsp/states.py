@@ -19,7 +19,7 @@ class StreamState(Enum):
     IDLE = auto()  # no turn has begun
     BETWEEN = auto()  # a turn runs, no response is streaming
     STREAMING = auto()  # parts of a response are streaming
-    ABORTED = auto()  # the server sent abort: nothing finishes any more (R40)
+    ABORTED = auto()  # the server sent abort: nothing finishes after it (R40)
     FINISHED = auto()  # the server sent finish (R35)
     DONE = auto()  # the end marker came
 

@@ -66,7 +66,7 @@ class ToolCalls:
         self._complete_call(chunk)
 
     def _input_error(self, chunk: c.ToolInputErrorChunk) -> None:
-        """A call that was refused before any tool ran: its response goes on, only an output ends it (R40)."""
+        """A call that was rejected before any tool ran: its response continues, only an output ends it (R40)."""
         if not self._complete_call(chunk):
             return
         self._input_errors.add(chunk.tool_call_id)

@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import JournalWriter
-from tpharness.peers.control import Live
+from tpharness.peers.control import ActiveRun
 from tpharness.peers.langgraph.scripted_model import ScriptedModel, scripted_tools
 from tpharness.peers.langgraph.stream import UiStream, frame, result_of
 from tpharness.peers.scripted_run import ScriptedRun
@@ -55,9 +55,9 @@ class LangGraph:
 
     def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
         """Refuse what a message of LangChain cannot represent."""
-        for told in (scripted.result, *(answer.end for answer in scripted.answers)):
-            if told.get("finish_reason") not in _REASONS:
-                raise CannotPlayError(f"the finish reason {told['finish_reason']}")
+        for facts in (scripted.result, *(answer.end for answer in scripted.answers)):
+            if facts.get("finish_reason") not in _REASONS:
+                raise CannotPlayError(f"the finish reason {facts['finish_reason']}")
         last = scripted.answers[-1] if scripted.answers else None
         if last is not None and last.ended_at == scripted.count - 1 and not last.calls:
             raise CannotPlayError("a cut between the end of the last answer and the end of the run")
@@ -94,7 +94,7 @@ class _Conversation:
         self._reason = reason
         self._stop.set()
 
-    async def run(self, live: Live) -> None:
+    async def run(self, live: ActiveRun) -> None:
         """Run the agent, and send the chunks of its stream."""
         self._stop = asyncio.Event()
         self._return_value = {}
@@ -132,7 +132,7 @@ class _Conversation:
             self._saver = AsyncSqliteSaver(await aiosqlite.connect(":memory:"))
         return self._saver
 
-    async def _sent(self, stream: AsyncIterator[Any], live: Live) -> None:
+    async def _sent(self, stream: AsyncIterator[Any], live: ActiveRun) -> None:
         """Send the agent's stream as it comes; while more of it is waited for, everything before has been sent."""
         ui = UiStream()
         iterator = aiter(stream)
@@ -158,7 +158,7 @@ class _Conversation:
         for chunk in ui.end():
             live.body.write(frame(chunk))
 
-    def record(self, writer: JournalWriter, live: Live) -> str | None:
+    def record(self, writer: JournalWriter, live: ActiveRun) -> str | None:
         """Write what the run has added to the state."""
         script = live.request.script
         writer.begin_turn(script.agent_id, script.started_at)
@@ -181,10 +181,10 @@ _MODES: Any = ["messages", "updates"]
 
 
 def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
-    told = message.response_metadata
-    reason = normalize_finish_reason(told.get("finish_reason"))
+    metadata = message.response_metadata
+    reason = normalize_finish_reason(metadata.get("finish_reason"))
     writer.begin_response(at)
-    provider = told.get("model_provider") or "unknown"
+    provider = metadata.get("model_provider") or "unknown"
     for block in message.content if isinstance(message.content, list) else ():
         if isinstance(block, dict) and block["type"] == "text":
             writer.add_part("text", {"content": block["text"]})
@@ -196,10 +196,10 @@ def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
         writer.add_part("tool-call", fields)
     writer.set_facts(
         {
-            "model_name": told.get("model_name"),
-            "provider_name": told.get("model_provider"),
+            "model_name": metadata.get("model_name"),
+            "provider_name": metadata.get("model_provider"),
             "finish_reason": reason,
-            "provider_response_id": told.get("id"),
+            "provider_response_id": metadata.get("id"),
             "usage": normalize_usage(dict(message.usage_metadata or {})) or None,
         }
     )

@@ -13,7 +13,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool
 
-from tpharness.peers.control import Live
+from tpharness.peers.control import ActiveRun
 from tpharness.peers.scripted_run import Answer, ToolRun
 from tpharness.server_events.parts import pick_fields
 
@@ -40,7 +40,7 @@ class ScriptedModel(BaseChatModel):
     @property
     def current(self) -> Answer:
         """The answer that was given last."""
-        live: Live = self.live
+        live: ActiveRun = self.live
         return live.scripted.answers[self.asked - 1]
 
     def bind_tools(self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any) -> Any:
@@ -65,7 +65,7 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         del messages, stop, kwargs
-        live: Live = self.live
+        live: ActiveRun = self.live
         scripted, playback = live.scripted, live.playback
         self.asked += 1
         if self.asked > len(scripted.answers):
@@ -156,7 +156,7 @@ class ScriptedTool(BaseTool):
         """Carry a call out, given as LangGraph's tool node gives it, and return the message that answers it."""
         del config, kwargs
         model: ScriptedModel = self.model
-        live: Live = model.live
+        live: ActiveRun = model.live
         scripted, playback = live.scripted, live.playback
         run = model.current.tools.get(str(input["id"]), ToolRun())
         if run.started_at is not None:
@@ -180,7 +180,7 @@ class ScriptedTool(BaseTool):
 
 def scripted_tools(model: ScriptedModel, returned: Callable[[str, str], None]) -> list[BaseTool]:
     """Return the tools that the script calls; `returned` is called with the id and the time of each result."""
-    live: Live = model.live
+    live: ActiveRun = model.live
     names = {
         str(part["tool_name"])
         for answer in live.scripted.answers

@@ -52,8 +52,8 @@ class UiStream:
             elif isinstance(message, ToolMessage):
                 yield from self._output(message)
         elif isinstance(payload, Mapping):
-            for told in payload.values():
-                for message in (told or {}).get("messages") or () if isinstance(told, Mapping) else ():
+            for update in payload.values():
+                for message in (update or {}).get("messages") or () if isinstance(update, Mapping) else ():
                     if isinstance(message, AIMessage):
                         yield from self._complete_calls(message)
 
@@ -111,8 +111,8 @@ class UiStream:
                 "input": call["args"],
             }
         self._calls = {}
-        told = message.response_metadata.get("finish_reason")
-        self.finish_reason = None if told is None else _FINISH.get(str(told), str(told))
+        reason = message.response_metadata.get("finish_reason")
+        self.finish_reason = None if reason is None else _FINISH.get(str(reason), str(reason))
         if not message.tool_calls:
             yield from self._end_step()
 

@@ -22,10 +22,10 @@ CLOCK: ContextVar[Callable[[], str] | None] = ContextVar("CLOCK", default=None)
 class _Datetime(datetime):
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> Self:
-        told = CLOCK.get()
-        if told is None:
+        current_time = CLOCK.get()
+        if current_time is None:
             return super().now(tz)
-        now: Any = datetime.fromisoformat(told()).astimezone(tz or UTC)
+        now: Any = datetime.fromisoformat(current_time()).astimezone(tz or UTC)
         return now  # type: ignore[no-any-return]  # a plain datetime, as its users compare and serialise it
 
 

@@ -27,7 +27,7 @@ from pydantic_ai.ui.vercel_ai.request_types import FileUIPart, SubmitMessage, Te
 
 from tpharness.facts import interruption_reason
 from tpharness.journal import JournalWriter
-from tpharness.peers.control import Live
+from tpharness.peers.control import ActiveRun
 from tpharness.peers.pydantic_ai import clock
 from tpharness.peers.pydantic_ai.scripted_model import PART_KINDS, ScriptedModel
 from tpharness.peers.scripted_run import Answer, ScriptedRun, ToolRun
@@ -102,7 +102,7 @@ class _Conversation:
         del reason
         self._token.cancel()
 
-    async def run(self, live: Live) -> None:
+    async def run(self, live: ActiveRun) -> None:
         """Run the agent through its adapter, and send what that encodes."""
         self._token = CancellationToken()
         self._messages = []
@@ -135,7 +135,7 @@ class _Conversation:
                 self._messages = list(captured)
         live.playback.end()
 
-    def record(self, writer: JournalWriter, live: Live) -> str | None:
+    def record(self, writer: JournalWriter, live: ActiveRun) -> str | None:
         """Write the messages that the last run has added (`fromAgentRun`), and keep them for the next one."""
         script = live.request.script
         new = self._messages[len(self._history) :]
@@ -145,13 +145,13 @@ class _Conversation:
         write_messages(writer, messages, script.started_at, before=lambda at: live.record_notices(writer, until=at))
         return interruption_reason(messages[-1].get("finish_reason"), error_seen=False) if messages else None
 
-    def _input(self, live: Live) -> SubmitMessage:
+    def _input(self, live: ActiveRun) -> SubmitMessage:
         parts = [_prompt(part) for part in live.prompts]
         messages = [UIMessage(id=f"user-{len(self._history)}", role="user", parts=[p for ps in parts for p in ps])]
         return SubmitMessage(id=self._id, trigger="submit-message", messages=messages if parts else [])
 
 
-async def _watch(native: AsyncIterator[Any], live: Live) -> AsyncIterator[Any]:
+async def _watch(native: AsyncIterator[Any], live: ActiveRun) -> AsyncIterator[Any]:
     """Pass the agent's events on; while the next one is waited for, everything before it has been sent."""
     iterator = aiter(native)
     try:

@@ -27,7 +27,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
-from tpharness.peers.control import Live
+from tpharness.peers.control import ActiveRun
 from tpharness.peers.scripted_run import Answer
 
 __all__ = ["PART_KINDS", "ModelError", "ScriptedModel"]
@@ -43,7 +43,7 @@ class ModelError(RuntimeError):
 class ScriptedModel(Model):
     """Gives the answers of a script, one after the other."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: ActiveRun) -> None:
         super().__init__(profile=ModelProfile(supports_json_schema_output=True))
         self.live = live
         self.asked = 0
@@ -109,7 +109,7 @@ class ScriptedModel(Model):
 class _ScriptedAnswer(StreamedResponse):
     """One answer as it streams."""
 
-    live: Live
+    live: ActiveRun
     answer: Answer
     _model_name: str
     _provider_name: str
@@ -120,8 +120,8 @@ class _ScriptedAnswer(StreamedResponse):
         answer, playback = self.answer, self.live.playback
         for index, event in answer.events:
             await playback.turn(index)
-            for told in self._stream_event(event):
-                yield told
+            for native in self._stream_event(event):
+                yield native
             await playback.finish_event(index)
         scripted = self.live.scripted
         if scripted.failed_at is not None and answer is scripted.answers[-1] and not answer.ended:
