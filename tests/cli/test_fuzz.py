@@ -1,4 +1,4 @@
-"""`tpharness fuzz`: what it prints, that it goes on, what it refuses."""
+"""`tpharness fuzz`: what it prints, that it continues, what it refuses."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_a_campaign_goes_on_with_what_it_plays(call: Call) -> None:
     """The line that says how to go on is enough, whatever the campaign was begun with; others are another campaign."""
     begun = call("fuzz", "--cases", "20", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--db", "c")
     line = begun.out.splitlines()[-1]
-    assert line.startswith("go on with: tpharness fuzz --db c; ")
-    again = call(*shlex.split(line.partition("go on with: tpharness ")[2].partition(";")[0]), "--cases", "5")
+    assert line.startswith("continue with: tpharness fuzz --db c; ")
+    again = call(*shlex.split(line.partition("continue with: tpharness ")[2].partition(";")[0]), "--cases", "5")
     assert again.code == begun.code == 1
     assert again.out.startswith("seed 0, programs, kept in c, case ")
     assert "plays --client" in call("fuzz", "--client", "reference", "--db", "c").err

@@ -91,7 +91,7 @@ def test_what_is_seeded_is_listed(call: Any, module: str) -> None:
     ("arguments", "words"),
     [
         (["no_such_module"], "cannot import"),
-        (["json"], "holds no DEFECTS"),
+        (["json"], "does not define DEFECTS"),
         (["{}", "--defect", "nobody"], "nothing that is seeded is called 'nobody'"),
         (["{}", "no/such"], "no scenario"),
         (["{}", "basics", "--update"], "--update plays everything"),

@@ -293,5 +293,5 @@ def test_a_folder_holds_one_campaign(tmp_path, options, said):
 def test_a_file_that_is_no_campaign_is_refused(tmp_path):
     """Nothing is overwritten that a campaign did not write."""
     (tmp_path / "campaign.json").write_text("[]")
-    with pytest.raises(InputError, match="is no campaign"):
+    with pytest.raises(InputError, match="is not a campaign"):
         campaign(tmp_path, cases=5)

@@ -217,8 +217,8 @@ DEFECTS = [Defect(name="turns-lost", sentence="No turn is kept.", side="both", c
     ("module", "words"),
     [
         ("tests.no_such_module", "cannot import"),
-        ("tests/seeded_defects", "no name of a module"),
-        ("json", "holds no DEFECTS"),
+        ("tests/seeded_defects", "is not the name of a module"),
+        ("json", "does not define DEFECTS"),
     ],
 )
 def test_a_module_without_defects_is_refused(module: str, words: str) -> None:

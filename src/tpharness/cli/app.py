@@ -45,7 +45,7 @@ class CommandEntry:
 COMMANDS: dict[str, CommandEntry] = {
     "run": CommandEntry("run", "Play scenarios on a server and a client."),
     "sweep": CommandEntry("sweep", "Cut scenarios at every event or byte, or play them in every legal order."),
-    "fuzz": CommandEntry("fuzz", "Generate cases, check every invariant on each, shrink what fails.", room="explore"),
+    "fuzz": CommandEntry("fuzz", "Generate cases, judge them by every check, and shrink what fails.", room="explore"),
     "list": CommandEntry("listing", "List scenarios, clauses, rulings, targets, faults or findings.", "list_"),
     "explain": CommandEntry("explain", "Explain a clause, a ruling, a scenario, a finding or a fault."),
     "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),

@@ -27,15 +27,18 @@ _LINE_EVERY = 10.0
 
 
 def fuzz(
-    seconds: Annotated[float | None, typer.Option(min=0, help="Stop after so long [default: 60].")] = None,
-    cases: Annotated[int | None, typer.Option(min=1, help="Stop after so many cases.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Which cases [default: those of the folder, or 0].")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0, help="Stop after this many seconds [default: 60].")] = None,
+    cases: Annotated[int | None, typer.Option(min=1, help="Stop after this many cases.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the cases [default: the folder's, or 0].")] = None,
     db: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the campaign is kept; it goes on where it was.")
+        Path, typer.Option(metavar="FOLDER", help="Folder of the campaign; an existing one is continued.")
     ] = Path("tpharness-fuzz"),
     kind: Annotated[
         list[str] | None,
-        typer.Option(help="Only this kind: programs, streams, bytes, …; may be given again [default: the folder's]."),
+        typer.Option(
+            help="Only this kind: programs, streams, bytes, scenarios, threads or documents; may be given again "
+            "[default: the folder's, or all]."
+        ),
     ] = None,
     server: Annotated[
         str | None, typer.Option(metavar="TARGET", help="The server to play [default: the folder's, or reference].")
@@ -48,21 +51,21 @@ def fuzz(
         str | None,
         typer.Option(metavar="ADDRESS", help="Judge on Dask workers: local, local:N, or tcp://HOST:PORT."),
     ] = None,
-    shrink: Annotated[float, typer.Option(min=0, help="How many seconds a new failure is made smaller.")] = 10.0,
+    shrink: Annotated[float, typer.Option(min=0, help="Seconds to spend on shrinking each new failure.")] = 10.0,
     replay: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Judge one saved failure again, and generate nothing.")
+        Path | None, typer.Option(metavar="FILE", help="Judge one saved failure again instead of generating cases.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Generate cases, check every invariant on each, shrink what fails.
+    """Generate cases, judge them by every check, and shrink what fails.
 
-    Failures are saved as scenarios.
+    Failures are saved as scenario files.
     """
     held = None if replay is not None else load_state(db)
     kinds = _kinds(kind or (held.kinds if held is not None else ()))
-    told = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
-    server = server or told.get("--server", "reference")
-    client = client or told.get("--client", "reference")
+    targets = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
+    server = server or targets.get("--server", "reference")
+    client = client or targets.get("--client", "reference")
     with Session(server=server, client=client) as session:
         if replay is not None:
             what, subject = load_subject(replay)
@@ -142,4 +145,6 @@ def _tell(state: CampaignState, new: list[FoundFailure], cases: int, took: float
     word = "FAILED" if state.failures else "PASSED"
     rate = f"{cases / max(took, 0.001):.0f} a second"
     print(f"{word} {cases} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}")
-    print(make_printable(f"go on with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s"))
+    print(
+        make_printable(f"continue with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s")
+    )

@@ -31,20 +31,21 @@ __all__ = ["mutate"]
 
 
 def mutate(
-    module: Annotated[str, typer.Argument(help="A module with DEFECTS, as in import: tests.seeded_defects.")],
+    module: Annotated[str, typer.Argument(help="Module that defines DEFECTS, such as tests.seeded_defects.")],
     ids: Annotated[
-        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; all when none.")
+        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; [default: all].")
     ] = None,
     defect: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only these, or patterns with *; may be given again.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this defect, or a pattern with *; repeatable.")
     ] = None,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    names: Annotated[bool, typer.Option("--list", help="Only name what is seeded.")] = False,
+    names: Annotated[bool, typer.Option("--list", help="List the defects and play nothing.")] = False,
     update: Annotated[
-        bool, typer.Option("--update", help="Write killers.json beside the module: a few scenarios for each defect.")
+        bool,
+        typer.Option("--update", help="Write killers.json beside the module: a few scenarios that find each defect."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -31,19 +31,22 @@ _REASONS = ("user_cancelled", "network_failure", "timeout", "error", "safety_hal
 
 
 def sweep(
-    ids: Annotated[list[str] | None, typer.Argument(help="Scenario ids, themes or patterns; all when none.")] = None,
-    cuts: Annotated[str, typer.Option(help="After every event or every byte: events or bytes.")] = "events",
+    ids: Annotated[list[str] | None, typer.Argument(help="Scenario ids, themes or patterns [default: all].")] = None,
+    cuts: Annotated[str, typer.Option(help="Where to cut: after all events or all bytes.")] = "events",
     reasons: Annotated[
-        str, typer.Option(help="Reasons, joined by commas, or all; a word of its own is one too.")
+        str, typer.Option(help="Reasons of the interruption, separated by commas; all for the five of the protocol.")
     ] = "network_failure",
-    side: Annotated[str, typer.Option(help="Who is cut: both, server, client or apart.")] = "both",
+    side: Annotated[
+        str, typer.Option(help="Which side is cut: both, server, client or apart (the server further).")
+    ] = "both",
     orders: Annotated[bool, typer.Option("--orders", help="Play the events in other legal orders instead.")] = False,
-    bound: Annotated[int, typer.Option(min=1, help="How many orders of one run are played at most.")] = 1000,
+    bound: Annotated[int, typer.Option(min=1, help="The most orders to play of one run.")] = 1000,
     server: Annotated[str, typer.Option(metavar="TARGET", help="The server to play.")] = "reference",
     client: Annotated[str, typer.Option(metavar="TARGET", help="The client to play.")] = "reference",
-    dialect: Annotated[list[str] | None, typer.Option(help="Only this version; may be given again.")] = None,
+    dialect: Annotated[list[str] | None, typer.Option(help="Only this version of the protocol; repeatable.")] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="Try so many places of all; everywhere in process when not given.")
+        int | None,
+        typer.Option(min=1, help="Try a sample of this many places [default: all in process, 200 elsewhere]."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
@@ -53,9 +56,9 @@ def sweep(
     shard: Annotated[
         str | None, typer.Option(metavar="INDEX/OF", help="Only this part of the scenarios: 2/5 is the second of five.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which sample a budget or a bound tries.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample that --budget or --bound tries.")] = 0,
     save: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where scenario files of failures go that no id names.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for scenario files of failures that have no id.")
     ] = Path("tpharness-failures"),
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
@@ -64,7 +67,7 @@ def sweep(
 ) -> None:
     """Cut scenarios at every event or byte, or play them in every legal order.
 
-    Every invariant is checked each time.
+    Every place and every order is judged by every check.
     """
     if cuts not in _CUTS:
         raise UsageError(f"--cuts takes events or bytes, not {cuts!r}")
@@ -72,7 +75,7 @@ def sweep(
         raise UsageError(f"--side takes {', '.join(one.value for one in SideCut)}, not {side!r}")
     named = _REASONS if reasons == "all" else tuple(dict.fromkeys(filter(None, map(str.strip, reasons.split(",")))))
     if not named:
-        raise UsageError("--reasons names no reason", hint=f"for example {_REASONS[0]},{_REASONS[1]}, or all")
+        raise UsageError("--reasons does not name a reason", hint=f"for example {_REASONS[0]},{_REASONS[1]}, or all")
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
     everything = find(ids or (), roots or (scenarios_dir(),))

@@ -236,9 +236,7 @@ asyncio.run(main())
 @pytest.mark.parametrize(
     ("kind", "script"), [(EffectsEndpoint, PLAIN_PROGRAM), (McpEndpoint, MCP_PROGRAM)], ids=["http", "mcp"]
 )
-def test_a_program_that_is_killed_cancels_its_runs(
-    kind: type[EffectsEndpoint | McpEndpoint], script: str
-) -> None:
+def test_a_program_that_is_killed_cancels_its_runs(kind: type[EffectsEndpoint | McpEndpoint], script: str) -> None:
     """An application that dies says nothing; its connection does."""
 
     async def asked() -> None:

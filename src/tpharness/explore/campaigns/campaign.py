@@ -1,8 +1,8 @@
-"""A campaign: generated cases, judged one after the other, until time or count is over, and gone on with later.
+"""A campaign: generated cases, judged one after the other until its time or count is over, and continued later.
 
 In: an opened session, kinds, a seed, a folder. Out: causes of failure, each shrunk and saved once. Case N of a seed is
 the same whenever and wherever it is made, so the folder needs to hold no more than the number of the next one; what was
-found is written down when it is found, the rest every second. Whoever kills a campaign loses a second of it.
+found is written when it is found, the rest every second: a campaign that is killed loses at most a second.
 
 With workers, ranges of cases are judged elsewhere and taken in order here, so the folder is the same after as many
 cases.
@@ -78,7 +78,7 @@ class Campaign:
         if held is None:
             self.state = CampaignState(seed=options.seed or 0, kinds=kinds, sides=options.sides)
             return
-        hint = "give another --db, or leave the option away to go on with this one"
+        hint = "give another --db, or leave the option out to continue this one"
         if options.seed not in (None, held.seed):
             raise UsageError(f"the campaign in {options.db} has the seed {held.seed}, not {options.seed}", hint=hint)
         if kinds != held.kinds:
@@ -89,7 +89,7 @@ class Campaign:
         self.state = held
 
     def run(self, progress: Callable[[CampaignState], None] = lambda _: None) -> CampaignState:
-        """Go on until this sitting is over; what was done is kept whatever ends it."""
+        """Continue until this sitting is over; what was done is kept however it ends."""
         begun = saved = time.monotonic()
         spent, done = self.state.seconds, self.state.cases
         cases = self._cases()
@@ -116,7 +116,7 @@ class Campaign:
     # ---------------------------------------------------------------- cases
 
     def _cases(self) -> Generator[Judged]:
-        """Yield the cases from the next one on, in order and for ever, whoever judges them."""
+        """Yield the cases from the next one on, in order and without end."""
         options = self.options
         if not options.workers:
             for number in count(self.state.next):

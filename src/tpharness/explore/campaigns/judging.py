@@ -87,7 +87,7 @@ class Judge:
         size = sum(len(run.wire.data or b"") for _, run in scenario.runs if run.wire is not None)
         try:
             found = list(self._played(case, legal=legal, thorough=False))
-            # What fails when it is played once is told as that, and not as all that follows from it.
+            # What fails when played once is reported as that, without all that follows from it.
             if not found and self.thorough and size <= _THOROUGH_BYTES:
                 found = list(self._played(case, legal=legal, thorough=True))
         except TargetError as error:
@@ -96,7 +96,7 @@ class Judge:
 
     def _played(self, case: Case, *, legal: bool, thorough: bool) -> Iterator[Finding]:
         evidence = self.session.run(play(case, self.session.players, thorough=thorough))
-        if not legal:  # what the fold reports of a stream that is none is its business
+        if not legal:  # a stream that is not legal may be reported in any way
             evidence = [replace(piece, client=_bare(piece.client), server=_bare(piece.server)) for piece in evidence]
         found = [f for f in judge(case.id, evidence).findings if f.level is Level.MUST]
         hostile = not legal and any(finding.code in _VALUES for finding in found)

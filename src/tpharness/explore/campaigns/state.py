@@ -51,7 +51,7 @@ class CampaignState:
 
 
 def load_state(folder: Path) -> CampaignState | None:
-    """Return the campaign of a folder, None when there is none. InputError for a file that is no campaign."""
+    """Return the campaign of a folder, or None if there is none. InputError if the file is not a campaign."""
     path = folder / _FILE
     try:
         data = path.read_bytes()
@@ -62,7 +62,9 @@ def load_state(folder: Path) -> CampaignState | None:
     try:
         return msgspec.json.decode(data, type=CampaignState)
     except msgspec.MsgspecError as error:
-        raise InputError(f"{path} is no campaign: {error}", hint="name another folder, or remove the file") from error
+        raise InputError(
+            f"{path} is not a campaign: {error}", hint="name another folder, or remove the file"
+        ) from error
 
 
 def save_state(folder: Path, state: CampaignState) -> None:

@@ -88,7 +88,7 @@ def load_subject(path: Path) -> tuple[FuzzKind, Subject]:
         parsed = parse_json(data, file=str(path))
         held: Any = parsed.value
         if not isinstance(held, dict) or not isinstance(held.get("document"), dict):
-            raise InputError(f"{path} holds no document of a campaign", hint=hint)
+            raise InputError(f"{path} is not a document of a campaign", hint=hint)
         return _kind(held.get("kind"), path), held["document"]
     text = data.decode("utf-8", "replace")
     found = _KIND.search(text)
@@ -127,11 +127,11 @@ def _reporting(scenario: Scenario, session: Session) -> Scenario:
         evidence = session.run(play(case, session.players, thorough=False))
     except Exception:  # noqa: BLE001  # a crash is the failure itself
         return scenario
-    told = Counter(
+    reported = Counter(
         finding.code
         for side in (evidence[-1].server, evidence[-1].client)
         if side is not None
         for finding in side.findings
         if finding.level is not Level.MAY
     )
-    return replace(scenario, expect=Expectation(findings=tuple(sorted(told.elements()))))
+    return replace(scenario, expect=Expectation(findings=tuple(sorted(reported.elements()))))

@@ -42,7 +42,7 @@ def document(source: Source) -> dict[str, Any]:
 
 
 class _Thread:
-    """Writes one thread; time goes on by a second with every fact."""
+    """Writes one thread; each fact is a second later."""
 
     def __init__(self, source: Source, version: Version) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""Scenario files as text: what people write, in the short form, and what they get wrong.
+"""Scenario files as text: the short form as people write it, with and without mistakes.
 
 In: a source of choices. Out: YAML text. Half of the files load; the others have a key, a value or a line that does not
 belong there.

@@ -1,4 +1,4 @@
-"""Whole conversations as a server lives them: legal model-event programs, each with places to interrupt it.
+"""Whole conversations as legal server events, each with places to interrupt it.
 
 In: a source of choices. Out: a `Program`, that is a scenario in the long form and places of its last run. Everything in
 it is legal: no fold may find anything at MUST in it. Calls are answered before the next model call.
@@ -194,7 +194,7 @@ class _Writer:
         call = {"part_kind": "tool-call", "tool_name": one_of(source, TOOLS), "tool_call_id": f"c{self._calls}"}
         args = json.dumps(object_value(source), ensure_ascii=flag_on(source, 2))
         if flag(source, 12):
-            args = args[: len(args) // 2]  # text that is no JSON stays text (R12)
+            args = args[: len(args) // 2]  # text that is not JSON stays text (R12)
         cut = sorted(source.number(0, len(args)) for _ in many(source, 0, 3, 3))
         deltas = [args[a:b] for a, b in zip([0, *cut], [*cut, len(args)], strict=True)]
         said = [

@@ -1,4 +1,4 @@
-"""Where generated cases get their choices from: chance with a seed, or Hypothesis.
+"""Where generators draw their choices from: a random source with a seed, or Hypothesis.
 
 A generator asks for one thing only, a whole number in a range, in which smaller is simpler. So one generator serves the
 campaign, which is fast, and the Hypothesis strategies, which shrink.

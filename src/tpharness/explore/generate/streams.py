@@ -46,7 +46,7 @@ _CHUNKS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _FACTS = (
     *("agent_id", "model_name", "provider_name", "provider_response_id", "usage", "finish_reason"),
     *("tool_return", "source_agent", "target_agents"),
-)  # and no times: a sender that gets them wrong tells of a thread that cannot be
+)  # and no times: a sender that gets them wrong describes an impossible thread
 _URLS = ("https://example.org/a", "data:text/plain;base64,YQ==", "data:,a", "data:text/plain;base64,Y", "")
 _LINES = (
     b": a comment\n",
@@ -215,7 +215,7 @@ def _prompt(source: Source) -> dict[str, Any]:
 
 
 def _fact(source: Source, name: str) -> Any:
-    """Return what a carrier may tell under this name, or something else once in a while."""
+    """Return what a carrier may hold under this name, or sometimes something else."""
     if flag(source, 20) and "agent" not in name:
         return json_value(source)
     match name:

@@ -1,4 +1,4 @@
-"""Whether the suite bites: the reference with one defect at a time, played against the scenarios."""
+"""Mutation testing of the suite: the scenarios are played on the reference with one defect at a time."""
 
 from tpharness.explore.mutation.matrix import Matrix, killers, smoke
 from tpharness.explore.mutation.module import Changes, load_changes

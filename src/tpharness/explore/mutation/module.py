@@ -33,19 +33,17 @@ class Changes:
         return (*self.defects, *self.harmless)
 
     def named(self, name: str) -> Defect | Harmless:
-        """Return the change of that name. UsageError when there is none."""
+        """Return the change of that name. UsageError if there is none."""
         for one in self.all():
             if one.name == name:
                 return one
-        raise UsageError(
-            f"nothing that is seeded is called {name!r}", hint="`tpharness mutate MODULE --list` names all"
-        )
+        raise UsageError(f"there is no defect called {name!r}", hint="`tpharness mutate MODULE --list` names all")
 
 
 def load_changes(module: str) -> Changes:
-    """Import a module, looked for where the command was started too. UsageError for one that holds no defects."""
+    """Import a module, also from the current folder. UsageError if it does not hold defects."""
     if not all(part.isidentifier() for part in module.split(".")):
-        raise UsageError(f"{module!r} is no name of a module", hint="write it as in import, such as tests.defects")
+        raise UsageError(f"{module!r} is not the name of a module", hint="write it as in import, such as tests.defects")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -56,7 +54,7 @@ def load_changes(module: str) -> Changes:
     defects, harmless = tuple(getattr(found, "DEFECTS", ())), tuple(getattr(found, "HARMLESS", ()))
     if not defects or not all(isinstance(one, Defect) for one in defects):
         raise UsageError(
-            f"{module} holds no DEFECTS", hint="name a module with a list of tpharness.explore.mutation.Defect"
+            f"{module} does not define DEFECTS", hint="name a module with a list of tpharness.explore.mutation.Defect"
         )
     names = Counter(one.name for one in (*defects, *harmless))
     twice = [name for name, count in names.items() if count > 1]

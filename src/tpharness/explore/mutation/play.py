@@ -96,7 +96,7 @@ def _loaded(ids: tuple[str, ...], roots: tuple[Path, ...]) -> tuple[Scenario, ..
 
 
 def _played(scenario: Scenario, session: Session, baseline: Baseline) -> tuple[Kill | None, int]:
-    """Play one scenario; return what failed, None when nothing did, and the number of its cases."""
+    """Play one scenario; return what failed, or None, and the number of its cases."""
     about = frozenset((*scenario.clauses, *scenario.rulings))
     try:
         results = session.run(session.play(scenario))

@@ -1,4 +1,4 @@
-"""What a seeded defect is, and what became of it.
+"""What a seeded defect is, and which scenarios found it.
 
 A defect is one small change of the reference that makes it wrong in one way, as implementations in the wild are wrong.
 A harmless variant is one that changes what no rule speaks about. A suite that bites fails every defect, each for a

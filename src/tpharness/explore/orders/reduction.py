@@ -8,7 +8,7 @@ In: server events. Out: which must keep their order, and orders to try. Events t
 
 **Partial-order reduction.** Events that commute lead to the same state whatever their order: a state is the *set* of
 events that have happened. The orders tried are such that every reachable state, with every event that may come next in
-it, is part of one of them; how the run goes on from a state is tried once. Runs with more states than can be listed are
+it, is part of one of them; each continuation of a state is tried once. Runs with more states than can be listed are
 sampled with a fixed seed.
 """
 
@@ -34,7 +34,7 @@ _MOST_STATES = 20_000
 class Orders:
     """Orders of the events of a run, as lists of indices; the order that it has is not among them.
 
-    `interleavings` counts all legal orders, None when they are too many to count; `states` the sets of events that are
+    `interleavings` counts all legal orders, or is None if there are too many; `states` the sets of events that are
     reached; `complete` says that `chosen` has every state with every event that may come next.
     """
 
@@ -70,7 +70,7 @@ def find_orders(events: Sequence[Mapping[str, Any]], *, bound: int, seed: int) -
 
 
 def reorder(events: Sequence[Mapping[str, Any]], order: Sequence[int]) -> tuple[dict[str, Any], ...]:
-    """Return the events in this order; time goes by as before, so each takes the time of the place it comes to."""
+    """Return the events in this order; each takes the time of its new place."""
     moved = []
     for slot, index in zip(events, order, strict=True):
         event = {k: v for k, v in events[index].items() if k not in ("at", "_t_ms")}

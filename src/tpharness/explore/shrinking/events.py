@@ -1,8 +1,8 @@
-"""What may be left out of a legal program so that it stays one. Pure.
+"""What can be removed from a legal program so that it stays legal. Pure.
 
 In: the events of a run. Out: sets of events that belong together (a response with what its tools did, a part, one
-delta), the events made consistent again, and whether a scenario is legal. A shrinker that left out single events at
-will would end with another failure, one of a server that makes mistakes of its own.
+delta), the events made consistent again, and whether a scenario is legal. Removing single events at
+random would end with another failure: that of a server that makes mistakes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Events = Sequence[Mapping[str, Any]]
 
 
 def removable_groups(events: Events) -> Iterator[frozenset[int]]:
-    """Yield sets of indices to leave out together, large ones first."""
+    """Yield sets of indices to remove together, large ones first."""
     owners = _owners(events)
     responses: dict[int, set[int]] = {}
     parts: dict[tuple[int, Any], set[int]] = {}
@@ -57,7 +57,7 @@ def removable_groups(events: Events) -> Iterator[frozenset[int]]:
 
 
 def make_consistent(events: Events) -> tuple[dict[str, Any], ...]:
-    """Return the events with the ends of parts, and the starts of tools, saying what the deltas say."""
+    """Return the events with the content of part ends and tool starts recomputed from the deltas."""
     owners = _owners(events)
     texts: dict[tuple[int, Any], str] = {}
     args: dict[str, str] = {}
@@ -87,7 +87,7 @@ def make_consistent(events: Events) -> tuple[dict[str, Any], ...]:
 
 
 def simplify_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the event with a shorter text, or a plainer value, where it says something of its own."""
+    """Yield the event with a shorter text or a simpler value, unless it only repeats the deltas."""
     holder = next((name for name in ("part", "delta") if isinstance(event.get(name), Mapping)), None)
     inner: Mapping[str, Any] = event[holder] if holder is not None else event
     for name in ("content", "content_delta", "args_delta", "event_data", "error_text"):
@@ -108,7 +108,7 @@ def simplify_texts(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _parse_object(text: Any) -> dict[str, Any] | None:
-    """Return the object that a text says, None when it says none."""
+    """Return the JSON object in a text, or None if there is none."""
     try:
         value = json.loads(text)
     except (ValueError, TypeError):
@@ -117,7 +117,7 @@ def _parse_object(text: Any) -> dict[str, Any] | None:
 
 
 def is_legal(scenario: Scenario) -> bool:
-    """Whether the scenario's events are those of a server that makes no mistake: nothing is reported, nothing is left.
+    """Whether the scenario's events are those of a correct server: nothing is reported, nothing is left open.
 
     A run that is not interrupted ends with its result; a part ends before its response does.
     """

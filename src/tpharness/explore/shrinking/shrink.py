@@ -1,8 +1,8 @@
-"""From a failure to the smallest one of the same cause.
+"""Shrink a failure to a small one of the same cause.
 
-In: a subject that fails, and a question whether another one fails in the same way. Out: a subject that does, smaller.
-Turns, events, frames, fields and letters are left out while the answer stays yes. Hypothesis, which shrinks the
-choices that a generator drew, takes ten times as long here and ends with several times as many events.
+In: a subject that fails, and a function that says whether another one fails in the same way. Out: a smaller one.
+Turns, events, frames, fields and characters are removed while the answer stays yes. Hypothesis, which shrinks what a
+generator drew, is slower here and leaves more.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["shrink"]
 
 
 def shrink(subject: Subject, fails: Callable[[Any], bool], *, patience: int = 3000) -> Subject:
-    """Return the subject without what it can do without; at most `patience` others are asked about."""
+    """Return a smaller subject that still fails; tries at most `patience` others."""
     first, shorter = 0, False
     while True:
         for number, other in enumerate(_simplify(subject)):
-            # What could not go before goes on being tried in the next round only: else every step begins anew.
+            # What could not be removed is tried again in the next round only: else every step would start again.
             if number < first:
                 continue
             patience -= 1
@@ -121,7 +121,7 @@ def _recount(cut: Interrupt, kept: Sequence[int]) -> Interrupt:
 
 
 def _parse_chunks(data: bytes) -> tuple[dict[str, Any], ...] | None:
-    """Return a stream as chunks, which a person reads more easily; None when there is more to it than those."""
+    """Return a stream as chunks, which are easier to read, or None if it holds anything else."""
     chunks = []
     for frame in split_frames(data):
         if frame == DONE:

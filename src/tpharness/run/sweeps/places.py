@@ -45,18 +45,18 @@ class SideCut(Enum):
     """Whom a sweep cuts."""
 
     BOTH = "both"
-    """Both at the same place: neither hears of the other any more. They owe each other the same thread."""
+    """Both at the same place: the connection is lost. They owe each other the same thread."""
     SERVER = "server"
     """The server is stopped and says so on the wire, in the way that is usual for the reason."""
     CLIENT = "client"
-    """The client's bytes stop, the server goes on to its end (R32)."""
+    """The client's bytes stop, the server continues to its end (R32)."""
     APART = "apart"
     """Both at different places, the server further than the client (R32)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutPlace:
-    """One place: run `turn` stops after `server` events (None: it goes on), the client after `client` (None: all)."""
+    """One place: run `turn` stops after `server` events (None: it continues), the client after `client` (None: all)."""
 
     turn: int
     reason: str
@@ -94,19 +94,19 @@ def cut_scenario(scenario: Scenario, place: CutPlace) -> Scenario:
     """Return the scenario that is cut at the place and ends there."""
     run = scenario.turns[place.turn]
     if not isinstance(run, AgentRun):
-        raise TypeError(f"turn {place.turn} of {scenario.id} is no run")
+        raise TypeError(f"turn {place.turn} of {scenario.id} is not a run")
     seen = place.server
     if seen is None:
         at_event = place.client is not None and place.client.unit is CutUnit.EVENT
         seen = place.client.count if place.client is not None and at_event else len(run.events or ())
-    told = place.client is None and place.server is not None and place.wire is not WireEnd.CUT
+    signalled = place.client is None and place.server is not None and place.wire is not WireEnd.CUT
     interrupt = Interrupt(
         reason=place.reason,
         at=given_stream_cut_time(run) if run.events is None or run.wire is not None else cut_time(run, seen),
         wire=place.wire,
         server_after=place.server,
         client_after=place.client,
-        client_reason=None if told else place.reason,
+        client_reason=None if signalled else place.reason,
     )
     name = f"{scenario.id}@{place.name}"
     turns = (*scenario.turns[: place.turn], replace(run, interrupt=interrupt))
@@ -114,7 +114,7 @@ def cut_scenario(scenario: Scenario, place: CutPlace) -> Scenario:
 
 
 def existing_id(scenario: Scenario, place: CutPlace) -> str | None:
-    """Return the id by which `run` and `replay` know the place, None when the scenario's own sweep does not have it."""
+    """Return the id by which `run` and `replay` know the place, or None if its own sweep does not have it."""
     plan = scenario.cut
     if plan is None or place.reason not in plan.reasons or plan.turn not in (None, place.turn):
         return None
@@ -131,7 +131,7 @@ def existing_id(scenario: Scenario, place: CutPlace) -> str | None:
 
 
 def given_stream_cut_time(run: AgentRun) -> str:
-    """Return when a stream that the scenario gives itself is cut: later than anything that its carriers tell."""
+    """Return when a stream that the scenario gives itself is cut: later than any time in its carriers."""
     return shift(run.started_at, _LONG)
 
 

@@ -19,7 +19,7 @@ FORMAT = "tpharness-sweep/1"
 
 
 def sweep_document(found: Iterable[ScenarioReport], *, counts: str, seed: int, **about: Any) -> dict[str, Any]:
-    """Return the document of a sweep. `counts` is what was tried, places or orders; `about` is told as it is."""
+    """Return the document of a sweep. `counts` is what was tried, places or orders; `about` is added unchanged."""
     scenarios = [_scenario(one) for one in found]
     return {"format": FORMAT, **_verdict(scenarios), "seed": seed, "counts": counts, **about, "scenarios": scenarios}
 
@@ -27,8 +27,8 @@ def sweep_document(found: Iterable[ScenarioReport], *, counts: str, seed: int, *
 def merge_sweeps(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the document of the whole sweep from those of its shards, by the names of their files.
 
-    InputError for what is no document of a shard, for shards of different sweeps, one that is there twice and one that
-    is missing, and for shards that leave out a scenario of theirs.
+    InputError for what is not a document of a shard, for shards of different sweeps, one that is there twice, one that
+    is missing, and shards that leave out a scenario of theirs.
     """
     shards = shards_of(reports, FORMAT, what="sweep", write="tpharness sweep --shard INDEX/OF --json > FILE")
     first = next(iter(reports))

@@ -70,7 +70,7 @@ class SweepOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioReport:
-    """What the sweep of one scenario found. `places` there are, `tried` were; `note` says why there are none.
+    """What the sweep of one scenario found: how many places there are and were tried; `note` says why not any.
 
     `detail` says more of how many there are.
     """
@@ -89,7 +89,7 @@ _Bad = tuple[CutPlace, Result]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prepared:
-    """A scenario as it is swept: `case` None when it is not, and then `note` says why."""
+    """A scenario ready to be swept; if it cannot be, `case` is None and `note` says why."""
 
     scenario: Scenario
     case: Case | None
@@ -138,9 +138,9 @@ class _Item:
 def sweep_each(
     work: Callable[..., ScenarioReport], items: Iterable[object], session: Session, workers: Workers
 ) -> Iterator[ScenarioReport]:
-    """Yield what `work(item, session=…)` finds in each item, whoever works; a worker has a session of its own.
+    """Yield what `work(item, session=…)` finds in each item; each worker has a session of its own.
 
-    Files of failures are written here, where they are wanted.
+    Files of failures are written here, not by the workers.
     """
     one = partial(work, session=session)
     if workers:
