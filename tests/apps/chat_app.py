@@ -26,6 +26,7 @@ from openai.types.chat import ChatCompletionChunk
 Json = dict[str, Any]
 
 SYSTEM = "You help travellers."
+NOT_APPROVED = "The user has not approved this call."
 INTERRUPTED = "The tool was interrupted; whether it has run is not known."
 SCHEMA: Json = {
     "type": "object",
@@ -76,11 +77,15 @@ class Stored:
     turns: int = 0
     half: set[int] = field(default_factory=set)
     run: asyncio.Task[None] | None = None
+    waiting: list[tuple[Json, Json]] = field(default_factory=list)
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class ChatApp:
-    """The application. `effects` is a file that gets a line for each run of the tool."""
+    """The application. `effects` is a file that gets a line for each run of the tool.
+
+    With `approvals` the user is asked before a tool runs.
+    """
 
     def __init__(
         self,
@@ -89,11 +94,13 @@ class ChatApp:
         api_key: str | None = None,
         tool_seconds: float = 0.2,
         effects: Path | None = None,
+        approvals: bool = False,
     ) -> None:
         self.defects = frozenset(defects)
         self.base_url, self.api_key = base_url, api_key
         self.tool_seconds = tool_seconds
         self.effects = effects
+        self.approvals = approvals
         self.chats: dict[str, Stored] = {}
         self.requests = 0
         self._model: AsyncOpenAI | None = None
@@ -137,11 +144,16 @@ class ChatApp:
             return await self._answer(chat, body, request)
 
     async def _answer(self, chat: Stored, body: Json, request: web.Request) -> web.StreamResponse:
-        text = "".join(p["text"] for p in body["message"]["parts"] if p["type"] == "text")
-        chat.messages.append({"role": "user", "content": text})
+        parts = body["message"]["parts"]
+        approvals = {p["toolCallId"]: p["approval"].get("approved") for p in parts if "approval" in p}
+        if body["message"]["role"] == "user":
+            for _, answer in chat.waiting:
+                answer["content"] = NOT_APPROVED
+            chat.waiting = []
+            chat.messages.append({"role": "user", "content": "".join(p["text"] for p in parts if p["type"] == "text")})
         response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache"})
         await response.prepare(request)
-        chat.run = asyncio.create_task(self._run(chat, _Writer(response)))
+        chat.run = asyncio.create_task(self._run(chat, _Writer(response), approvals))
         try:
             await (asyncio.shield(chat.run) if self._has(Defect.RUNS_ON) else chat.run)
         except asyncio.CancelledError:
@@ -168,17 +180,25 @@ class ChatApp:
 
     # ------------------------------------------------------------------------------------------------ the run
 
-    async def _run(self, chat: Stored, out: _Writer) -> None:
+    async def _run(self, chat: Stored, out: _Writer, approvals: Mapping[str, bool]) -> None:
         begun = len(chat.messages)
         step = begun
         try:
             await out.send({"type": "start"})
+            if chat.waiting:
+                await self._go_on(chat, approvals, out)
             while True:
                 step = len(chat.messages)
                 calls = await self._ask(chat, out)
                 if not calls:
                     break
-                await self._run_tools(chat, calls, out)
+                answers = [{"role": "tool", "tool_call_id": call["id"], "content": INTERRUPTED} for call in calls]
+                chat.messages += answers
+                if self.approvals:
+                    await self._ask_for_approval(chat, list(zip(calls, answers, strict=True)), out)
+                    break
+                await self._run_tools(list(zip(calls, answers, strict=True)), out)
+                await out.send({"type": "finish-step"})
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
         except (OpenAIError, OSError, _ModelError) as error:
             self._interrupted(chat, begun, step)
@@ -257,16 +277,31 @@ class ChatApp:
                 async for _ in stream:
                     pass
 
-    async def _run_tools(self, chat: Stored, calls: list[Json], out: _Writer) -> None:
-        answers = [{"role": "tool", "tool_call_id": call["id"], "content": INTERRUPTED} for call in calls]
-        chat.messages += answers
-        for call, answer in zip(calls, answers, strict=True):
+    async def _ask_for_approval(self, chat: Stored, calls: list[tuple[Json, Json]], out: _Writer) -> None:
+        chat.waiting = calls
+        for call, answer in calls:
+            answer["content"] = NOT_APPROVED
+            asked = {"approvalId": f"approve-{call['id']}", "toolCallId": call["id"]}
+            await out.send({"type": "tool-approval-request", **asked})
+        await out.send({"type": "finish-step"})
+
+    async def _go_on(self, chat: Stored, approvals: Mapping[str, bool], out: _Writer) -> None:
+        """Run what was approved, and say of the rest that it was not."""
+        waiting, chat.waiting = chat.waiting, []
+        for call, answer in waiting:
+            if approvals.get(call["id"]):
+                answer["content"] = INTERRUPTED
+                await self._run_tools([(call, answer)], out)
+            else:
+                await out.send({"type": "tool-output-denied", "toolCallId": call["id"]})
+
+    async def _run_tools(self, calls: list[tuple[Json, Json]], out: _Writer) -> None:
+        for call, answer in calls:
             task = asyncio.create_task(self._tool(call, answer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             output = await asyncio.shield(task)
             await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": output})
-        await out.send({"type": "finish-step"})
 
     async def _tool(self, call: Json, answer: Json) -> str:
         """Run the tool to its end, also when nobody waits for it, and store its result."""

@@ -95,6 +95,19 @@ def test_the_safe_application_passes(tmp_path: Path) -> None:
     }
 
 
+def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Path) -> None:
+    """The run goes on with another post: its tool, its answer, and what nobody approved."""
+    effects = tmp_path / "effects.txt"
+    ids = ("basic", "approval/*", "user-leaves/while-two-tools-run")
+    results = play(ChatApp(effects=effects, approvals=True), *ids, effects=count_lines(effects), on_disconnect="stop")
+    assert found(results) == set()
+    assert {result.outcome for result in results} == {Outcome.PASSED}
+    cuts = {result.id: result.reason for result in results}
+    assert cuts["user-leaves/in-answer"].startswith("cut after 2 pieces")
+    assert cuts["user-leaves/while-tool-runs"].startswith("cut while the tools ran")
+    assert len(results) == 12
+
+
 def test_every_check_but_the_policy_has_a_broken_application() -> None:
     """What has never been seen to fail is not a check."""
     assert {row.check for row in ROWS} == {check.name for check in APP_CHECKS} - {"seen-and-told"}

@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import re
+import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -136,6 +138,54 @@ def test_an_application_that_runs_already_is_told_its_environment_and_awaited(ca
     assert done.code == 2
     assert "export OPENAI_BASE_URL=http://127.0.0.1:" in done.out
     assert "nothing listens there within 0.2 s" in done.err
+
+
+@pytest.fixture
+def running() -> Iterator[tuple[str, str]]:
+    """The chat application as a user starts it: its address, and the port that it has been told its model is on."""
+    provider, port = (asyncio.run(free_port()) for _ in range(2))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{TOP}{os.pathsep}{TOP / 'src'}",
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{provider}/v1",
+        "OPENAI_API_KEY": "any",
+    }
+    process = subprocess.Popen([sys.executable, "-m", "tests.apps.chat_app", str(port)], env=environment)
+    yield f"http://127.0.0.1:{port}/api/chat", str(provider)
+    process.kill()
+    process.wait()
+
+
+def test_init_writes_what_it_has_seen_and_the_file_is_played(
+    call: Call, running: tuple[str, str], folder: Path
+) -> None:
+    """The profile is found by trying; no tool is called; the table is read by the next command."""
+    url, provider = running
+    (folder / "tpharness.toml").unlink()
+    done = call("app", "init", url, "--provider-port", provider)
+    assert done.code == 0, done.err
+    assert "model API       openai-chat" in done.out
+    assert "history         last-message" in done.out
+    assert "refused         ai-sdk: " in done.out
+    assert "on_disconnect = stop" in done.out
+    assert "book_hotel; none was called" in done.out
+    config = load_config("chat", folder / "tpharness.toml")
+    assert (config.url, config.history, config.on_disconnect, config.allow) == (url, "last-message", "stop", ())
+    played = call("app", "chat", "user-leaves/in-text", "--provider-port", provider)
+    assert played.code == 0, played.out
+    again = call("app", "init", url, "--provider-port", provider)
+    assert again.code == 2
+    assert "has a table [apps.chat] already" in again.err
+
+
+def test_an_application_that_runs_already_is_judged_by_its_address(call: Call, running: tuple[str, str]) -> None:
+    """Everything can be said in options."""
+    url, provider = running
+    options = ["--history", "last-message", "--allow-tool", "book_hotel", "--on-disconnect", "stop"]
+    options += ["--tool-args", 'book_hotel={"city": "Rome", "nights": 1}', "--provider-port", provider]
+    done = call("app", url, "user-leaves/in-arguments", *options)
+    assert done.code == 0, done.out
+    assert "Tools that will be called, for real: book_hotel" in done.out
 
 
 def test_an_application_elsewhere_is_refused(call: Call) -> None:
