@@ -84,7 +84,7 @@ class Stored:
 class ChatApp:
     """The application. `effects` is a file that gets a line for each run of the tool.
 
-    With `approvals` the user is asked before a tool runs.
+    With `approvals` the user is asked before a tool runs; with `titles` the model is asked for a title in every turn.
     """
 
     def __init__(
@@ -95,12 +95,14 @@ class ChatApp:
         tool_seconds: float = 0.2,
         effects: Path | None = None,
         approvals: bool = False,
+        titles: bool = False,
     ) -> None:
         self.defects = frozenset(defects)
         self.base_url, self.api_key = base_url, api_key
         self.tool_seconds = tool_seconds
         self.effects = effects
         self.approvals = approvals
+        self.titles = titles
         self.chats: dict[str, Stored] = {}
         self.requests = 0
         self._model: AsyncOpenAI | None = None
@@ -185,6 +187,8 @@ class ChatApp:
         step = begun
         try:
             await out.send({"type": "start"})
+            if self.titles:
+                await self._title(chat)
             if chat.waiting:
                 await self._go_on(chat, approvals, out)
             while True:
@@ -276,6 +280,12 @@ class ChatApp:
             else:
                 async for _ in stream:
                     pass
+
+    async def _title(self, chat: Stored) -> None:
+        """Ask the model for a title: a request with the words of the user in it, and none of the chat's tools."""
+        words = next(m["content"] for m in chat.messages if m["role"] == "user")
+        asked = [{"role": "user", "content": f"Write a short title for this conversation: {words}"}]
+        await self.model.chat.completions.create(model="any", messages=cast("Any", asked))
 
     async def _ask_for_approval(self, chat: Stored, calls: list[tuple[Json, Json]], out: _Writer) -> None:
         chat.waiting = calls

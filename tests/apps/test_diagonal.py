@@ -108,6 +108,13 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
     assert len(results) == 12
 
 
+def test_a_request_for_a_title_in_between_changes_nothing() -> None:
+    """It has the words of the case in it, is answered plainly, and is no request of the run."""
+    results = play(ChatApp(titles=True), "basic", on_disconnect="stop")
+    assert found(results) == set()
+    assert {result.outcome for result in results} == {Outcome.PASSED}
+
+
 def test_every_check_but_the_policy_has_a_broken_application() -> None:
     """What has never been seen to fail is not a check."""
     assert {row.check for row in ROWS} == {check.name for check in APP_CHECKS} - {"seen-and-told"}
