@@ -27,7 +27,7 @@ __all__ = ["NotPlayedError", "Player"]
 _POLL = 0.004
 _QUIET_LIMIT = 2.0
 _SETTLE = 0.03  # seconds without a new request after which a run that nobody reads counts as over
-_SETTLE_READ = 0.01  # the same for a run that was read to its end
+_SETTLE_READ = 0.01  # the same for a run that was read to its end, or that has left the model
 _ONCE_MORE = "Are you still there?"
 _NUMBER = re.compile(r"-?\d+")
 _LEAVES = (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD)
@@ -299,7 +299,9 @@ class Player:
         if calls and (not stage.client.replies or stage.client.replies[-1].end is not End.ENDED):
             seconds = self.tool_seconds if self.tool_seconds is not None else self._config.stop_within
             return 4 * _SETTLE + 2 * seconds
-        return _SETTLE_READ if stage.client.replies and stage.client.replies[-1].end is End.ENDED else _SETTLE
+        read = bool(stage.client.replies) and stage.client.replies[-1].end is End.ENDED
+        left = last is not None and last.outcome is Outcome.DISCONNECTED
+        return _SETTLE_READ if read or left else _SETTLE
 
     async def _until(self, wanted: Callable[[], bool], limit: float) -> bool:
         loop = asyncio.get_running_loop()
