@@ -15,8 +15,8 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.resources import conformance_dir
 from tpharness.scenario import outline
-from tpharness.vsp import SseParser
 from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.sse import SseParser
 
 T = "2026-11-20T21:32:40Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})

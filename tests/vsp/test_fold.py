@@ -12,15 +12,17 @@ from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.journal import AgentTurn, Interrupted, Part, Response
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.vsp import CHUNK_TYPES, RECORDS, chunk_from_object
 from tpharness.vsp import records as c
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.carrier import apply_carried_return
+from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.content import ContentParts
 from tpharness.vsp.encode import encode_sse, encode_stream
 from tpharness.vsp.events import TurnEvents
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import Lifecycle
+from tpharness.vsp.majors import CHUNK_TYPES
+from tpharness.vsp.records import RECORDS
 from tpharness.vsp.states import ORDER, Reaction, StreamState
 from tpharness.vsp.tool_calls import ToolCalls
 

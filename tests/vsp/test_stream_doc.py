@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tpharness.vsp import DataChunk, Done, UnknownChunk
-from tpharness.vsp.records import RECORDS
+from tpharness.vsp.records import RECORDS, DataChunk, Done, UnknownChunk
 from tpharness.vsp.states import ORDER, Reaction, StreamState
 
 DOC = Path(__file__).parent.parent.parent / "docs" / "STREAM.md"

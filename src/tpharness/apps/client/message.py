@@ -16,7 +16,9 @@ from typing import Any
 
 from tpharness.apps.client.partial_json import NOTHING, parse_partial_json
 from tpharness.findings import Level
-from tpharness.vsp import UnknownChunk, check_chunk, chunk_from_object
+from tpharness.vsp.chunks import chunk_from_object
+from tpharness.vsp.majors import check_chunk
+from tpharness.vsp.records import UnknownChunk
 
 __all__ = ["MessageFold", "is_tool_part"]
 

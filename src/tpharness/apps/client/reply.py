@@ -20,8 +20,8 @@ import aiohttp
 from tpharness.apps.client.message import MessageFold
 from tpharness.findings import Finding
 from tpharness.journal import Journal
-from tpharness.vsp import SseParser
 from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.sse import SseParser
 
 __all__ = ["End", "Limits", "Reply", "SeenChunk", "Translator"]
 
