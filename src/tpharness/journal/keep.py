@@ -8,7 +8,6 @@ turn that was cut. Must not contain: how an entry is written down.
 from __future__ import annotations
 
 from collections.abc import Collection, Container
-from operator import is_
 
 from msgspec.structs import replace
 
@@ -62,10 +61,7 @@ def survivors(tail: Segment, readings: Readings) -> tuple[Entry, ...]:
     The returns to a response and the events that are its content stay and go with it (R23); other events, prompts and
     returns to calls of earlier turns are facts of their own and stay (R25).
     """
-    answered = {e.call_key for e in tail.entries if isinstance(e, Return)}
-    keys: dict[int, list[int]] = {}
-    for key, (index, _) in tail.calls.items():
-        keys.setdefault(index, []).append(key)
+    answered, keys = _answers(tail)
     kept: dict[int, Response] = {}
     for index, entry in enumerate(tail.entries):
         if isinstance(entry, Response) and (stays := surviving(entry, keys.get(index, ()), answered, readings)):
@@ -91,9 +87,25 @@ def survivors(tail: Segment, readings: Readings) -> tuple[Entry, ...]:
 
 
 def all_survives(tail: Segment) -> bool:
-    """Whether no interruption can take any entry of a tail back any more, however the rulings are read."""
-    kept = survivors(tail, _STRICTEST)
-    return len(kept) == len(tail.entries) and all(map(is_, kept, tail.entries))
+    """Whether no interruption can take any entry of a tail back any more, however the rulings are read.
+
+    Every entry follows its response (`survivors`), so it is enough to ask about the responses.
+    """
+    answered, keys = _answers(tail)
+    return all(
+        surviving(entry, keys.get(index, ()), answered, _STRICTEST) is entry
+        for index, entry in enumerate(tail.entries)
+        if isinstance(entry, Response)
+    )
+
+
+def _answers(tail: Segment) -> tuple[set[int], dict[int, list[int]]]:
+    """Return the numbers of the calls that have a return, and of the calls of each response, by its place."""
+    answered = {entry.call_key for entry in tail.entries if isinstance(entry, Return)}
+    keys: dict[int, list[int]] = {}
+    for key, (index, _) in tail.calls.items():
+        keys.setdefault(index, []).append(key)
+    return answered, keys
 
 
 def _has_text(part: Part) -> bool:
