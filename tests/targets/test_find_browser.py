@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,10 +24,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(BROWSER_VARIABLE, raising=False)
     monkeypatch.setattr(browser, "installed_packages", lambda *_: Path("/packages"))
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.36"))
+    put_on(monkeypatch, "linux", "x86_64", ("glibc", "2.36"))
     return tmp_path
+
+
+def put_on(monkeypatch: pytest.MonkeyPatch, system: str, machine: str, library: tuple[str, str]) -> None:
+    """Have the module under test, and nothing else, believe that it runs on a system."""
+    monkeypatch.setattr("tpharness.targets.browser.sys", SimpleNamespace(platform=system))
+    platform = SimpleNamespace(machine=lambda: machine, libc_ver=lambda: library)
+    monkeypatch.setattr("tpharness.targets.browser.platform", platform)
 
 
 def program(file: Path) -> Path:
@@ -83,9 +89,7 @@ def test_elsewhere_only_playwright_can_know(
     system: str, machine: str, library: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The package is not installed where it cannot run."""
-    monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.setattr(platform, "machine", lambda: machine)
-    monkeypatch.setattr(platform, "libc_ver", lambda: library)
+    put_on(monkeypatch, system, machine, library)
     assert find_browser() is None
     assert browser_environment() == {}
 
