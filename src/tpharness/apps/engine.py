@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,7 @@ class _Stage:
     player: Player
     process: AppProcess | None
     keeps_history: bool
+    restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
     async def open(cls, stack: AsyncExitStack, config: AppConfig, options: AppOptions, profile: Profile) -> _Stage:
@@ -199,14 +200,19 @@ async def _play_one(stage: _Stage, source: CaseSource) -> Result:
     reason = case.not_applicable or _unmet(case, stage)
     if reason:
         return _not_applicable(case, reason)
+    starts = stage.process.starts if stage.process is not None else 0
     try:
         evidence = await stage.player.play(case, token)
     except NotPlayedError as error:
         return _not_applicable(case, str(error), time.monotonic() - begun)
     result = judge_app(evidence, seconds=time.monotonic() - begun)
-    if stage.process is not None and stage.process.exited is not None:
-        result = _exited(result, stage.process)
-        await stage.process.restart()
+    if stage.process is not None and any(t.reply is not None and not t.reply.status for t in evidence.turns):
+        await stage.process.has_exited()
+    async with stage.restarting:  # several cases may see it ended; one of them starts it again
+        if stage.process is not None and (stage.process.exited is not None or stage.process.starts > starts):
+            result = _exited(result, stage.process)
+        if stage.process is not None and stage.process.exited is not None:
+            await stage.process.restart()
     return result
 
 
@@ -251,7 +257,7 @@ def _not_applicable(case: AppCase, reason: str, seconds: float = 0.0) -> Result:
 
 
 def _exited(result: Result, process: AppProcess) -> Result:
-    got = f"status {process.exited}; the end of its output: {process.last_words}"
+    got = f"status {process.last_status}; the end of its output: {process.last_words}"
     finding = EXITED.at(Place(case=result.id), got=got)
     return replace(result, outcome=Outcome.FAILED, findings=(finding, *result.findings))
 

@@ -65,6 +65,7 @@ def _watch(child: subprocess.Popen[bytes], ended: threading.Event) -> None:
             pass
     if not ended.is_set():
         _kill([*descendants(os.getpid()), child.pid])
+        _end_group()
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -73,12 +74,19 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(_GRACE)
     _kill([*descendants(os.getpid()), child.pid])
+    _end_group()
 
 
 def _kill(pids: list[int], number: signal.Signals = signal.SIGKILL) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+
+
+def _end_group() -> None:
+    """Kill the guard with its process group, for a system whose processes cannot be listed."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
 
 
 def _die_with_guard() -> None:

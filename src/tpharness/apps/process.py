@@ -52,7 +52,10 @@ async def until_it_listens(config: AppConfig) -> None:
 
 
 class AppProcess:
-    """A running application. As a context it is started and ended; `restart` is for one that has exited."""
+    """A running application. As a context it is started and ended; `restart` is for one that has exited.
+
+    `starts` counts how often it was started.
+    """
 
     def __init__(self, config: AppConfig, environment: Mapping[str, str]) -> None:
         self._config = config
@@ -60,6 +63,8 @@ class AppProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._reading: asyncio.Task[None] | None = None
+        self._last_status: int | None = None
+        self.starts = 0
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -72,6 +77,19 @@ class AppProcess:
     def exited(self) -> int | None:
         """The exit status, None while it runs."""
         return self._process.returncode if self._process is not None else None
+
+    async def has_exited(self, within: float = 2.0) -> bool:
+        """Whether it ends within so many seconds: an end is known a little later than its connections are gone."""
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(within):
+                    await self._process.wait()
+        return self.exited is not None
+
+    @property
+    def last_status(self) -> int | None:
+        """The exit status of the process that ended last."""
+        return self.exited if self.exited is not None else self._last_status
 
     @property
     def last_words(self) -> str:
@@ -104,6 +122,7 @@ class AppProcess:
             raise UsageError(
                 f"{self._config.folder}: the application cannot be started there: {error.strerror}"
             ) from error
+        self.starts += 1
         self._reading = asyncio.create_task(self._read(self._process))
         try:
             await self._until_it_listens(self._process)
@@ -113,6 +132,7 @@ class AppProcess:
 
     async def restart(self) -> None:
         """Start it again after it has exited."""
+        self._last_status = self.exited
         await self.stop()
         await self.start()
 
