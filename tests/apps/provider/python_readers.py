@@ -293,7 +293,7 @@ async def _messages_stream(clients: Clients, notes: Notes) -> None:
             case "message_delta":
                 notes.finish, notes.usage = event.delta.stop_reason, _tokens(event.usage)
     assert notes.finish is None or not open_blocks
-    assert notes.finish is None or bool(signed) is bool(notes.thinking)
+    assert notes.finish is None or not notes.thinking or signed
 
 
 def _message(notes: Notes, message: Any) -> None:

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.apps.provider.plans import WHOLE, Read, as_object, broken, expected
 from tests.apps.provider.python_readers import READERS, Clients, read
 
-from tpharness.apps.provider import Api, Break, Exchange, Finish, Outcome, Plan, Provider
+from tpharness.apps.provider import (
+    Api,
+    Break,
+    Call,
+    Exchange,
+    Finish,
+    Item,
+    Outcome,
+    Plan,
+    Provider,
+    Text,
+    Thinking,
+)
 
 # google-genai derives from a class of aiohttp that is not meant for it.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -109,3 +124,50 @@ def test_an_error_status_is_the_sdk_s_own_error(play: Play, api: Api, mode: str,
     assert found.error is not None
     assert exchange.status == status
     assert exchange.outcome is Outcome.BROKEN
+
+
+PIECES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=5).map(tuple)
+ARGUMENTS = st.dictionaries(st.text(max_size=5), st.text(max_size=5) | st.integers(-9, 9), max_size=3).map(json.dumps)
+
+
+@st.composite
+def items(draw: st.DrawFn) -> tuple[Item, ...]:
+    """Texts, thinking and calls in any order, cut anywhere, empty pieces among them."""
+    kinds = draw(st.lists(st.sampled_from(["text", "thinking", "call"]), min_size=1, max_size=5))
+    found: list[Item] = []
+    for number, kind in enumerate(kinds):
+        if kind == "call":
+            text = draw(ARGUMENTS)
+            at = sorted(draw(st.lists(st.integers(0, len(text)), max_size=3)))
+            pieces = tuple(text[a:b] for a, b in zip([0, *at], [*at, len(text)], strict=True))
+            found.append(Call(call_id=f"call_{number}", name="book_hotel", pieces=pieces))
+        else:
+            found.append((Text if kind == "text" else Thinking)(pieces=draw(PIECES)))
+    return tuple(found)
+
+
+@pytest.mark.parametrize("api", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+@given(said=items(), cut=st.integers(0, 30), breaks=st.sampled_from([None, Break.END, Break.RESET, Break.ERROR]))
+@settings(max_examples=60)
+def test_any_plan_is_read_as_far_as_it_was_written(
+    play: Play, api: Api, said: tuple[Item, ...], cut: int, breaks: Break | None
+) -> None:
+    """Whole, or up to any of its pieces."""
+    whole = Plan(items=said)
+    at = min(cut, whole.piece_count)
+    plan = whole if breaks is None else Plan(items=said, breaks=breaks, break_at=at)
+    written = whole.piece_count if breaks is None else at
+    found, exchange = play(api, "stream", plan)
+    assert exchange.pieces_written == written
+    assert (found.text, found.thinking) == (plan.text_until(written), plan.thinking_until(written))
+    calls = [[c.call_id, c.name, "".join(c.pieces)] for c in plan.calls_until(written)]
+    if api == "gemini":  # a call comes with its last piece
+        done = {c.call_id: len(c.pieces) for c in plan.calls}
+        calls = [
+            [c.call_id, c.name, json.loads("".join(c.pieces))]
+            for c in plan.calls_until(written)
+            if len(c.pieces) == done[c.call_id]
+        ]
+    assert found.calls == calls
+    assert found.complaints == []
+    assert (found.finish is None) is (breaks is not None)

@@ -98,6 +98,27 @@ def test_a_retry_gets_the_same_plan_within_a_turn() -> None:
     run(asked)
 
 
+def test_a_retry_after_a_time_out_gets_the_same_plan() -> None:
+    """A model that is slow before its first byte may be given up and asked again by the SDK itself."""
+
+    async def asked(asker: Asker) -> None:
+        body = body_of(CHAT, [user(CHAT)])
+        asker.conversation.plans([Plan(items=(Text(pieces=("slow",)),), hold_at=0), says("next")])
+        task = asyncio.create_task(asker.read(CHAT, body))
+        first = await asker.conversation.next_exchange(5)
+        await first.held(5)
+        task.cancel()
+        await first.ended(5)
+        task = asyncio.create_task(asker.read(CHAT, body))
+        second = await asker.conversation.next_exchange(5)
+        await second.held(5)
+        second.release()
+        assert b"slow" in (await task)[1]
+        assert second.retry_of == first.number
+
+    run(asked)
+
+
 def test_an_answer_that_had_begun_is_not_retried() -> None:
     """A second request after half an answer is the application's own doing."""
 

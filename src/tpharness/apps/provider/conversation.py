@@ -21,6 +21,7 @@ _TITLE = re.compile(
     r"tags?|categor(?:y|i[sz]e)|name (?:for )?(?:this|the) (?:chat|thread|conversation))\b",
     re.IGNORECASE,
 )
+_FAILED = (Outcome.BROKEN, Outcome.DISCONNECTED)
 
 
 class Conversation:
@@ -85,10 +86,11 @@ class Conversation:
     def plan_for(self, exchange: Exchange) -> Plan | None:
         """Return the plan that answers a request, None when there is none left.
 
-        The same body once more, after an answer that failed before its first piece, is a retry and gets the same plan.
+        The same body once more, after an answer that failed before its first piece or that the application did not
+        wait for, is a retry and gets the same plan.
         """
         before = self._retriable
-        failed = before is not None and before.outcome is Outcome.BROKEN and before.pieces_written == 0
+        failed = before is not None and before.outcome in _FAILED and before.pieces_written == 0
         if before is not None and failed and before.body == exchange.body:
             exchange.retry_of = before.number
             self._retriable = exchange
