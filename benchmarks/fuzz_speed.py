@@ -3,6 +3,9 @@
 A case is one program with one interruption, or with none: a program is folded once, and judged at each of its places.
 What is told is therefore programs, cases, and cases of thirty events, which is events times places by thirty. Times are
 processor time of one core. Shrinking and saving are not part of it: nothing fails on the reference.
+
+It also says how much longer Hypothesis takes to make a case: a campaign draws from a source of its own as long as that
+is more than twice as fast.
 """
 
 from __future__ import annotations
@@ -10,14 +13,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from benchmarks.table import Row, at_least, report, shown
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.campaigns.judging import Judge
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind
 from tpharness.explore.generate.programs import program
+from tpharness.explore.generate.source import Source
+from tpharness.explore.strategies import generated
 from tpharness.run.session import Session
 from tpharness.targets import Reference
 
@@ -63,6 +71,41 @@ def others(count: int) -> list[Row]:
     return rows
 
 
+def generation(count: int) -> list[Row]:
+    """Measure how much longer Hypothesis takes to make a case of each kind than the source of a campaign."""
+    return [
+        at_least(f"Hypothesis / ours, making {kind.value}", _generation(make, count), 2.0)
+        for kind, make in GENERATORS.items()
+    ]
+
+
+def _generation(make: Callable[[Source], Any], count: int) -> float:
+    """Return how many times as long Hypothesis takes."""
+    drawn = 0
+
+    @seed(0)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(generated(make))
+    def draw(_: Any) -> None:
+        nonlocal drawn
+        drawn += 1
+
+    make(case_source(0, 0))  # the recordings are loaded once
+    begun = time.process_time()
+    for number in range(count):
+        make(case_source(0, number))
+    ours = (time.process_time() - begun) / count
+    begun = time.process_time()
+    draw()
+    return (time.process_time() - begun) / drawn / ours
+
+
 def main() -> int:
     """Measure, print; return the exit code."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -70,7 +113,7 @@ def main() -> int:
     options.add_argument("--others", type=int, default=200, help="cases of each other kind (200)")
     args = options.parse_args()
     _, rows = max((programs(args.programs) for _ in range(3)), key=lambda measured: measured[0])
-    return report([*rows, *others(args.others)])
+    return report([*rows, *others(args.others), *generation(args.others)])
 
 
 if __name__ == "__main__":

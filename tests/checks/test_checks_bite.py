@@ -88,6 +88,20 @@ def client(document: Document, **more: Any) -> dict[str, Any]:
     return {"client": Side(name="client", thread=document, **more)}
 
 
+def test_what_is_wrong_on_both_sides_is_reported_for_both() -> None:
+    """Equal threads are searched once; a thread that only Python calls equal is searched by itself."""
+    validity = next(check for check in CHECKS if check.name == "validity")
+    same = evidence(server=Side(name="server", thread=DANGLING), **client(copy.deepcopy(DANGLING)))
+    assert same.sides_equal
+    assert [(f.code, f.place.side) for f in validity.judge(same)] == [
+        ("cycle-incomplete", "server"),
+        ("cycle-incomplete", "client"),
+    ]
+    one, true = ({**DANGLING, "x": value} for value in (1, True))
+    assert not evidence(server=Side(name="server", thread=one), **client(true)).sides_equal
+    assert not evidence(**client(DANGLING)).sides_equal
+
+
 RIGHT: dict[str, list[Evidence]] = {
     "identity": [evidence(), evidence(library=Side(name="library", thread=GOOD))],
     "validity": [evidence()],

@@ -21,7 +21,7 @@ from tpharness.run import Outcome, Result
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.select import find
 from tpharness.run.session import Session
-from tpharness.run.workers import Workers, in_order
+from tpharness.run.workers import HERE, Workers, in_order
 from tpharness.scenario import Scenario, load_scenario
 
 __all__ = ["load_scenarios", "play_change", "play_module", "unharmed"]
@@ -74,11 +74,8 @@ def play_module(
     """Play the changes of a module that `names` says, in that order; errors as for `load_changes`."""
     changes = load_changes(module)
     worker = partial(_in_worker, module, tuple(ids), tuple(roots))
-    if jobs <= 1 or len(names) < 2:
-        for name in names:
-            yield play_change(changes.named(name), _loaded(tuple(ids), tuple(roots)))
-        return
-    for name, (kills, played, seconds) in zip(names, in_order(worker, names, Workers(jobs=jobs)), strict=True):
+    workers = Workers(jobs=jobs) if jobs > 1 and len(names) > 1 else HERE
+    for name, (kills, played, seconds) in zip(names, in_order(worker, names, workers), strict=True):
         yield Row(change=changes.named(name), kills=kills, played=played, seconds=seconds)
 
 

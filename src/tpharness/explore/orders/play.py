@@ -33,12 +33,13 @@ from tpharness.run.sweeps.failures import Failure, group_by_cause, make_failure_
 from tpharness.run.sweeps.places import without_pins
 from tpharness.run.sweeps.scenarios import ScenarioReport, sweep_each
 from tpharness.run.workers import HERE, Workers
-from tpharness.scenario import AgentRun, Expectation, Interrupt, Scenario, load_scenario
+from tpharness.scenario import AgentRun, Expectation, Scenario, load_scenario
 
 __all__ = ["OrderOptions", "play_orders"]
 
 _KEPT = ("part_kind", "tool_name", "tool_call_id", "content", "args")
 Thread = Mapping[str, Any]
+_Bad = tuple[Case, Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,46 +55,43 @@ class OrderOptions:
 
 def play_orders(selected: Sequence[Selected], session: Session, options: OrderOptions) -> Iterator[ScenarioReport]:
     """Play each scenario in other orders; yield what was found in each. ScenarioError for one that cannot be loaded."""
-    return sweep_each(partial(_one, options=options), selected, session, options.workers)
+    return sweep_each(partial(_play_scenario, options=options), selected, session, options.workers)
 
 
-def _one(one: Selected, *, session: Session, options: OrderOptions) -> ScenarioReport:
+def _play_scenario(one: Selected, *, session: Session, options: OrderOptions) -> ScenarioReport:
     scenario = load_scenario(one.path, root=one.root)
     case, reason = session.run(session.usable(scenario))
     if reason:
-        return ScenarioReport(id=scenario.id, places=0, tried=0, passed=0, note=f"does not apply: {reason}")
+        return ScenarioReport(id=scenario.id, note=f"does not apply: {reason}")
     if not scenario.runs or any(run.events is None for _, run in scenario.runs):
-        return ScenarioReport(id=scenario.id, places=0, tried=0, passed=0, note="it has no server events to reorder")
-    return _orders(replace(case, scenario=_plain(case.scenario)), session, options)
+        return ScenarioReport(id=scenario.id, note="it has no server events to reorder")
+    return _play_all(replace(case, scenario=_without_losses(case.scenario)), session, options)
 
 
-def _plain(scenario: Scenario) -> Scenario:
+def _without_losses(scenario: Scenario) -> Scenario:
     """Return the scenario with streams as its events give them, and nothing lost on the way."""
     bare = without_pins(scenario)
-    return replace(bare, turns=tuple(_told(t) if isinstance(t, AgentRun) else t for t in bare.turns))
+    return replace(bare, turns=tuple(_whole_stream(t) if isinstance(t, AgentRun) else t for t in bare.turns))
 
 
-def _told(run: AgentRun) -> AgentRun:
+def _whole_stream(run: AgentRun) -> AgentRun:
     cut = run.interrupt
     if cut is None or cut.client_after is None:
         return run
-    return replace(run, interrupt=None if cut.server_after is None else _whole(cut))
+    whole = replace(cut, client_after=None, client_reason=None)
+    return replace(run, interrupt=None if cut.server_after is None else whole)
 
 
-def _whole(cut: Interrupt) -> Interrupt:
-    return replace(cut, client_after=None, client_reason=None)
-
-
-def _orders(case: Case, session: Session, options: OrderOptions) -> ScenarioReport:
+def _play_all(case: Case, session: Session, options: OrderOptions) -> ScenarioReport:
     total = tried = 0
-    bad: list[tuple[Case, Result, Mapping[Version, Thread]]] = []
-    words = []
-    own = _played(case, session)
+    bad: list[_Bad] = []
+    details = []
+    own = _own_threads(case, session)
     for index, run in case.scenario.runs:
         found = find_orders(run.happened, bound=options.bound, seed=options.seed)
         if not found.chosen:
             continue
-        words.append(_words(index, found))
+        details.append(_describe(index, found))
         total += found.classes
         for number, order in enumerate(found.chosen, start=1):
             moved = replace(run, events=(*reorder(run.happened, order), *(run.events or ())[len(run.happened) :]))
@@ -101,18 +99,18 @@ def _orders(case: Case, session: Session, options: OrderOptions) -> ScenarioRepo
             name = f"{case.id}@turn-{index}-order-{number}"
             made = replace(case, id=name, scenario=replace(case.scenario, id=name, turns=turns))
             tried += 1
-            result = _judged(made, own, session)
+            result = _judge_order(made, own, session)
             if not result.outcome.green:
-                bad.append((made, result, own if isinstance(own, dict) else {}))
+                bad.append((made, result))
     if not total:
-        return ScenarioReport(id=case.id, places=0, tried=0, passed=0, note="no two of its events may swap")
-    failures = tuple(_failures(case, bad, options))
+        return ScenarioReport(id=case.id, note="no two of its events may swap")
+    failures = tuple(_failures(case, bad, own if isinstance(own, dict) else {}, options))
     return ScenarioReport(
-        id=case.id, places=total, tried=tried, passed=tried - len(bad), failures=failures, detail="; ".join(words)
+        id=case.id, places=total, tried=tried, passed=tried - len(bad), failures=failures, detail="; ".join(details)
     )
 
 
-def _words(index: int, found: Orders) -> str:
+def _describe(index: int, found: Orders) -> str:
     number = "more interleavings than can be listed" if found.interleavings is None else f"{found.interleavings} orders"
     states = f"{found.states} states" if found.interleavings is not None else f"more than {found.states} states"
     how = "each state and step once" if found.complete else f"a sample of {len(found.chosen)}"
@@ -122,7 +120,7 @@ def _words(index: int, found: Orders) -> str:
 # ------------------------------------------------------------------------------------------------ the law
 
 
-def _played(case: Case, session: Session) -> dict[Version, Thread] | str:
+def _own_threads(case: Case, session: Session) -> dict[Version, Thread] | str:
     """Return the server's threads of the scenario's own order, or why they cannot be had."""
     try:
         evidence = session.run(play(case, session.players, thorough=False))
@@ -131,7 +129,7 @@ def _played(case: Case, session: Session) -> dict[Version, Thread] | str:
     return {piece.version: piece.server.thread for piece in evidence if piece.server is not None}
 
 
-def _judged(case: Case, own: dict[Version, Thread] | str, session: Session) -> Result:
+def _judge_order(case: Case, own: dict[Version, Thread] | str, session: Session) -> Result:
     if isinstance(own, str):
         return Result(id=case.id, outcome=Outcome.ERRORED, reason=own, clauses=case.scenario.clauses)
     try:
@@ -139,20 +137,20 @@ def _judged(case: Case, own: dict[Version, Thread] | str, session: Session) -> R
     except TargetError as error:
         return Result(id=case.id, outcome=Outcome.ERRORED, reason=str(error), clauses=case.scenario.clauses)
     result = judge(case.id, evidence, clauses=case.scenario.clauses)
-    found = [finding for piece in evidence for finding in _law(piece, own)]
+    found = [finding for piece in evidence for finding in _differences(piece, own)]
     if not found:
         return result
     return replace(result, outcome=Outcome.FAILED, findings=(*found[:1], *result.findings))
 
 
-def _law(piece: Evidence, own: Mapping[Version, Thread]) -> Iterator[Finding]:
+def _differences(piece: Evidence, own: Mapping[Version, Thread]) -> Iterator[Finding]:
     """Yield what differs from the thread of the scenario's own order though the order does not decide it."""
     wanted = own.get(piece.version)
     for side in (piece.server, piece.client):
         if side is None or wanted is None:
             continue
-        events, rest = _apart(side.thread)
-        own_events, own_rest = _apart(wanted)
+        events, rest = _split_events(side.thread)
+        own_events, own_rest = _split_events(wanted)
         place = Place(case=piece.case, side=side.name)
         if content_form(rest) != content_form(own_rest):
             first = diff(own_rest, rest, names=("in the scenario's own order", "in this order"), mode="content")[:1]
@@ -161,7 +159,7 @@ def _law(piece: Evidence, own: Mapping[Version, Thread]) -> Iterator[Finding]:
             yield ORDER.at(place, "the system events are not those of the scenario's own order")
 
 
-def _apart(thread: Thread) -> tuple[Counter[bytes], dict[str, Any]]:
+def _split_events(thread: Thread) -> tuple[Counter[bytes], dict[str, Any]]:
     """Return the system events of a thread, without times and places, and the thread without them."""
     events: Counter[bytes] = Counter()
     turns = []
@@ -180,12 +178,12 @@ def _apart(thread: Thread) -> tuple[Counter[bytes], dict[str, Any]]:
 
 
 def _failures(
-    case: Case, bad: Sequence[tuple[Case, Result, Mapping[Version, Thread]]], options: OrderOptions
+    case: Case, bad: Sequence[_Bad], own: Mapping[Version, Thread], options: OrderOptions
 ) -> Iterator[Failure]:
     for cause, group in group_by_cause(bad, lambda one: one[1]).items():
-        made, result, own = group[0]
+        made, result = group[0]
         saved = make_failure_file(
-            replace(made.scenario, expect=_pinned(made.scenario.expect, own)),
+            replace(made.scenario, expect=_pin_own_order(made.scenario.expect, own)),
             cause,
             result.findings,
             options.save,
@@ -197,14 +195,14 @@ def _failures(
         yield Failure(id=made.id, cause=cause, result=result, count=len(group), command=saved.command, saved=saved)
 
 
-def _pinned(expect: Expectation, own: Mapping[Version, Thread]) -> Expectation:
+def _pin_own_order(expect: Expectation, own: Mapping[Version, Thread]) -> Expectation:
     """Pin what the scenario's own order gives, so that the file fails by itself; events move, so not beside them."""
-    still = {version: thread for version, thread in own.items() if not _apart(thread)[0]}
-    pins = {version: {"turns": [_turn(t) for t in thread["turns"]]} for version, thread in still.items()}
+    still = {version: thread for version, thread in own.items() if not _split_events(thread)[0]}
+    pins = {version: {"turns": [_pin_turn(t) for t in thread["turns"]]} for version, thread in still.items()}
     return replace(expect, thread=pins)
 
 
-def _turn(turn: Mapping[str, Any]) -> dict[str, Any]:
+def _pin_turn(turn: Mapping[str, Any]) -> dict[str, Any]:
     if "messages" not in turn:
         return {"turn_type": turn["turn_type"]}
     messages = [

@@ -76,9 +76,9 @@ class ScenarioReport:
     """
 
     id: str
-    places: int
-    tried: int
-    passed: int
+    places: int = 0
+    tried: int = 0
+    passed: int = 0
     failures: tuple[Failure, ...] = ()
     note: str = ""
     detail: str = ""
@@ -92,8 +92,8 @@ class _Prepared:
     """A scenario ready to be swept; if it cannot be, `case` is None and `note` says why."""
 
     scenario: Scenario
-    case: Case | None
-    places: Places | None
+    case: Case | None = None
+    places: Places | None = None
     note: str = ""
 
     def __len__(self) -> int:
@@ -166,12 +166,12 @@ def _steppable(session: Session) -> bool:
 def _sweep_one(item: _Item, *, session: Session, options: SweepOptions) -> ScenarioReport:
     one = item.ready or _prepare(load_scenario(item.selected.path, root=item.selected.root), session, options)
     if one.case is None:
-        return ScenarioReport(id=one.scenario.id, places=0, tried=0, passed=0, note=one.note)
+        return ScenarioReport(id=one.scenario.id, note=one.note)
     if item.numbers is None and _steppable(session) and options.side is not SideCut.SERVER:
         return _everywhere(one, one.case, session, options)
     if one.places is None:
         note = "a stream that the scenario gives itself is swept everywhere or not at all"
-        return ScenarioReport(id=one.scenario.id, places=0, tried=0, passed=0, note=note)
+        return ScenarioReport(id=one.scenario.id, note=note)
     numbers = range(len(one.places)) if item.numbers is None else item.numbers
     return _one_by_one(one, one.case, one.places, numbers, session, options)
 
@@ -193,15 +193,15 @@ def _choose(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequen
 def _prepare(scenario: Scenario, session: Session, options: SweepOptions) -> _Prepared:
     case, reason = session.run(session.usable(scenario))
     if reason:
-        return _Prepared(scenario=scenario, case=None, places=None, note=f"does not apply: {reason}")
+        return _Prepared(scenario=scenario, note=f"does not apply: {reason}")
     if not scenario.runs:
-        return _Prepared(scenario=scenario, case=None, places=None, note="it has no agent run to cut")
+        return _Prepared(scenario=scenario, note="it has no agent run to cut")
     same = options.at is CutAt.EVERY_EVENT and options.side in (SideCut.BOTH, SideCut.SERVER)
     if not same and not case.scenario.readings.certifies:
         note = "it reads a ruling otherwise, in a way that is known to take back what it kept (R20)"
-        return _Prepared(scenario=scenario, case=None, places=None, note=note)
+        return _Prepared(scenario=scenario, note=note)
     if any(run.events is None for _, run in scenario.runs):
-        return _Prepared(scenario=scenario, case=case, places=None)
+        return _Prepared(scenario=scenario, case=case)
     bare = replace(case, scenario=without_pins(case.scenario))
     sizes = _packet_sizes(bare, session) if options.at is CutAt.EVERY_BYTE else _one_packet_each(bare)
     places = Places(bare.scenario, options.side, options.at, options.reasons, sizes)
