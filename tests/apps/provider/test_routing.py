@@ -343,6 +343,7 @@ def test_the_environment_points_at_the_provider() -> None:
         found = asker.provider.environment()
         assert found["OPENAI_BASE_URL"] == f"{base}/v1"
         assert found["ANTHROPIC_BASE_URL"] == found["GOOGLE_GEMINI_BASE_URL"] == base
+        assert found["GOOGLE_BASE_URL"] == base
         assert all(value for value in found.values())
         assert Provider().environment("http://127.0.0.1:9")["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
 

@@ -23,6 +23,7 @@ def environment(base: str) -> dict[str, str]:
         "ANTHROPIC_API_KEY": DUMMY_KEY,
         "GOOGLE_GEMINI_BASE_URL": base,  # google-genai in Python, @google/genai
         "GEMINI_BASE_URL": base,
+        "GOOGLE_BASE_URL": base,  # where the framework names it so
         "GOOGLE_API_KEY": DUMMY_KEY,
         "GEMINI_API_KEY": DUMMY_KEY,
         "GOOGLE_GENERATIVE_AI_API_KEY": DUMMY_KEY,  # AI SDK
