@@ -66,6 +66,7 @@ class Defect(StrEnum):
     ASKS_TWICE = "the model is asked twice for every answer"
     MIXES_RUNS = "a second message does not wait for the run before it"
     IGNORES_STOP = "the stop button does nothing"
+    REFUSES_STOP = "the address of the stop button answers with an error"
 
 
 @dataclass(slots=True)
@@ -165,7 +166,9 @@ class ChatApp:
         return response
 
     async def stop(self, request: web.Request) -> web.Response:
-        """The stop button."""
+        """The stop button, which takes no fields, as CopilotKit's does not."""
+        if self._has(Defect.REFUSES_STOP) or await request.json() != {}:
+            return web.json_response({"error": "invalid_request", "issues": ["unknown field"]}, status=400)
         chat = self.chats.get(request.match_info["id"])
         if chat is not None and chat.run is not None and not self._has(Defect.IGNORES_STOP):
             chat.run.cancel()

@@ -43,6 +43,29 @@ effects = "wc -l < effects.txt"
     assert thread.of("x") == "http://127.0.0.1:3000/api/chat/x"
 
 
+def test_an_application_has_a_folder_to_run_in_and_a_file_of_known_failures(tmp_path: Path) -> None:
+    """Both count from the folder of the file."""
+    alone = load_config("chat", file_with(tmp_path, f"[apps.chat]\n{URL}"))
+    assert (alone.run_folder, alone.baseline_path) == (tmp_path, None)
+    text = f"[apps.chat]\n{URL}cwd = 'runs/chat'\nbaseline = 'known.yaml'\n"
+    config = load_config("chat", file_with(tmp_path, text))
+    assert (config.run_folder, config.baseline_path) == (tmp_path / "runs" / "chat", tmp_path / "known.yaml")
+
+
+def test_the_stop_button_posts_an_empty_object_or_what_the_table_says(tmp_path: Path) -> None:
+    """`{id}` in it stands for the chat, as in an address."""
+    text = f"[apps.chat]\n{URL}stop = 'POST /stop/{{id}}'\n"
+    plain = load_config("chat", file_with(tmp_path, text)).addresses.stop
+    told = load_config("chat", file_with(tmp_path, f"{text}stop_body = {{thread = '{{id}}', hard = true}}")).addresses
+    asked = load_config("chat", file_with(tmp_path, f"[apps.chat]\n{URL}stop = 'DELETE /run/{{id}}'\n")).addresses
+    assert plain is not None
+    assert told.stop is not None
+    assert asked.stop is not None
+    assert plain.body_of("c") == {}
+    assert told.stop.body_of("c") == {"thread": "c", "hard": True}
+    assert asked.stop.body_of("c") is None
+
+
 def test_a_port_can_be_left_open(tmp_path: Path) -> None:
     """`{port}` stands for a free one in the address and in the command."""
     text = '[apps.a]\ncommand = "serve --port {port}"\nurl = "http://127.0.0.1:{port}/chat"\n'

@@ -58,6 +58,7 @@ ROWS = [
     broken("stops-or-goes-on", Defect.RUNS_ON, "runs-on", on_disconnect="stop"),
     broken("stops-or-goes-on", None, "gives-up", on_disconnect="continue"),
     broken("stops-or-goes-on", Defect.IGNORES_STOP, "stop-ignored", stop=STOP),
+    broken("stops-or-goes-on", Defect.REFUSES_STOP, "stop-refused", stop=STOP),
     broken("same-view", Defect.HIDES_HALF_TEXT, "view-differs", **VIEWED),
     broken("same-view", Defect.ANSWERS_NO_VIEW, "view-unreadable", **VIEWED),
     broken("asked-once", Defect.ASKS_TWICE, "model-asked-twice"),

@@ -11,11 +11,15 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from tpharness.apps.client import find_profile
 from tpharness.apps.config import AppConfig
 from tpharness.apps.engine import AppOptions, free_port, play_app
+from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
+from tpharness.apps.provider import Provider
 from tpharness.errors import TargetError, UsageError
 from tpharness.run import ResultReady
 
@@ -196,3 +200,17 @@ def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_p
     assert codes["uncut/text"] == []
     assert codes["model-drops/in-text"][:2] == ["app-exited", "chat-bricked"]
     assert codes["user-leaves/in-text"][:2] == ["app-exited", "chat-bricked"]
+
+
+def test_two_applications_of_one_file_do_not_share_their_folder(tmp_path: Path) -> None:
+    """`cwd` is made where it does not exist; process and effects command run there."""
+
+    async def main() -> int | None:
+        port = await free_port()
+        known = config(tmp_path, CHILDREN, port, cwd="runs/one", effects="wc -w < pids")
+        async with AppProcess(known, {}), aiohttp.ClientSession() as session, Provider() as provider:
+            return await Player(known, provider, session, find_profile("client")).count_effects()
+
+    assert asyncio.run(main()) == 3
+    assert not (tmp_path / "pids").exists()
+    wait_until_gone(pids_in(tmp_path / "runs" / "one"))

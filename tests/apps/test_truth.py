@@ -10,7 +10,7 @@ import pytest
 from tpharness.apps.cases.case import AppCase, Cut, CutBy
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.checks.truth import unsaid
-from tpharness.apps.client import End
+from tpharness.apps.client import End, Fetched
 from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
 from tpharness.apps.provider import Call, Outcome, Plan, Text, Told, ToldCall, ToldResult
 
@@ -189,6 +189,14 @@ def test_a_late_first_request_of_the_next_turn_is_what_is_compared() -> None:
     assert seen.following is not None
     assert seen.following[1].started_at == 5.0
     assert found("cycles-kept", seen) == []
+
+
+@pytest.mark.parametrize("status", [0, 400, 404, 500])
+def test_a_stop_button_that_is_refused_is_not_one_that_is_ignored(status: int) -> None:
+    """The run goes on since nobody has told the application to stop it: what was sent has to change first."""
+    cut = CutSeen(cut=Cut(by=CutBy.STOP), asked_after=1, answered=Fetched(status=status, text="no such field"))
+    seen = evidence(*WHOLE, cut=cut)
+    assert found("stops-or-goes-on", seen) == ["stop-refused"]
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,12 @@ _METHODS = ("GET", "POST", "PUT", "DELETE")
 class AppConfig:
     """One application.
 
-    `command` starts it in `folder`, empty where it runs already; `{port}` in `url` and `command` is a free port.
+    `command` starts it in `run_folder`, empty where it runs already; `{port}` in `url` and `command` is a free port.
+    `folder` is that of the file, `cwd` another one for the process and for `effects`, made where it does not exist.
     `history` names the request profile. `on_disconnect` is what the application means to do when its client leaves,
-    None if nothing is declared. `stop`, `thread` and `resume` are routes such as `POST /api/chat/{id}/stop`. `allow`
-    are the tools that may be called, `args` their arguments. `effects` is a shell command that prints how often a tool
+    None if nothing is declared. `stop`, `thread` and `resume` are routes such as `POST /api/chat/{id}/stop`;
+    `stop_body` is the JSON object that the stop button posts. `allow` are the tools that may be called, `args` their
+    arguments. `effects` is a shell command that prints how often a tool
     has run. `headers` and `body` are sent with every post. `concurrency` is how many cases run at once. Seconds:
     `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has stopped, `quiet`
     without a chunk until the client's stream counts as quiet.
@@ -44,6 +46,7 @@ class AppConfig:
     history: str = "client"
     on_disconnect: Literal["stop", "continue"] | None = None
     stop: str | None = None
+    stop_body: Mapping[str, Any] = field(default_factory=dict)
     thread: str | None = None
     resume: str | None = None
     allow: tuple[str, ...] = ()
@@ -53,6 +56,8 @@ class AppConfig:
     body: Mapping[str, Any] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
+    cwd: str = "."
+    baseline: str | None = None
     provider_port: int = 0
     concurrency: int = 1
     ready: float = 60.0
@@ -72,11 +77,21 @@ class AppConfig:
         return urlsplit(self.url).hostname or ""
 
     @property
+    def run_folder(self) -> Path:
+        """The folder in which the application and the effects command run."""
+        return self.folder / self.cwd
+
+    @property
+    def baseline_path(self) -> Path | None:
+        """The file of known failures, None without one."""
+        return None if self.baseline is None else self.folder / self.baseline
+
+    @property
     def addresses(self) -> Addresses:
         """The addresses as the client wants them."""
         return Addresses(
             chat=self.url,
-            stop=self._route(self.stop),
+            stop=self._route(self.stop, self.stop_body),
             thread=self._route(self.thread),
             resume=self._route(self.resume),
             headers=self.headers,
@@ -87,11 +102,11 @@ class AppConfig:
         command = tuple(word.replace("{port}", str(port)) for word in self.command)
         return replace(self, url=self.url.replace("{port}", str(port)), command=command)
 
-    def _route(self, text: str | None) -> Route | None:
+    def _route(self, text: str | None, body: Mapping[str, Any] | None = None) -> Route | None:
         if text is None:
             return None
         method, _, path = text.partition(" ")
-        return Route(method=method, url=urljoin(self.url, path))
+        return Route(method=method, url=urljoin(self.url, path), body=body if method == "POST" else None)
 
 
 _TABLE = {f.name: f for f in fields(AppConfig) if f.name not in ("name", "allow", "args", "folder")}
@@ -101,12 +116,15 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "history": (str,),
     "on_disconnect": (str,),
     "stop": (str,),
+    "stop_body": (dict,),
     "thread": (str,),
     "resume": (str,),
     "effects": (str,),
     "headers": (dict,),
     "body": (dict,),
     "env": (dict,),
+    "cwd": (str,),
+    "baseline": (str,),
     "provider_port": (int,),
     "concurrency": (int,),
     "ready": (int, float),

@@ -44,9 +44,10 @@ KINDS = (EXITED,)
 class AppOptions:
     """What to play. `ids` are case ids, themes or patterns, all when empty; `owned` is `--i-own-this-host`.
 
-    `sweep` adds a case for every piece of the model's answers; `scenarios` are files or folders of scenarios to make
-    cases of. `strict` is whether the provider refuses what the real API refuses. `on_ready` is called with the
-    environment that the application needs, once the provider listens.
+    `baseline` is a file of known failures, that of the application for None. `sweep` adds a case for every piece of the
+    model's answers; `scenarios` are files or folders of scenarios to make cases of. `strict` is whether the provider
+    refuses what the real API refuses. `on_ready` is called with the environment that the application needs, once the
+    provider listens.
     """
 
     config: AppConfig
@@ -81,7 +82,8 @@ async def play_app(options: AppOptions) -> AsyncIterator[RunEvent]:
     if "{port}" in config.url:
         config = config.on_port(await free_port())
     profile = find_profile(config.history, folder=config.folder)
-    baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
+    known = options.baseline or config.baseline_path
+    baseline = load_baseline(known) if known is not None else Baseline(entries={})
     async with AsyncExitStack() as stack:
         stage = await _Stage.open(stack, config, options, profile)
         contact = await first_contact(stage.player, new_mark())

@@ -108,7 +108,7 @@ class Player:
             return None
         process = await asyncio.create_subprocess_shell(
             self._config.effects,
-            cwd=self._config.folder,
+            cwd=self._config.run_folder,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

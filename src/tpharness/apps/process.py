@@ -103,8 +103,10 @@ class AppProcess:
                 f"{self._config.url}: something listens on port {self._config.port} already",
                 hint="stop it; or take `command` away to judge what runs there; or write {port} for a free port",
             )
+        folder = self._config.run_folder
         guard = Path(__file__).with_name("guard.py")
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-I",
@@ -115,13 +117,11 @@ class AppProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,
-                cwd=self._config.folder,
+                cwd=folder,
                 env=self._environment,
             )
         except OSError as error:
-            raise UsageError(
-                f"{self._config.folder}: the application cannot be started there: {error.strerror}"
-            ) from error
+            raise UsageError(f"{folder}: the application cannot be started there: {error.strerror}") from error
         self.starts += 1
         self._reading = asyncio.create_task(self._read(self._process))
         try:
@@ -175,7 +175,7 @@ class AppProcess:
         await asyncio.sleep(_PAUSE)
         raise TargetError(
             f"{words}: exited with status {process.returncode} before it listened{self._said()}",
-            hint="run the command yourself in the folder of tpharness.toml",
+            hint=f"run the command yourself in the folder {self._config.run_folder}",
         )
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:

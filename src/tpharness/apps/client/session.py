@@ -25,14 +25,21 @@ __all__ = ["Addresses", "ChatClient", "Fetched", "Route"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A method and an address in which `{id}` stands for the chat's id."""
+    """A method and an address in which `{id}` stands for the chat's id, as in the texts of `body`, a JSON object."""
 
     method: str
     url: str
+    body: Mapping[str, Any] | None = None
 
     def of(self, chat_id: str) -> str:
         """Return the address for a chat."""
         return self.url.replace("{id}", quote(chat_id, safe=""))
+
+    def body_of(self, chat_id: str) -> dict[str, Any] | None:
+        """Return what is posted for a chat, None without a body."""
+        if self.body is None:
+            return None
+        return {key: v.replace("{id}", chat_id) if isinstance(v, str) else v for key, v in self.body.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +168,6 @@ class ChatClient:
         return reply
 
     async def _fetch(self, route: Route) -> Fetched:
-        body = {"id": self.chat.id} if route.method == "POST" else None
         try:
             async with (
                 asyncio.timeout(self._limits.headers),
@@ -170,7 +176,7 @@ class ChatClient:
                     route.of(self.chat.id),
                     headers=self._addresses.headers,
                     allow_redirects=False,
-                    json=body,
+                    json=route.body_of(self.chat.id),
                 ) as response,
             ):
                 text = await response.text(errors="replace")
