@@ -22,10 +22,10 @@ ROOMS = ("apps", "explore", "histories")
 class HistoriesRoom(Protocol):
     """What `run --dialect` asks of the histories."""
 
-    named: Callable[[str], list[str]]
+    find_names: Callable[[str], list[str]]
     """The full names of the histories that a name means; an empty list for an unknown name."""
-    names: Callable[[], list[str]]
-    """Every name that can be given."""
+    all_names: Callable[[], list[str]]
+    """Every name that a user can give."""
     run_history: Callable[[Any], Iterator[Any]]
     """Play scenarios through one history, as `run_suite` plays them on targets."""
 

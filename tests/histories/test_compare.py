@@ -17,7 +17,7 @@ from tpharness.errors import UsageError
 from tpharness.histories.compare import DEFAULT_IDS, Cell, Comparison, compare
 from tpharness.histories.losses import LOSS_KINDS
 from tpharness.histories.phases import Phase
-from tpharness.histories.play import next_view, play_history
+from tpharness.histories.play import next_input, play_history
 from tpharness.histories.registry import HISTORIES
 from tpharness.histories.report import LEGEND, WORDS, compare_json, compare_markdown, lost_words, refused_words
 from tpharness.resources import scenarios_dir, schema_path
@@ -48,9 +48,9 @@ def test_a_cell_counts_the_places_of_its_phase() -> None:
     cells = compared("l-11-in-the-final-text").cells
     text = cells[Phase.SECOND_STEP_TEXT]["0.0.4"]
     assert text.cuts > 1
-    assert text.lost["partial-text"] == text.there["partial-text"] == text.cuts
+    assert text.lost["partial-text"] == text.possible["partial-text"] == text.cuts
     assert text.lost["finished-result"] == 0
-    assert text.there["finished-result"] == text.cuts
+    assert text.possible["finished-result"] == text.cuts
     older = cells[Phase.SECOND_STEP_TEXT]["0.0.3"]
     assert older.lost["finished-result"] == older.lost["interruption-fact"] == older.cuts == text.cuts
 
@@ -83,10 +83,10 @@ def test_a_file_that_an_api_takes_in_no_form_is_no_refusal() -> None:
     """Chat has no form for an audio by its URL; that API is left out, and the places are counted all the same."""
     played = scenario("parts/user-content-of-every-kind")
     history = HISTORIES["0.0.4"]
-    document = history.dialect.store(journal_of(played))
-    assert next_view(history, document, "openai-chat") is None
+    document = history.store(journal_of(played))
+    assert next_input(history, document, "openai-chat") is None
     with pytest.raises(UsageError, match="audio"):
-        history.dialect.model_input(document, "openai-chat", next_user="Go on.")
+        history.model_input(document, "openai-chat", next_user="Go on.")
     before = compare([played], [history]).cells[Phase.BEFORE_FIRST_DELTA]["0.0.4"]
     assert before.cuts > 0
     assert before.refusals == 0
@@ -155,7 +155,7 @@ def test_langchain_keeps_texts_and_forgets_tools() -> None:
 def test_the_words_of_a_cell() -> None:
     """Plain when always lost, in brackets when sometimes; a place that nobody had says so."""
     cell = Cell(cuts=3)
-    cell.there.update({"usage": 3, "thinking": 2, "partial-text": 1})
+    cell.possible.update({"usage": 3, "thinking": 2, "partial-text": 1})
     cell.lost.update({"usage": 1, "thinking": 2})
     assert lost_words(cell) == ["thought", "(usage)"]
     assert refused_words(cell) == ["✓"]

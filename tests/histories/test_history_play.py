@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,10 +13,11 @@ from tpharness.errors import UsageError
 from tpharness.findings import Level
 from tpharness.histories.moments import case_moments, every_moment, sweep_moments
 from tpharness.histories.play import CHECK_NAMES, check_moment, play_history
-from tpharness.histories.registry import OTHER_HISTORIES, NamedHistory
-from tpharness.histories.suite import run_history
+from tpharness.histories.projections import HistoryDialect
+from tpharness.histories.registry import OTHER_HISTORIES
+from tpharness.histories.suite import dialect_baseline, run_history
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions
-from tpharness.run.baseline import dialect_baseline, load_baseline
+from tpharness.run.baseline import load_baseline
 from tpharness.run.judge import CheckState
 from tpharness.run.plan import base_case, cut_places
 from tpharness.scenario import load_text
@@ -27,17 +27,20 @@ DANGLING = {"chat-call-unanswered", "responses-call-unanswered", "anthropic-call
 ONE_OF_TWO = "histories/l-08-one-of-two-tools-done"
 
 
-def only(name: str, history: NamedHistory) -> Result:
+def only(name: str, history: HistoryDialect) -> Result:
     """Play one scenario that has no sweep."""
     (result,) = play_history(scenario(name), history)
     return result
 
 
-class Broken:
-    """A history whose one projection is another one's, or wrong."""
+def broken(right: HistoryDialect, **wrong: Any) -> Any:
+    """Return a history that does one thing wrong."""
+    return _Broken(right, wrong)
 
-    def __init__(self, right: NamedHistory, **wrong: Any) -> None:
-        self._right = right.dialect
+
+class _Broken:
+    def __init__(self, right: HistoryDialect, wrong: dict[str, Any]) -> None:
+        self._right = right
         self._wrong = wrong
 
     def __getattr__(self, name: str) -> Any:
@@ -77,20 +80,20 @@ def _providers() -> Sequence[str]:
     "name", ["histories/l-04-in-a-text", "histories/l-06-in-arguments-after-a-text", "histories/k14*"]
 )
 @pytest.mark.parametrize("history", OTHER_HISTORIES.values(), ids=lambda h: h.name)
-def test_an_answer_that_streams_is_not_what_the_model_said_before(history: NamedHistory, name: str) -> None:
+def test_an_answer_that_streams_is_not_what_the_model_said_before(history: HistoryDialect, name: str) -> None:
     """Wherever the cut is, the question and the cycles before it stay as they were sent."""
     assert only(name, history).checks["append-only"] is CheckState.PASSED
 
 
 def test_a_question_that_is_taken_back_is_found() -> None:
     """A history that forgets what it sent: the model's view does not begin as before."""
-    forgetful = replace(CURRENT, dialect=Broken(CURRENT, model_input=_without_the_question))
+    forgetful = broken(CURRENT, model_input=_without_the_question)
     assert only("histories/k14-between-result-and-answer", forgetful).checks["append-only"] is CheckState.FAILED
     assert "model-view-rewritten" in only("histories/l-11-in-the-final-text", forgetful).failing
 
 
 def _without_the_question(document: Any, provider: Any, *, next_user: str | None = None) -> Any:
-    view = CURRENT.dialect.model_input(document, provider, next_user=next_user)
+    view = CURRENT.model_input(document, provider, next_user=next_user)
     if next_user is None:
         return view
     return {**view, "messages": view["messages"][1:]} if isinstance(view, dict) else view[1:]
@@ -98,7 +101,7 @@ def _without_the_question(document: Any, provider: Any, *, next_user: str | None
 
 def test_a_codec_that_drops_a_field_is_found() -> None:
     """At the place of the field, with what was written."""
-    history = replace(CURRENT, loads=lambda text: [{**line, "data": {}} for line in CURRENT.loads(text)])
+    history = broken(CURRENT, loads=lambda text: [{**line, "data": {}} for line in CURRENT.loads(text)])
     finding = next(f for f in only("histories/k01-text-only", history).findings)
     assert (finding.code, finding.place.pointer) == ("history-not-read-back", "/0/data/created_at")
 
@@ -109,12 +112,12 @@ def test_a_codec_that_refuses_is_found() -> None:
     def loads(text: str) -> Any:
         raise UsageError(f"{len(text)} characters are too many")
 
-    assert only("histories/l-01-text", replace(CODE, loads=loads)).failing == {"history-not-read-back"}
+    assert only("histories/l-01-text", broken(CODE, loads=loads)).failing == {"history-not-read-back"}
 
 
 def test_an_interruption_that_is_not_shown_is_found() -> None:
     """A replay without its interrupt event; one more of them is told and does not fail (SHOULD)."""
-    silent = replace(CURRENT, dialect=Broken(CURRENT, replay=lambda _: []))
+    silent = broken(CURRENT, replay=lambda _: [])
     result = only("histories/k08-tool-runs", silent)
     assert result.failing == {"missing-interrupt"}
     assert result.checks["interruption-shown"] is CheckState.FAILED
@@ -138,7 +141,7 @@ def test_a_history_without_such_an_event_is_not_asked_for_it() -> None:
         ("histories/l-12-only-a-space", CODE, {"anthropic-text-blank"}),
     ],
 )
-def test_what_apis_refuse_is_found(name: str, history: NamedHistory, codes: set[str]) -> None:
+def test_what_apis_refuse_is_found(name: str, history: HistoryDialect, codes: set[str]) -> None:
     """The rows of the tables that are refused: K03, K04, K15, L09, L12."""
     assert only(name, history).failing == codes
 
@@ -155,7 +158,7 @@ def test_the_client_keeps_the_history_where_there_is_no_server() -> None:
     played = scenario("stream/next-start-step-finishes")
     assert all(run.events is None for _, run in played.runs)
     *_, end = case_moments(base_case(played))
-    assert "One" in CURRENT.dumps(CURRENT.dialect.store(end.after))
+    assert "One" in CURRENT.dumps(CURRENT.store(end.after))
     assert [r.outcome for r in play_history(played, CURRENT)] == [Outcome.PASSED]
 
 

@@ -9,31 +9,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
-from tpharness.histories.losses import LOSS_KINDS, happened, losses
-from tpharness.histories.projections import HeldCall, HeldResult, Holdings
+from tpharness.histories.losses import LOSS_KINDS, find_losses
+from tpharness.histories.produced import journal_contents
+from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 from tpharness.histories.registry import HISTORIES
 
 Told = list[tuple[str, int]]
 
 
-def call(call_id: str | None = "c1", name: str | None = "look", arguments: str = '{"a": 1}') -> HeldCall:
+def call(call_id: str | None = "c1", name: str | None = "look", arguments: str = '{"a": 1}') -> CallContent:
     """A call; without id and name as a history holds one that became text."""
-    return HeldCall(call_id=call_id, name=name, arguments=arguments)
+    return CallContent(call_id=call_id, name=name, arguments=arguments)
 
 
-def result(call_id: str = "c1", content: str = "sunny", outcome: Any = "success") -> HeldResult:
+def result(call_id: str = "c1", content: str = "sunny", outcome: Any = "success") -> ResultContent:
     """What came back for a call."""
-    return HeldResult(call_id=call_id, outcome=outcome, content=content)
+    return ResultContent(call_id=call_id, outcome=outcome, content=content)
 
 
-def told(came: list[Holdings], kept: list[Holdings]) -> Told:
+def told(came: list[TurnContent], kept: list[TurnContent]) -> Told:
     """Return kind and turn of each loss."""
-    return [(loss.kind, loss.turn) for loss in losses(came, kept)]
+    return [(loss.kind, loss.turn) for loss in find_losses(came, kept)]
 
 
-def cut(**facts: Any) -> Holdings:
+def cut(**facts: Any) -> TurnContent:
     """A turn that was interrupted."""
-    return Holdings(interrupted=True, **facts)
+    return TurnContent(interrupted=True, **facts)
 
 
 # ------------------------------------------------------------------------------------------------ what happened
@@ -41,20 +42,20 @@ def cut(**facts: Any) -> Holdings:
 
 def test_a_cut_response_counts_as_far_as_it_came() -> None:
     """K05: signed thinking that had ended, and a text with its blanks, of which no end was seen."""
-    (turn,) = happened(journal_of(scenario("histories/k05-mid-text-after-thinking")))
+    (turn,) = journal_contents(journal_of(scenario("histories/k05-mid-text-after-thinking")))
     assert turn == cut(thinking=("think",), signatures=("sig",), texts=(" Hello ",))
 
 
 def test_a_half_call_counts_with_the_text_of_its_arguments() -> None:
     """K07: after a text that was whole."""
-    (turn,) = happened(journal_of(scenario("histories/k07-mid-arguments-after-text")))
+    (turn,) = journal_contents(journal_of(scenario("histories/k07-mid-arguments-after-text")))
     assert turn == cut(texts=("ok",), calls=(call("c1", "slow", '{"ci'),))
 
 
 def test_results_usage_and_every_response_count() -> None:
     """K02: two responses are two texts; usage was told of the first alone."""
-    (turn,) = happened(journal_of(scenario("histories/k02-thinking-call-and-answer")))
-    assert turn == Holdings(
+    (turn,) = journal_contents(journal_of(scenario("histories/k02-thinking-call-and-answer")))
+    assert turn == TurnContent(
         texts=("check", "done"),
         thinking=("hmm",),
         signatures=("sig",),
@@ -66,20 +67,20 @@ def test_results_usage_and_every_response_count() -> None:
 
 def test_a_failed_response_counts_with_what_had_come() -> None:
     """K12: an error interrupts the turn, and the text was there."""
-    (turn,) = happened(journal_of(scenario("histories/k12-model-call-fails")))
+    (turn,) = journal_contents(journal_of(scenario("histories/k12-model-call-fails")))
     assert turn == cut(texts=("Hel",))
 
 
 def test_a_failed_tool_has_come_back() -> None:
     """K13: its error is a result."""
-    (turn,) = happened(journal_of(scenario("histories/k13-tool-times-out")))
+    (turn,) = journal_contents(journal_of(scenario("histories/k13-tool-times-out")))
     assert [(r.call_id, r.outcome) for r in turn.results] == [("c1", "error")]
 
 
 def test_turns_that_go_on_are_not_cut() -> None:
     """A turn whose run has not ended is no interrupted one; nor is a completed one."""
-    (turn,) = happened(journal_of(scenario("histories/k01-text-only")))
-    assert turn == Holdings(texts=("Hello",))
+    (turn,) = journal_contents(journal_of(scenario("histories/k01-text-only")))
+    assert turn == TurnContent(texts=("Hello",))
 
 
 # ------------------------------------------------------------------------------------------------ each kind
@@ -94,13 +95,13 @@ WHOLE = cut(
 )
 
 
-def changed(**facts: Any) -> Holdings:
+def changed(**facts: Any) -> TurnContent:
     """Return the whole turn with other facts."""
-    held = {name: getattr(WHOLE, name) for name in Holdings.__slots__}
-    return Holdings(**{**held, **facts})
+    held = {name: getattr(WHOLE, name) for name in TurnContent.__slots__}
+    return TurnContent(**{**held, **facts})
 
 
-ONE_LOSS: list[tuple[str, Holdings, list[str], str]] = [
+ONE_LOSS: list[tuple[str, TurnContent, list[str], str]] = [
     ("a text that is not held", changed(texts=()), ["partial-text"], "'Let me look.'"),
     ("the end of a text", changed(texts=("Let me",)), ["partial-text"], "' look.' at its end"),
     ("another text", changed(texts=("Something else.",)), ["partial-text"], "'Let me look.'"),
@@ -121,14 +122,14 @@ ONE_LOSS: list[tuple[str, Holdings, list[str], str]] = [
 
 
 @pytest.mark.parametrize(("what", "kept", "kinds", "detail"), ONE_LOSS, ids=[row[0] for row in ONE_LOSS])
-def test_each_kind_of_loss_is_told_by_itself(what: str, kept: Holdings, kinds: list[str], detail: str) -> None:
+def test_each_kind_of_loss_is_told_by_itself(what: str, kept: TurnContent, kinds: list[str], detail: str) -> None:
     """One fact is not held, and nothing else is said to be lost."""
-    found = losses([WHOLE], [kept])
+    found = find_losses([WHOLE], [kept])
     assert [loss.kind for loss in found] == kinds, what
     assert detail in found[0].detail
 
 
-NO_LOSS: list[tuple[str, Holdings]] = [
+NO_LOSS: list[tuple[str, TurnContent]] = [
     ("all of it", WHOLE),
     ("more than all of it", changed(texts=("Let me look.", "And more."), results=(result(), result("c2")))),
     ("a text in pieces", changed(texts=("Let me", " look."))),
@@ -138,14 +139,14 @@ NO_LOSS: list[tuple[str, Holdings]] = [
 
 
 @pytest.mark.parametrize(("what", "kept"), NO_LOSS, ids=[row[0] for row in NO_LOSS])
-def test_what_is_held_otherwise_is_not_lost(what: str, kept: Holdings) -> None:
+def test_what_is_held_otherwise_is_not_lost(what: str, kept: TurnContent) -> None:
     """The form of what is held is the history's own business."""
-    assert losses([WHOLE], [kept]) == [], what
+    assert find_losses([WHOLE], [kept]) == [], what
 
 
 def test_blanks_are_no_text_and_no_loss() -> None:
     """L12 and K05: nobody misses white space."""
-    assert told([Holdings(texts=(" ", " Hello "))], [Holdings(texts=("Hello",))]) == []
+    assert told([TurnContent(texts=(" ", " Hello "))], [TurnContent(texts=("Hello",))]) == []
 
 
 def test_a_call_that_has_only_begun_has_no_arguments_to_lose() -> None:
@@ -158,23 +159,23 @@ def test_a_call_that_has_only_begun_has_no_arguments_to_lose() -> None:
 
 def test_a_turn_that_is_left_out_is_lost_whole_and_its_neighbours_are_not() -> None:
     """0.0.3 leaves interrupted turns out; the same words in another turn do not stand for them."""
-    came = [Holdings(texts=("ok",)), cut(texts=("ok",)), Holdings(texts=("done",))]
-    kept = [Holdings(texts=("ok",)), Holdings(texts=("done",))]
+    came = [TurnContent(texts=("ok",)), cut(texts=("ok",)), TurnContent(texts=("done",))]
+    kept = [TurnContent(texts=("ok",)), TurnContent(texts=("done",))]
     assert told(came, kept) == [("partial-text", 1), ("interruption-fact", 1)]
     assert told(came[1:], kept[1:]) == [("partial-text", 0), ("interruption-fact", 0)]
 
 
 def test_the_flag_of_a_turn_without_facts_is_that_of_the_turn_at_its_place() -> None:
     """K03 before and after other turns: an entry that tells the interruption and nothing else."""
-    came = [Holdings(texts=("a",)), cut(), Holdings(texts=("b",)), cut()]
-    kept = [Holdings(texts=("a",)), cut(), Holdings(texts=("b",)), Holdings()]
+    came = [TurnContent(texts=("a",)), cut(), TurnContent(texts=("b",)), cut()]
+    kept = [TurnContent(texts=("a",)), cut(), TurnContent(texts=("b",)), TurnContent()]
     assert told(came, kept) == [("interruption-fact", 3)]
-    assert told(came, [kept[0], Holdings(), kept[2], cut()]) == [("interruption-fact", 1)]
+    assert told(came, [kept[0], TurnContent(), kept[2], cut()]) == [("interruption-fact", 1)]
 
 
 def test_two_runs_that_are_held_as_one_turn_lose_nothing() -> None:
     """L15: a run again without a user's message; its flags are told by what both are held as."""
-    came = [cut(texts=("It is",), usage=True), Holdings(texts=("It is eighteen.",))]
+    came = [cut(texts=("It is",), usage=True), TurnContent(texts=("It is eighteen.",))]
     assert told(came, [cut(texts=("It is", "It is eighteen."), usage=True)]) == []
     assert told([came[1], cut()], [cut(texts=("It is eighteen.",))]) == []
 
@@ -182,30 +183,30 @@ def test_two_runs_that_are_held_as_one_turn_lose_nothing() -> None:
 def test_a_turn_that_is_held_as_two_loses_nothing() -> None:
     """A message that the user sends while the turn goes on begins a turn in histories that know no other beginning."""
     came = [cut(texts=("a", "b"), usage=True)]
-    assert told(came, [Holdings(texts=("a",), usage=True), cut(texts=("b",))]) == []
-    assert told([cut(texts=("a",))], [Holdings(texts=("a",)), cut()]) == []
+    assert told(came, [TurnContent(texts=("a",), usage=True), cut(texts=("b",))]) == []
+    assert told([cut(texts=("a",))], [TurnContent(texts=("a",)), cut()]) == []
 
 
 def test_an_id_that_comes_again_is_paired_by_what_it_asks() -> None:
     """The first call with the id was dropped with its turn, the second one is held."""
     came = [
         cut(calls=(call(arguments='{"a": 1}'),)),
-        Holdings(calls=(call(arguments='{"a": 2}'),), results=(result(),)),
+        TurnContent(calls=(call(arguments='{"a": 2}'),), results=(result(),)),
     ]
-    kept = [Holdings(calls=(call(arguments='{"a":2}'),), results=(result(),))]
+    kept = [TurnContent(calls=(call(arguments='{"a":2}'),), results=(result(),))]
     assert told(came, kept) == [("partial-arguments", 0), ("tool-name", 0), ("interruption-fact", 0)]
 
 
 def test_losses_come_in_the_order_of_turns_and_kinds() -> None:
     """So that two lists can be compared."""
-    everything = [loss.kind for loss in losses([WHOLE, WHOLE], [])]
+    everything = [loss.kind for loss in find_losses([WHOLE, WHOLE], [])]
     assert everything == [*LOSS_KINDS, *LOSS_KINDS]
 
 
 WORDS = st.text("ab ", max_size=3)
 TURNS = st.lists(
     st.builds(
-        Holdings,
+        TurnContent,
         texts=st.lists(WORDS, max_size=2).map(tuple),
         thinking=st.lists(WORDS, max_size=2).map(tuple),
         signatures=st.lists(st.sampled_from("st"), max_size=2).map(tuple),
@@ -219,21 +220,21 @@ TURNS = st.lists(
 
 
 @given(TURNS)
-def test_a_history_that_holds_everything_loses_nothing(turns: list[Holdings]) -> None:
+def test_a_history_that_holds_everything_loses_nothing(turns: list[TurnContent]) -> None:
     """Whatever happened; and half of it loses nothing that the whole would not lose."""
-    assert losses(turns, turns) == []
-    every = losses(turns, [])
+    assert find_losses(turns, turns) == []
+    every = find_losses(turns, [])
     assert {loss.turn for loss in every if loss.kind == "interruption-fact"} == {
         i for i, turn in enumerate(turns) if turn.interrupted
     }
 
 
 @given(TURNS, TURNS)
-def test_no_pair_of_histories_is_too_odd(came: list[Holdings], kept: list[Holdings]) -> None:
+def test_no_pair_of_histories_is_too_odd(came: list[TurnContent], kept: list[TurnContent]) -> None:
     """A loss is of a turn that happened, and no more is lost than with nothing held."""
-    found = losses(came, kept)
+    found = find_losses(came, kept)
     assert all(0 <= loss.turn < len(came) for loss in found)
-    assert len(found) <= len(losses(came, []))
+    assert len(found) <= len(find_losses(came, []))
 
 
 # ------------------------------------------------------------------------------------------------ each place
@@ -285,7 +286,7 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
     """By the rules of each, for the scenario that has this place."""
     journal = journal_of(scenario(f"histories/{name}"))
     for history in HISTORIES.values():
-        found = losses(happened(journal), history.dialect.holdings(history.dialect.store(journal)))
+        found = find_losses(journal_contents(journal), history.turn_contents(history.store(journal)))
         wanted = expected.get(history.name, expected["threads"] if history.name in VERSIONS else None)
         assert {loss.kind for loss in found} == wanted, history.name
 
@@ -302,7 +303,7 @@ def test_the_second_step_loses_what_streams_and_no_more() -> None:
     )
     journal = journal_of(played)
     lost = {
-        name: {loss.kind for loss in losses(happened(journal), h.dialect.holdings(h.dialect.store(journal)))}
+        name: {loss.kind for loss in find_losses(journal_contents(journal), h.turn_contents(h.store(journal)))}
         for name, h in HISTORIES.items()
     }
     assert lost["0.0.4"] == {TEXT, ARGS, TOOL}

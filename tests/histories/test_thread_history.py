@@ -8,8 +8,8 @@ from tests.histories.message_parts.build import inline, journal_of, scenario
 from tpharness.acceptance import PROVIDERS, check_payload
 from tpharness.dialects.contract import ThreadHeader
 from tpharness.findings import Level
-from tpharness.histories.projections import HeldCall, HeldResult, Holdings
-from tpharness.histories.registry import HISTORIES, OTHER_HISTORIES, histories_named, names
+from tpharness.histories.projections import CallContent, ResultContent, TurnContent
+from tpharness.histories.registry import HISTORIES, OTHER_HISTORIES, all_names, find_histories
 from tpharness.histories.thread_history import THREADS, ThreadHistory
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version
@@ -38,13 +38,13 @@ def test_a_header_of_the_caller_is_used() -> None:
 
 def test_what_a_thread_holds_is_counted_from_its_messages() -> None:
     """K02: thinking with its signature, texts of both responses, the call with parsed arguments, the usage."""
-    (turn,) = NEWEST.holdings(NEWEST.store(journal_of(scenario("histories/k02-thinking-call-and-answer"))))
-    assert turn == Holdings(
+    (turn,) = NEWEST.turn_contents(NEWEST.store(journal_of(scenario("histories/k02-thinking-call-and-answer"))))
+    assert turn == TurnContent(
         texts=("check", "done"),
         thinking=("hmm",),
         signatures=("sig",),
-        calls=(HeldCall(call_id="c1", name="fast", arguments='{"city":"Paris"}'),),
-        results=(HeldResult(call_id="c1", outcome="success", content="sunny"),),
+        calls=(CallContent(call_id="c1", name="fast", arguments='{"city":"Paris"}'),),
+        results=(ResultContent(call_id="c1", outcome="success", content="sunny"),),
         usage=True,
     )
 
@@ -52,13 +52,13 @@ def test_what_a_thread_holds_is_counted_from_its_messages() -> None:
 def test_an_interrupted_turn_that_is_kept_says_so() -> None:
     """K14 in 0.0.4; 0.0.3 has no such turn (R18)."""
     journal = journal_of(scenario("histories/k14-between-result-and-answer"))
-    assert [turn.interrupted for turn in NEWEST.holdings(NEWEST.store(journal))] == [True]
-    assert THREADS["0.0.3"].holdings(THREADS["0.0.3"].store(journal)) == []
+    assert [turn.interrupted for turn in NEWEST.turn_contents(NEWEST.store(journal))] == [True]
+    assert THREADS["0.0.3"].turn_contents(THREADS["0.0.3"].store(journal)) == []
 
 
 def test_a_failed_tool_is_held_as_an_error() -> None:
     """K13 and a retry prompt are both no success (R22)."""
-    (turn,) = NEWEST.holdings(NEWEST.store(journal_of(scenario("histories/k13-tool-times-out"))))
+    (turn,) = NEWEST.turn_contents(NEWEST.store(journal_of(scenario("histories/k13-tool-times-out"))))
     assert [result.outcome for result in turn.results] == ["error"]
     retried = inline(
         "  - user: q\n"
@@ -67,7 +67,7 @@ def test_a_failed_tool_is_held_as_an_error() -> None:
         "      - returns: {c1: {retry_prompt: again}}\n"
         "      - response: [{text: done}]\n"
     )
-    (turn,) = NEWEST.holdings(NEWEST.store(journal_of(retried)))
+    (turn,) = NEWEST.turn_contents(NEWEST.store(journal_of(retried)))
     assert [(result.outcome, result.content) for result in turn.results] == [("error", "again")]
 
 
@@ -97,12 +97,12 @@ def test_the_model_gets_the_thread_and_what_the_user_says_next(provider: str) ->
 
 def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
     """Names as `--dialect` takes them; what nothing is called names nothing."""
-    assert [h.name for h in histories_named("langchain")] == ["langchain/documented", "langchain/repaired"]
-    assert [h.name for h in histories_named("message-parts/plan")] == ["message-parts/plan"]
-    assert [h.name for h in histories_named("0.0.4")] == ["0.0.4"]
-    assert histories_named("0.0.4", OTHER_HISTORIES) == histories_named("lang") == histories_named("") == []
+    assert [h.name for h in find_histories("langchain")] == ["langchain/documented", "langchain/repaired"]
+    assert [h.name for h in find_histories("message-parts/plan")] == ["message-parts/plan"]
+    assert [h.name for h in find_histories("0.0.4")] == ["0.0.4"]
+    assert find_histories("0.0.4", OTHER_HISTORIES) == find_histories("lang") == find_histories("") == []
     assert list(HISTORIES)[:3] == ["0.0.4", "0.0.3", "2.0.0"]
-    assert names() == [
+    assert all_names() == [
         *("0.0.4", "0.0.3", "2.0.0", "message-parts", "message-parts/plan", "message-parts/current"),
         *("langchain", "langchain/documented", "langchain/repaired"),
     ]
@@ -111,6 +111,6 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=lambda h: h.name)
 def test_every_history_reads_back_what_it_wrote(history: object) -> None:
     """Through its own codec."""
-    document = HISTORIES[history.name].dialect.store(journal_of(scenario("histories/k09-second-of-two-runs")))  # type: ignore[attr-defined]
+    document = HISTORIES[history.name].store(journal_of(scenario("histories/k09-second-of-two-runs")))  # type: ignore[attr-defined]
     again = HISTORIES[history.name]  # type: ignore[attr-defined]
     assert again.loads(again.dumps(document)) == document

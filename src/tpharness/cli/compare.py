@@ -12,7 +12,8 @@ from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
 from tpharness.histories.compare import DEFAULT_IDS
 from tpharness.histories.compare import compare as compare_histories
-from tpharness.histories.registry import HISTORIES, NamedHistory, histories_named, names
+from tpharness.histories.projections import HistoryDialect
+from tpharness.histories.registry import HISTORIES, all_names, find_histories
 from tpharness.histories.report import compare_json, compare_markdown, print_comparison
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import find
@@ -64,11 +65,11 @@ def compare(
     print_comparison(console, comparison)
 
 
-def _histories(wanted: list[str]) -> list[NamedHistory]:
-    found: dict[str, NamedHistory] = {}
+def _histories(wanted: list[str]) -> list[HistoryDialect]:
+    found: dict[str, HistoryDialect] = {}
     for name in wanted:
-        named = histories_named(name)
-        if not named:
-            raise UsageError(f"no history is called {name!r}", hint=f"there are {', '.join(names())}")
-        found.update((history.name, history) for history in named)
+        matching = find_histories(name)
+        if not matching:
+            raise UsageError(f"no history is called {name!r}", hint=f"there are {', '.join(all_names())}")
+        found.update((history.name, history) for history in matching)
     return list(found.values())

@@ -1,7 +1,7 @@
-"""A scenario → the journals that a keeper of histories holds when a run is cut. Pure.
+"""A scenario → the journals before and after each place where a run is cut. Pure.
 
-In: a case. Out: `Moment`s, each the journal just before the cut and the one after it, with open parts visible. The
-server's events are folded once for a run, however many places it is cut at, since journals share what they have.
+In: a case. Out: `Moment`s, with journals that have `partial` parts. The server's events of a run are folded once,
+however many places it is cut at, because journals share their segments.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ __all__ = ["Moment", "case_moments", "every_moment", "has_server", "sweep_moment
 class Moment:
     """One place where a run is cut, or where a case ends.
 
-    `after` is the journal with its cut. `before` is the journal while the run still went on, and `asked` the one at the
-    latest call of the model; both are None where nothing was cut. `id` is that of the case or of the sweep's place.
+    `after` is the journal with its cut, `before` the last journal before it, and `at_model_call` the journal at the
+    latest model call; the last two are None where nothing was cut. `id` is the id of the case or of the sweep's place.
     """
 
     id: str
     after: Journal
     before: Journal | None = None
-    asked: Journal | None = None
+    at_model_call: Journal | None = None
 
 
 def case_moments(case: Case) -> Iterator[Moment]:
     """Yield a moment for each run that the scenario itself cuts, and one for its end.
 
-    Where the scenario gives the client's streams alone, it is the client that keeps the history.
+    In a scenario that has only the client's streams, the client keeps the history.
     """
     yield from _server_moments(case) if has_server(case.scenario) else _client_moments(case)
 
 
 def has_server(scenario: Scenario) -> bool:
-    """Whether the scenario gives what its server does."""
+    """Whether the scenario has server events for every run."""
     return all(run.events is not None for _, run in scenario.runs)
 
 
 def _server_moments(case: Case) -> Iterator[Moment]:
-    keeper = _Server(case)
+    server = _Server(case)
     for turn in script_of(case).turns:
-        keeper.play(turn)
-        yield from keeper.notes.cut(case.id, keeper.recorder.journal(partial=True))
-    yield Moment(id=case.id, after=keeper.recorder.journal(partial=True))
+        server.play(turn)
+        yield from server.journals.cut(case.id, server.recorder.journal(partial=True))
+    yield Moment(id=case.id, after=server.recorder.journal(partial=True))
 
 
 def _client_moments(case: Case) -> Iterator[Moment]:
-    notes = _Notes()
+    journals = _LastJournals()
     assembler = Assembler(
         agent_id=next(iter(case.scenario.agents), "assistant"), providers=provider_names(case.scenario.agents)
     )
@@ -67,19 +67,19 @@ def _client_moments(case: Case) -> Iterator[Moment]:
             assembler.add_user_turn(turn)
             continue
         assembler.begin(turn.begun_at, agent_id=turn.agent_id)
-        notes.take(assembler.journal(partial=True))
+        journals.update(assembler.journal(partial=True))
         for packet in turn.packets:
             assembler.feed(packet.data, packet.at)
-            notes.take(assembler.journal(partial=True))
+            journals.update(assembler.journal(partial=True))
         assembler.close(turn.end.reason, turn.end.at)
-        yield from notes.cut(case.id, assembler.journal(partial=True))
+        yield from journals.cut(case.id, assembler.journal(partial=True))
     yield Moment(id=case.id, after=assembler.journal(partial=True))
 
 
 def sweep_moments(case: Case) -> Iterator[Moment]:
     """Yield a moment for each place of the scenario's sweep.
 
-    Of a sweep over bytes only the first place after each event counts, for the server's side does not change between.
+    A sweep over bytes has one moment for each event, because the server's side does not change between events.
     """
     scenario = case.scenario
     plan = scenario.cut
@@ -96,10 +96,10 @@ def sweep_moments(case: Case) -> Iterator[Moment]:
 
 
 def every_moment(case: Case) -> Iterator[Moment]:
-    """Yield a moment for each run cancelled by the user before its first and after each of its events.
+    """Yield a moment for each place where the user can cancel: before the first and after each event of each run.
 
-    After an error or an end that the run tells itself it is that which counts (R26). The ids need no sweep in the
-    scenario: `theme/name@cancelled-turn-1-event-12`.
+    After an error or an end of the run itself, that end counts (R26). The ids, such as
+    `theme/name@cancelled-turn-1-event-12`, do not depend on the scenario's own sweep.
     """
     script = script_of(case)
     for index, run in case.scenario.runs:
@@ -111,25 +111,25 @@ def every_moment(case: Case) -> Iterator[Moment]:
 def _cut_run(
     case: Case, script: Script, index: int, run: AgentRun, reason: str, names: Sequence[str]
 ) -> Iterator[Moment]:
-    """Cut one run before its first and after each of its events; `names` has one name more than it has events."""
-    keeper = _Server(case)
+    """Cut one run before its first and after each of its events; `names` has one name for each of these places."""
+    server = _Server(case)
     for earlier in script.turns[:index]:
-        keeper.play(earlier)
-    keeper.begin(run.agent_id, run.started_at)
+        server.play(earlier)
+    server.begin(run.agent_id, run.started_at)
     for count, name in enumerate(names):
         if count:
-            keeper.feed((run.events or ())[count - 1])
+            server.feed((run.events or ())[count - 1])
         cut = Interrupted(reason=reason, at=cut_time(run, count))
-        after = keeper.recorder.journal(cut, partial=True)
-        yield next(keeper.notes.cut(name, after), Moment(id=name, after=after))
+        after = server.recorder.journal(cut, partial=True)
+        yield next(server.journals.cut(name, after), Moment(id=name, after=after))
 
 
 class _Server:
-    """The server's fold of one case."""
+    """Folds the server's events of one case."""
 
     def __init__(self, case: Case) -> None:
         self.recorder = Recorder(providers=provider_names(case.scenario.agents))
-        self.notes = _Notes()
+        self.journals = _LastJournals()
 
     def play(self, turn: UserTurn | RunScript) -> None:
         """Fold a whole turn."""
@@ -145,52 +145,52 @@ class _Server:
     def begin(self, agent_id: str, at: str) -> None:
         """Open a run."""
         self.recorder.begin(agent_id, at)
-        self.notes.take(self.recorder.journal(partial=True))
+        self.journals.update(self.recorder.journal(partial=True))
 
     def feed(self, event: Mapping[str, Any]) -> None:
         """Fold one event."""
         self.recorder.feed(event)
-        self.notes.take(self.recorder.journal(partial=True))
+        self.journals.update(self.recorder.journal(partial=True))
 
 
-class _Notes:
-    """Remembers the journal while the run last went on, and the one at the latest call of the model."""
+class _LastJournals:
+    """Remembers the last journal of the running turn, and the journal at the latest model call."""
 
     def __init__(self) -> None:
-        self._calm: Journal | None = None
-        self._asked: Journal | None = None
+        self._running: Journal | None = None
+        self._at_model_call: Journal | None = None
         self._responses = self._segments = self._settled = 0
 
-    def take(self, journal: Journal) -> None:
-        """Take notice of where the run stands; an interruption that it tells itself leaves the journal before it."""
+    def update(self, journal: Journal) -> None:
+        """Remember a journal unless its last turn has ended, so that the journal before an interruption stays."""
         turn = journal.last
         if turn is None or turn.end is not None:
             return
         if len(turn.segments) < self._segments:  # another turn
             self._segments = self._settled = 0
-        self._settled += sum(map(_count, turn.segments[self._segments :]))
+        self._settled += sum(map(_count_responses, turn.segments[self._segments :]))
         self._segments = len(turn.segments)
-        responses = self._settled + _count(turn.tail)
+        responses = self._settled + _count_responses(turn.tail)
         if responses > self._responses:
-            self._asked = self._calm
+            self._at_model_call = self._running
         elif responses == 0:
-            self._asked = journal
+            self._at_model_call = journal
         self._responses = responses
-        self._calm = journal
+        self._running = journal
 
     def cut(self, name: str, after: Journal) -> Iterator[Moment]:
-        """Yield the moment of a cut, if the last turn of the journal has one."""
+        """Yield the moment of a cut if the last turn of the journal was interrupted."""
         *_, last = (None, *after.turns())
         if isinstance(last, AgentTurn) and isinstance(last.end, Interrupted):
-            yield Moment(id=name, after=after, before=self._calm, asked=self._asked)
+            yield Moment(id=name, after=after, before=self._running, at_model_call=self._at_model_call)
 
 
-def _count(segment: Segment) -> int:
+def _count_responses(segment: Segment) -> int:
     return sum(isinstance(entry, Response) for entry in segment.entries)
 
 
 def _byte_counts(case: Case, script: Script, index: int) -> list[int]:
-    """Return how many bytes of the run's stream there are before each event, and before the first."""
+    """Return the length in bytes of the run's stream before each event and at its end."""
     session = Reference().server_session(script)
     counts: list[int] = []
     sent = 0

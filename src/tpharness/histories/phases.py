@@ -1,7 +1,7 @@
-"""Where in a run an interruption strikes, told from the journal alone. Pure.
+"""The phase of a run in which an interruption falls, derived from the journal alone. Pure.
 
-A phase is what the model or the tools were just doing. Places that are none of these have none: between two parts of a
-response, after the answer, in a turn that another one handed over to.
+A phase is what the model or the tools were doing at that time. Some places have no phase: between two parts of a
+response, after the answer, and in a turn that another agent handed over to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Phase", "phase_of"]
 
 
 class Phase(Enum):
-    """A phase of a run; the value is its name in JSON, `title` the one for people."""
+    """A phase of a run; the value is its name in JSON, `title` its name in tables."""
 
     BEFORE_FIRST_DELTA = "before-first-delta"
     MID_TEXT = "mid-text"
@@ -30,7 +30,7 @@ class Phase(Enum):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name of the phase in tables."""
         return _TITLES[self]
 
 
@@ -46,19 +46,19 @@ _TITLES = {
     Phase.SECOND_STEP_ARGUMENTS: "step 2 mid args",
     Phase.MODEL_ERROR: "model error",
 }
-_FIRST: Mapping[str, Phase] = {
+_PHASE_OF_KIND: Mapping[str, Phase] = {
     "text": Phase.MID_TEXT,
     "thinking": Phase.MID_THINKING,
     "tool-call": Phase.MID_ARGUMENTS,
 }
-_LATER = {Phase.MID_TEXT: Phase.SECOND_STEP_TEXT, Phase.MID_ARGUMENTS: Phase.SECOND_STEP_ARGUMENTS}
+_SECOND_STEP = {Phase.MID_TEXT: Phase.SECOND_STEP_TEXT, Phase.MID_ARGUMENTS: Phase.SECOND_STEP_ARGUMENTS}
 
 
 def phase_of(journal: Journal) -> Phase | None:
     """Return the phase in which the last turn of a journal was cut; take a journal with `partial` parts.
 
-    None also where an earlier turn was cut too, for its traces could not be told from those of the last one, and for
-    reasons other than the user and an error of the model's call.
+    Also None if an earlier turn was cut too, because the losses of the two could not be told apart, and for reasons
+    other than the user and a failed model call.
     """
     *earlier, last = (None, *journal.turns())
     if not isinstance(last, AgentTurn) or any(map(_cut, earlier)) or not isinstance(last.end, Interrupted):
@@ -94,15 +94,15 @@ def _phase(turn: AgentTurn, *, failed: bool) -> Phase | None:
 
 
 def _in_response(response: Response, *, first: bool) -> Phase | None:
-    if not any(map(_says, response.parts)):
+    if not any(map(_has_content, response.parts)):
         return Phase.BEFORE_FIRST_DELTA if first else Phase.BETWEEN_STEPS
     part = response.parts[-1]
-    if part.complete or not _says(part) or (part.streamed is not None and part.streamed.ended):
-        return None  # R10: a call whose end was seen is whole only with its response, and nothing of it streams
-    phase = _FIRST.get(part.kind)
-    return phase if first or phase is None else _LATER.get(phase)
+    if part.complete or not _has_content(part) or (part.streamed is not None and part.streamed.ended):
+        return None  # R10: a call whose end was seen is complete only with its response, but no longer streams
+    phase = _PHASE_OF_KIND.get(part.kind)
+    return phase if first or phase is None else _SECOND_STEP.get(phase)
 
 
-def _says(part: Part) -> bool:
-    """Whether anything has come of a part; of a call, its tool has."""
+def _has_content(part: Part) -> bool:
+    """Whether anything of a part has arrived; a call has at least its tool."""
     return part.complete or part.kind not in ("text", "thinking") or bool(part.fields.get("content"))

@@ -1,8 +1,8 @@
-"""Three projections of one history: what is stored, what a UI is shown of it, what a model gets next.
+"""What every history dialect provides: the stored document, the UI's events, the model's input, and what is kept.
 
-A history that keeps less than what happened is no mistake as such, so what it keeps is data: `Holdings`. The same is
-counted for what happened and for what was kept, by code that does not share a line with the dialect's own renderer, and
-the difference is the list of losses.
+A history that keeps less than what a run produced is not wrong in itself, so what it keeps is data: `TurnContent`. The
+same record describes what a run produced, filled in by code that shares nothing with the dialects; the difference is
+the list of losses (`losses`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, Literal, Protocol
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.journal import Journal
 
-__all__ = ["PROVIDERS", "HeldCall", "HeldResult", "HistoryDialect", "Holdings", "Provider"]
+__all__ = ["PROVIDERS", "CallContent", "HistoryDialect", "Provider", "ResultContent", "TurnContent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldCall:
-    """A call as a history holds it; `name` is None and `call_id` is None where it does not hold them.
+class CallContent:
+    """A tool call; `name` and `call_id` are None where a history does not keep them.
 
-    `arguments` is the text as it was streamed where the history holds that, else the JSON it holds, canonical.
+    `arguments` is the streamed text where the history keeps it, otherwise the JSON that it keeps, in canonical form.
     """
 
     call_id: str | None
@@ -30,8 +30,8 @@ class HeldCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldResult:
-    """What came back for one call, as text; `outcome` is `success`, `error`, or `aborted`."""
+class ResultContent:
+    """The result of one call as text."""
 
     call_id: str
     outcome: Literal["success", "error", "aborted"]
@@ -39,32 +39,45 @@ class HeldResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holdings:
-    """What a document holds of one agent turn, or what happened in it.
+class TurnContent:
+    """What a document keeps of one agent turn, or what the turn produced.
 
-    Texts and thinking are one entry a response, whole as far as they came. `interrupted` is whether the turn's cut can
-    be told from the document; `usage` whether any token counts are held.
+    `texts` and `thinking` have one entry for each response. `interrupted` says whether the document shows that the turn
+    was interrupted; `usage` whether it keeps any token counts.
     """
 
     texts: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
-    calls: tuple[HeldCall, ...] = ()
-    results: tuple[HeldResult, ...] = ()
+    calls: tuple[CallContent, ...] = ()
+    results: tuple[ResultContent, ...] = ()
     interrupted: bool = False
     usage: bool = False
 
 
 class HistoryDialect(Protocol):
-    """A way of keeping a conversation; every projection is pure."""
+    """A way of keeping a conversation. Every method is pure."""
 
     @property
     def name(self) -> str:
-        """The name users give, such as `message-parts`, with its variant behind a slash where there is one."""
+        """The name that users give, such as `message-parts/plan`: the family, and the variant after a slash."""
+        ...
+
+    @property
+    def shows_interruptions(self) -> bool:
+        """Whether its replay has an `InterruptEvent` for each interruption."""
         ...
 
     def store(self, journal: Journal) -> Any:
-        """Return the document as it lies on disk: plain JSON values."""
+        """Return the document as it is stored: plain JSON values."""
+        ...
+
+    def dumps(self, document: Any) -> str:
+        """Return the document as the text of its file."""
+        ...
+
+    def loads(self, text: str) -> Any:
+        """Return the document that a text holds, as far as the dialect's readers read it."""
         ...
 
     def replay(self, document: Any) -> Sequence[Mapping[str, Any]]:
@@ -72,9 +85,9 @@ class HistoryDialect(Protocol):
         ...
 
     def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> Any:
-        """Return what a model API would be sent, in its own shape, the next user message at its end."""
+        """Return what a model API would be sent, in its own format, with the next user message at the end."""
         ...
 
-    def holdings(self, document: Any) -> Sequence[Holdings]:
-        """Return what the document holds, one entry an agent turn."""
+    def turn_contents(self, document: Any) -> Sequence[TurnContent]:
+        """Return what the document keeps, one entry for each agent turn."""
         ...

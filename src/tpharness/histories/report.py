@@ -1,8 +1,8 @@
-"""The comparison of histories: two tables for people, as text or as Markdown, and JSON for machines.
+"""The comparison of histories as two tables (text or Markdown) and as JSON.
 
-A cell of the first table has a word for each kind of thing that a history loses in that phase; in brackets what it
-loses at some of the places that had it to lose. A cell of the second one says whether every model API takes the history
-once the user goes on, or which rules it breaks; in brackets if only at some places.
+A cell of the first table has a word for each kind of thing that a history loses in that phase, in brackets if it is
+lost only at some of the places that had it to lose. A cell of the second table says whether every model API accepts the
+history with the user's next message, or which rules it breaks, in brackets if only at some places.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ LEGEND: Mapping[LossKind, str] = {
     "usage": "all token counts of the turn",
     "interruption-fact": "that the turn was cut at all",
 }
-_NARROWEST = 9  # columns of this width show every word in brackets, and all histories fit into 100 columns
+_MIN_WIDTH = 9  # columns of this width show every word in brackets, and all histories fit into 100 columns
 _NOTHING = "–"
-_UNHELD = "cannot be held"
+_UNSUPPORTED = "cannot be held"
 _NO_PLACE = "no place"
 _TITLES = ("What is lost of the turn that is cut", "Whether every model API takes the history")
 _SOMETIMES = "at some of the places that had it to lose, not at all of them"
@@ -56,28 +56,27 @@ _SOMETIMES = "at some of the places that had it to lose, not at all of them"
 def lost_words(cell: Cell) -> list[str]:
     """Return the words of a cell of the first table."""
     if not cell.cuts:
-        return [_UNHELD if cell.unsupported else _NO_PLACE]
-    words = [_some(word, cell.lost[kind], cell.there[kind]) for kind, word in WORDS.items() if cell.lost[kind]]
+        return [_UNSUPPORTED if cell.unsupported else _NO_PLACE]
+    words = [_bracketed(word, cell.lost[kind], cell.possible[kind]) for kind, word in WORDS.items() if cell.lost[kind]]
     return words or [_NOTHING]
 
 
 def refused_words(cell: Cell) -> list[str]:
     """Return the words of a cell of the second table."""
     if not cell.cuts:
-        return [_UNHELD if cell.unsupported else _NO_PLACE]
+        return [_UNSUPPORTED if cell.unsupported else _NO_PLACE]
     if not cell.refusals:
         return ["✓"]
-    rules = [_some(rule, cell.refused[rule], cell.refusals) for rule in _in_order(cell.refused)]
-    told = ["✗", *rules]
-    return told if cell.refusals == cell.cuts else [f"(✗ {' '.join(rules)})"]
+    rules = [_bracketed(rule, cell.refused[rule], cell.refusals) for rule in _in_order(cell.refused)]
+    return ["✗", *rules] if cell.refusals == cell.cuts else [f"(✗ {' '.join(rules)})"]
 
 
-def _some(word: str, count: int, of: int) -> str:
+def _bracketed(word: str, count: int, of: int) -> str:
     return word if count == of else f"({word})"
 
 
 def _in_order(broken: Iterable[str]) -> list[str]:
-    """Return rules in the order of their tables; what is no rule comes last."""
+    """Return rules in the order of their tables, codes without a rule last."""
     order = {rule.id: number for number, rule in enumerate(RULES)}
     return sorted(broken, key=lambda rule: (order.get(rule, len(order)), rule))
 
@@ -86,13 +85,13 @@ def _in_order(broken: Iterable[str]) -> list[str]:
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Show both tables and their legends; readable at 100 columns with every history."""
+    """Print both tables and their legends; with every history they fit into 100 columns."""
     for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column("interrupted", min_width=max(len(phase.title) for phase in comparison.cells))
         for name in comparison.histories:
             header = _header(name)
-            table.add_column(header, width=max(_NARROWEST, *map(len, header.splitlines())))
+            table.add_column(header, width=max(_MIN_WIDTH, *map(len, header.splitlines())))
         for phase, row in comparison.cells.items():
             table.add_row(phase.title, *(escape(" ".join(words(cell))) for cell in row.values()))
         console.print(table)
@@ -102,7 +101,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def _header(name: str) -> str:
-    """Break a long name where it can be: after the hyphen and the slash."""
+    """Break a long name after its hyphens and slashes."""
     return name.replace("-", "-\n").replace("/", "/\n")
 
 
@@ -111,7 +110,7 @@ def _word_meanings() -> list[tuple[str, str]]:
 
 
 def _rule_meanings(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return the rules that are broken anywhere, each with its API and sentence."""
+    """Return the rules that are broken anywhere, each with its API and its meaning."""
     rules = {rule.id: f"{rule.provider}: {rule.kind.entry.meaning}" for rule in RULES}
     broken = {rule for row in comparison.cells.values() for cell in row.values() for rule in cell.refused}
     return [*((rule, rules.get(rule, rule)) for rule in _in_order(broken)), ("(✗ …)", "at some places, not at all")]
@@ -153,7 +152,9 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return {
         "tried": cell.cuts,
         "unsupported": cell.unsupported,
-        "lost": {kind: {"lost": cell.lost[kind], "of": cell.there[kind]} for kind in LOSS_KINDS if cell.there[kind]},
+        "lost": {
+            kind: {"lost": cell.lost[kind], "of": cell.possible[kind]} for kind in LOSS_KINDS if cell.possible[kind]
+        },
         "first_lost": cell.example_lost or None,
         "refused": cell.refusals,
         "rules": {rule: cell.refused[rule] for rule in _in_order(cell.refused)},

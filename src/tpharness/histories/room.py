@@ -1,19 +1,18 @@
-"""The way into the histories: what `tpharness.rooms` asks of them."""
+"""The way into the histories: what `tpharness.rooms.HistoriesRoom` asks for."""
 
 from __future__ import annotations
 
-from tpharness.histories.registry import OTHER_HISTORIES, histories_named
-from tpharness.histories.registry import names as _names
+from tpharness.histories import registry
 from tpharness.histories.suite import run_history
 
-__all__ = ["named", "names", "run_history"]
+__all__ = ["all_names", "find_names", "run_history"]
 
 
-def named(name: str) -> list[str]:
-    """Return the full names of the histories that a name means, those without a variant with all of theirs."""
-    return [history.name for history in histories_named(name, OTHER_HISTORIES)]
+def find_names(name: str) -> list[str]:
+    """Return the full names of the histories that a name means; an empty list for an unknown name."""
+    return [history.name for history in registry.find_histories(name, registry.OTHER_HISTORIES)]
 
 
-def names() -> list[str]:
-    """Return every name that can be given."""
-    return _names(OTHER_HISTORIES)
+def all_names() -> list[str]:
+    """Return every name that a user can give."""
+    return registry.all_names(registry.OTHER_HISTORIES)

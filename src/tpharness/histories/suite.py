@@ -1,4 +1,4 @@
-"""The suite through one history dialect: the same events as a run on targets, so that every report reads them."""
+"""Run the suite through one history dialect, with the same events as a run on targets, so that every report works."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 from tpharness.errors import UsageError
 from tpharness.histories.play import play_history
 from tpharness.histories.registry import HISTORIES
-from tpharness.resources import scenarios_dir
-from tpharness.run.baseline import Baseline, dialect_baseline, load_baseline
+from tpharness.resources import conformance_dir, scenarios_dir
+from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.dealing import harness_failed, load_selected
 from tpharness.run.engine import judged_events, run_finished
 from tpharness.run.events import RunEvent, RunStarted
@@ -19,14 +19,14 @@ from tpharness.run.options import RunOptions
 from tpharness.run.select import Selected, find
 from tpharness.run.workers import Workers, in_order
 
-__all__ = ["run_history"]
+__all__ = ["dialect_baseline", "run_history"]
 
 
 def run_history(options: RunOptions) -> Iterator[RunEvent]:
     """Play the selected scenarios through the history dialect `options.history`, in this process.
 
-    The findings that are known of a dialect are its built-in baseline, unless the scenarios or the baseline are the
-    caller's own. No clause is owed: histories are not threads. UsageError for a name that no history has.
+    The dialect's built-in baseline applies unless the caller gives scenarios or a baseline. Clauses do not apply,
+    because histories are not threads. UsageError for an unknown history.
     """
     begun = time.perf_counter()
     if options.history not in HISTORIES:
@@ -43,24 +43,30 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
         history=options.history,
     )
     played: list[Result] = []
-    yield from judged_events(selected, _through_all(selected, options), baseline, played)
+    yield from judged_events(selected, _play_all(selected, options), baseline, played)
     whole = not options.ids and not options.roots
     problems = baseline.unmatched(result.id for result in played) if whole or options.baseline is not None else []
     yield run_finished(played, problems, time.perf_counter() - begun)
 
 
-def _through_all(selected: Sequence[Selected], options: RunOptions) -> Iterator[list[Result]]:
-    worker = partial(_through, history=options.history)
+def _play_all(selected: Sequence[Selected], options: RunOptions) -> Iterator[list[Result]]:
+    worker = partial(_play_one, history=options.history)
     jobs = options.jobs if len(selected) > 1 else 1
     return in_order(worker, selected, Workers(jobs=jobs))
 
 
-def _through(one: Selected, history: str) -> list[Result]:
+def _play_one(one: Selected, history: str) -> list[Result]:
     """Play one scenario through a history."""
     scenario = load_selected(one)
     if isinstance(scenario, Result):
         return [scenario]
     try:
         return play_history(scenario, HISTORIES[history], one.place)
-    except Exception as error:  # noqa: BLE001  # as above
+    except Exception as error:  # noqa: BLE001  # a defect of ours is one result, not the end of the run
         return [harness_failed(scenario, error)]
+
+
+def dialect_baseline(name: str) -> Baseline:
+    """Return the built-in baseline of a history dialect, such as `langchain/documented`, empty if it has none."""
+    path = conformance_dir() / "baselines" / "dialects" / f"{name.replace('/', '-')}.yaml"
+    return load_baseline(path) if path.is_file() else Baseline(entries={})

@@ -1,8 +1,8 @@
-"""ThreadProtocol's own versions as history dialects, so that they stand beside the others.
+"""ThreadProtocol's own versions as history dialects, for comparison with the others.
 
-In: a journal. Out: the thread that `thread` renders, and from it what a UI shows, what a model gets (`model_history`,
-then the payload of its API) and what is held. The thread's own facts (id, registry of agents) come in as a header; a
-journal has none, so without one the agents that ran are named by their ids.
+In: a journal. Out: the thread of the version (`dialects.thread`), and from it what a UI shows, what a model is sent
+(`model_history`, then the payload of its API) and what is kept. The header (thread id, agents) is optional; without it
+the agents that ran are named by their ids.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from tpharness.acceptance.payloads import payload_of
 from tpharness.dialects.contract import ThreadHeader
 from tpharness.dialects.thread import DIALECTS
-from tpharness.histories.projections import HeldCall, HeldResult, Holdings, Provider
+from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent
 from tpharness.journal import AgentTurn, Journal
 from tpharness.protocol.history import model_history
 from tpharness.protocol.versions import Version
@@ -29,11 +29,12 @@ _BEGINNING = "1970-01-01T00:00:00Z"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadHistory:
-    """One version of ThreadProtocol as a history; a turn that goes on is not in it (R18)."""
+    """One version of ThreadProtocol as a history; it does not contain a turn that is still running (R18)."""
 
     version: Version
     header: ThreadHeader | None = None
     readings: Readings = field(default_factory=Readings)
+    shows_interruptions: bool = False
 
     @property
     def name(self) -> str:
@@ -45,17 +46,25 @@ class ThreadHistory:
         header = self.header or _header(journal)
         return DIALECTS[self.version].renderer(header, self.readings).render(journal)
 
+    def dumps(self, document: Any) -> str:
+        """Return the thread as JSON."""
+        return json.dumps(document, ensure_ascii=False)
+
+    def loads(self, text: str) -> Any:
+        """Return the thread of a JSON text."""
+        return json.loads(text)
+
     def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return one event a part, in the order of messages, and one for an interruption at the end of its turn."""
-        return [event for turn in document["turns"] for event in _shown(turn)]
+        """Return one event for each part, in the order of messages, and one for an interruption after its turn."""
+        return [event for turn in document["turns"] for event in _turn_events(turn)]
 
     def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> Any:
         """Return the provider's payload: a list, for Anthropic and Gemini an object with one."""
         return payload_of(provider, model_history(document).messages, next_user=next_user)
 
-    def holdings(self, document: Any) -> list[Holdings]:
-        """Return what each agent turn of the thread holds."""
-        return [_holdings(turn) for turn in document["turns"] if turn["turn_type"] == "agent"]
+    def turn_contents(self, document: Any) -> list[TurnContent]:
+        """Return what each agent turn of the thread keeps."""
+        return [_turn_content(turn) for turn in document["turns"] if turn["turn_type"] == "agent"]
 
 
 THREADS: Mapping[str, ThreadHistory] = {
@@ -80,7 +89,7 @@ def _header(journal: Journal) -> ThreadHeader:
 # ------------------------------------------------------------------------------------------------ replay
 
 
-def _shown(turn: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _turn_events(turn: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if turn["turn_type"] == "user":
         yield {"event": "user", "parts": turn["parts"]}
         return
@@ -93,10 +102,10 @@ def _shown(turn: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield {"event": "interruption", "reason": turn["interruption"]["reason"]}
 
 
-# ------------------------------------------------------------------------------------------------ holdings
+# ------------------------------------------------------------------------------------------------ turn contents
 
 
-def _holdings(turn: Mapping[str, Any]) -> Holdings:
+def _turn_content(turn: Mapping[str, Any]) -> TurnContent:
     responses = [message for message in turn["messages"] if message["message_type"] == "response"]
     parts = [part for message in responses for part in message["parts"]]
     thoughts = [part for part in parts if part["part_kind"] == "thinking"]
@@ -107,9 +116,9 @@ def _holdings(turn: Mapping[str, Any]) -> Holdings:
         for part in message["parts"]
         if part["part_kind"] in _RETURNS and part.get("tool_call_id")
     ]
-    return Holdings(
-        texts=_said(responses, "text"),
-        thinking=_said(responses, "thinking"),
+    return TurnContent(
+        texts=_contents(responses, "text"),
+        thinking=_contents(responses, "thinking"),
         signatures=tuple(str(part["signature"]) for part in thoughts if part.get("signature")),
         calls=tuple(_call(part) for part in parts if part["part_kind"] == "tool-call"),
         results=tuple(map(_result, answers)),
@@ -118,20 +127,20 @@ def _holdings(turn: Mapping[str, Any]) -> Holdings:
     )
 
 
-def _said(responses: Sequence[Mapping[str, Any]], kind: str) -> tuple[str, ...]:
-    """Return what is said in the parts of a kind, one text a response that says anything."""
-    said = ("".join(str(p.get("content") or "") for p in m["parts"] if p["part_kind"] == kind) for m in responses)
-    return tuple(text for text in said if text)
+def _contents(responses: Sequence[Mapping[str, Any]], kind: str) -> tuple[str, ...]:
+    """Return the content of the parts of a kind, one text for each response that has some."""
+    contents = ("".join(str(p.get("content") or "") for p in m["parts"] if p["part_kind"] == kind) for m in responses)
+    return tuple(text for text in contents if text)
 
 
-def _call(part: Mapping[str, Any]) -> HeldCall:
-    return HeldCall(call_id=part["tool_call_id"], name=part["tool_name"], arguments=_json(part.get("args")))
+def _call(part: Mapping[str, Any]) -> CallContent:
+    return CallContent(call_id=part["tool_call_id"], name=part["tool_name"], arguments=_json(part.get("args")))
 
 
-def _result(part: Mapping[str, Any]) -> HeldResult:
+def _result(part: Mapping[str, Any]) -> ResultContent:
     content = part["content_ref"] if part.get("content_ref") is not None else part.get("content")
     good = part["part_kind"] == "tool-return" and part.get("status", "success") == "success"
-    return HeldResult(
+    return ResultContent(
         call_id=part["tool_call_id"],
         outcome="success" if good else "error",
         content=_json("" if content is None else content),

@@ -19,7 +19,7 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["Baseline", "BaselineEntry", "dialect_baseline", "load_baseline"]
+__all__ = ["Baseline", "BaselineEntry", "load_baseline"]
 
 STALE = Kind("baseline-stale")
 UNMATCHED = Kind("baseline-unmatched")
@@ -110,12 +110,6 @@ def load_baseline(path: Path | None = None, *, server: str = "reference", client
             entries.update(_read(file).entries)
     alone = "reference" in (server, client)
     return Baseline(entries=entries, path=str(folder), strict=alone)
-
-
-def dialect_baseline(name: str) -> Baseline:
-    """Return the built-in baseline of a history dialect, such as `langchain/documented`, empty if it has none."""
-    path = conformance_dir() / "baselines" / "dialects" / f"{name.replace('/', '-')}.yaml"
-    return _read(path) if path.is_file() else Baseline(entries={})
 
 
 def _read(path: Path) -> Baseline:

@@ -39,10 +39,10 @@ def parse_dialects(names: Sequence[str]) -> tuple[tuple[Version, ...], tuple[str
     versions: dict[Version, None] = {}
     histories: dict[str, None] = {}
     for name in names:
-        named = [] if room is None else room.named(name)
+        named = [] if room is None else room.find_names(name)
         histories.update(dict.fromkeys(named))
         if not named:
-            versions[parse_version(name, others=[] if room is None else room.names())] = None
+            versions[parse_version(name, others=[] if room is None else room.all_names())] = None
     return tuple(versions), tuple(histories)
 
 

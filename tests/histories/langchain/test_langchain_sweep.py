@@ -29,7 +29,7 @@ def test_every_projection_of_every_place(one: Selected) -> None:
                 refusing.add(dialect.name)
                 continue
             humans = sum(message["type"] == "human" for message in document["messages"])
-            assert len(dialect.holdings(document)) - humans in (0, 1)
+            assert len(dialect.turn_contents(document)) - humans in (0, 1)
             assert all(shown["text"] for shown in dialect.replay(document))
             for provider in PROVIDERS:
                 assert dialect.model_input(document, provider, next_user="Go on.")

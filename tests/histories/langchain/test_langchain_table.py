@@ -14,11 +14,10 @@ from tests.histories.langchain import acceptance
 from tests.histories.langchain.folding import CALL, MARKER, OTHER_CALL, ai, history, human, short, tool
 
 from tpharness.histories.langchain import DOCUMENTED, LANGCHAIN, LangChainDialect
-from tpharness.histories.langchain.choices import OpenCallRule
 
 CODE = LANGCHAIN["langchain/documented"]
 REPAIRED = LANGCHAIN["langchain/repaired"]
-PROSE = LangChainDialect(variant="prose", choices=replace(DOCUMENTED, open_calls=OpenCallRule.LAST_AI))
+PROSE = LangChainDialect(variant="prose", choices=replace(DOCUMENTED, open_calls="last-ai"))
 
 HI, WEATHER = human("Hi"), human("Weather?")
 BOTH = f"ok\nTool Call: {CALL}\nTool Call: {OTHER_CALL}"

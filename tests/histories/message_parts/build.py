@@ -119,3 +119,11 @@ def journal_of(played: Scenario, cut: tuple[int, str] | None = None) -> Journal:
         if turn.interruption is not None:
             recorder.interrupt(turn.interruption.reason, turn.interruption.at)
     return recorder.journal(partial=True)
+
+
+def without_times(document: list[Line]) -> list[Line]:
+    """Return a document without the times of its events."""
+    return [
+        {"type": line["type"], "data": {k: v for k, v in line["data"].items() if k != "created_at"}}
+        for line in document
+    ]

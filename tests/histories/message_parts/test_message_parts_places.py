@@ -49,7 +49,7 @@ def test_the_user_cancels_anywhere(played: Scenario, variant: Variant) -> None:
         earlier, last = parted(journal)
         if not user_cut(last):
             continue  # the run had ended before, or an error had been first
-        assert dialect.holdings(document)[-1].interrupted
+        assert dialect.turn_contents(document)[-1].interrupted
         events = decoded.events[len(dialect.store(earlier)) :]
         answered = {event.call_id for event in events if isinstance(event, ToolResultMessage)}
         made = [p for e in events if isinstance(e, AssistantMessage) for p in e.parts if isinstance(p, ToolCallPart)]

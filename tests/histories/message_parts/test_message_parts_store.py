@@ -20,10 +20,11 @@ from tests.histories.message_parts.build import (
     text,
     thought,
     user,
+    without_times,
 )
 
-from tpharness.histories.message_parts import MESSAGE_PARTS, without_times
-from tpharness.histories.message_parts.content import returned
+from tpharness.histories.message_parts import MESSAGE_PARTS
+from tpharness.histories.message_parts.convert_parts import result_content
 from tpharness.scenario import AgentRun, Scenario
 
 U = user("q")
@@ -339,7 +340,7 @@ def test_results_of_other_forms() -> None:
 
 def test_a_result_without_canonical_form_is_told_as_json() -> None:
     """A lone surrogate has no canonical form (R38) and an escape in ASCII."""
-    assert returned({"content": {"s": "\ud83d"}}) == ('{"s": "\\ud83d"}', ())
+    assert result_content({"content": {"s": "\ud83d"}}) == ('{"s": "\\ud83d"}', ())
 
 
 def test_a_thought_of_an_unknown_provider_has_no_format() -> None:

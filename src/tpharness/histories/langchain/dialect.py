@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.histories.langchain.choices import DOCUMENTED, REPAIRED, Choices, HalfCallRule
+from tpharness.histories.langchain.choices import DOCUMENTED, REPAIRED, Choices
 from tpharness.histories.langchain.events import cli_events
 from tpharness.histories.langchain.formats import FORMATS
-from tpharness.histories.langchain.holdings import turn_holdings
 from tpharness.histories.langchain.reducer import Reducer, half_calls
 from tpharness.histories.langchain.state import Message, human, messages_of, read_state
-from tpharness.histories.projections import Holdings, Provider
+from tpharness.histories.langchain.turn_contents import turn_contents
+from tpharness.histories.projections import Provider, TurnContent
 from tpharness.journal import Journal
 
 __all__ = ["LANGCHAIN", "LangChainDialect"]
@@ -24,17 +25,18 @@ class LangChainDialect:
 
     variant: str
     choices: Choices
+    shows_interruptions: bool = False
 
     @property
     def name(self) -> str:
-        """The name users give, such as `langchain/repaired`."""
+        """The name that users give, such as `langchain/repaired`."""
         return f"langchain/{self.variant}"
 
     def store(self, journal: Journal) -> dict[str, Any]:
-        """Return the state: messages and buffers, as `model` has them.
+        """Return the state: messages and buffers (`langchain.state`).
 
-        Take a journal with `partial` parts, else an open turn shows nothing in its buffers. Raises `UnsupportedError`
-        for arguments that interleave, where there is one buffer for all (GAP-6).
+        The buffers need a journal with `partial` parts. Raises `UnsupportedError` for arguments that interleave where
+        there is one buffer for all calls (GAP-6).
         """
         reducer = Reducer(self.choices)
         for event in cli_events(journal):
@@ -45,8 +47,18 @@ class LangChainDialect:
             "tool_call_buffers": reducer.tool_call_buffers,
         }
 
+    def dumps(self, document: Any) -> str:
+        """Return the state as JSON."""
+        return json.dumps(document, ensure_ascii=False)
+
+    def loads(self, text: str) -> Any:
+        """Return the state of a JSON text; InputError if it is not one."""
+        document = json.loads(text)
+        messages_of(document)
+        return document
+
     def replay(self, document: Any) -> list[Mapping[str, Any]]:
-        """Return what the CLI shows: the user's and the model's messages, never a ToolMessage, nothing for no text."""
+        """Return what the CLI shows: the texts of the user's and the model's messages, never a ToolMessage."""
         return [
             {"type": "user" if message["type"] == "human" else "assistant", "text": message["data"]["content"]}
             for message in messages_of(document)
@@ -56,19 +68,19 @@ class LangChainDialect:
     def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> list[dict[str, Any]]:
         """Return the messages, items or contents that LangChain's integration would send.
 
-        A half call that waits for the next run (GAP-5) is converted first.
+        A half call that waits for the next run is converted first (GAP-5).
         """
         messages: Sequence[Message]
         messages, buffers = read_state(document)
-        if self.choices.half_call is HalfCallRule.NEXT_RUN:
+        if self.choices.half_call == "next-run":
             messages = [*messages, *half_calls(buffers, self.choices)]
         if next_user is not None:
             messages = [*messages, human(next_user)]
         return FORMATS[provider](messages)
 
-    def holdings(self, document: Any) -> list[Holdings]:
-        """Return what the messages hold, one entry an agent turn; what the buffers hold is not kept yet."""
-        return turn_holdings(messages_of(document))
+    def turn_contents(self, document: Any) -> list[TurnContent]:
+        """Return what the messages keep, one entry for each agent turn; the buffers do not count as kept."""
+        return turn_contents(messages_of(document))
 
 
 LANGCHAIN: Mapping[str, LangChainDialect] = {

@@ -1,12 +1,12 @@
-"""Journal → the events of the LangChain CLI design, in the order in which its reducer would have got them.
+"""Journal → the events of the LangChain CLI design, in the order in which its reducer would have received them.
 
-The journal has whole texts where a stream has deltas; joined deltas fill a buffer alike. What the design has no event
-for is left out here: thinking, files, calls that the provider executes itself, system events, usage. It is a CLI: of
-what users submit it takes the texts.
+The journal has complete texts where a stream has deltas, which fill a buffer in the same way. Left out is what the
+design has no event for: thinking, files, calls that the provider executes itself, system events, usage. It is a CLI, so
+only the texts of what users submit are used.
 
 A ToolEvent comes when the model has finished writing a call: its end was seen, the response is finished, or the next
-call has begun. A MessageEvent comes at the end of each finished response. An interruption is any end of a turn but its
-completion; the design has one place that catches them all.
+call has begun. A MessageEvent comes at the end of each finished response. Every end of a turn other than completion is
+an interruption; the design handles all of them in one place.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Prompt, Res
 
 __all__ = [
     "CliEvent",
+    "HumanInput",
     "MessageEvent",
     "RunInterrupt",
     "RunStart",
@@ -28,14 +29,13 @@ __all__ = [
     "ToolEvent",
     "ToolInputDelta",
     "ToolNodeDone",
-    "UserInput",
     "cli_events",
     "json_text",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class UserInput:
+class HumanInput:
     """The user submitted a text."""
 
     text: str
@@ -63,7 +63,7 @@ class ToolInputDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolEvent:
-    """The model has finished writing a call; `args` is the parsed value, or the text that is no JSON (R12)."""
+    """The model has finished writing a call; `args` is the parsed value, or the text if it is not JSON (R12)."""
 
     call_id: str
     name: str
@@ -77,7 +77,7 @@ class MessageEvent:
 
 @dataclass(frozen=True, slots=True)
 class ToolNodeDone:
-    """A tool has returned, or failed."""
+    """A tool has returned or failed."""
 
     call_id: str
     text: str
@@ -86,30 +86,30 @@ class ToolNodeDone:
 
 @dataclass(frozen=True, slots=True)
 class RunInterrupt:
-    """The run was cut."""
+    """The run was interrupted."""
 
 
 CliEvent: TypeAlias = (
-    UserInput | RunStart | TextDelta | ToolInputDelta | ToolEvent | MessageEvent | ToolNodeDone | RunInterrupt
+    HumanInput | RunStart | TextDelta | ToolInputDelta | ToolEvent | MessageEvent | ToolNodeDone | RunInterrupt
 )
 
 
 def cli_events(journal: Journal) -> Iterator[CliEvent]:
-    """Yield the events that lead to the journal; one with `partial` parts shows what was in the buffers."""
+    """Yield the events that lead to the journal; what the buffers held needs a journal with `partial` parts."""
     for turn in journal.turns():
         if not isinstance(turn, AgentTurn):
-            yield UserInput(_prompt_text(turn.parts))
+            yield HumanInput(_prompt_text(turn.parts))
             continue
         yield RunStart()
         for segment in (*turn.segments, turn.tail):
             for entry in segment.entries:
                 match entry:
                     case Response():
-                        yield from _response(entry)
+                        yield from _response_events(entry)
                     case Return():
-                        yield _returned(entry)
+                        yield _tool_result(entry)
                     case Prompt():
-                        yield UserInput(_prompt_text(entry.parts))
+                        yield HumanInput(_prompt_text(entry.parts))
         if isinstance(turn.end, Interrupted):
             yield RunInterrupt()
 
@@ -119,7 +119,7 @@ def json_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _response(response: Response) -> Iterator[CliEvent]:
+def _response_events(response: Response) -> Iterator[CliEvent]:
     calls = [part for part in response.parts if part.call_id is not None]
     mixed = any(part.streamed is not None and part.streamed.interleaved for part in calls)
     finished: list[ToolEvent] = []
@@ -152,10 +152,10 @@ def _streamed_text(part: Part) -> str:
     return "" if args in (None, "", {}) else json_text(args)
 
 
-def _returned(entry: Return) -> ToolNodeDone:
+def _tool_result(entry: Return) -> ToolNodeDone:
     fields = entry.fields
     content = fields["content_ref"] if "content_ref" in fields else fields.get("content")
-    # A retry prompt has no status: it is no success (R22).
+    # A retry prompt has no status, which means an error (R22).
     return ToolNodeDone(entry.call_id, json_text(content), "success" if fields.get("status") == "success" else "error")
 
 

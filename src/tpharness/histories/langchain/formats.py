@@ -1,10 +1,10 @@
 """Messages → the input of a model API, as LangChain's integrations format them.
 
 langchain-openai 1.7 for both OpenAI APIs, langchain-anthropic 1.7, langchain-google-genai 4.4 for Gemini. The first two
-repair nothing: a call without a result is sent, and so is a result without its call. Gemini's gathers the results of a
-message's calls from the whole history and drops what is left over.
+repair nothing: they send a call without a result, and a result without its call. Gemini's collects the results of a
+message's calls from the whole history and drops the rest.
 
-Contents here are text, so this is their formatting of text; messages of blocks are not what the design writes.
+Contents are texts here, because the design does not write messages of blocks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _chat_message(message: Message) -> dict[str, Any]:
 
 
 def _chat_calls(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls of an AIMessage; arguments that are no object go out as the text they are, whole or not."""
+    """Return the calls of an AIMessage; arguments that are not an object are sent as their text."""
     written = [(call, json.dumps(call["args"], ensure_ascii=False)) for call in data.get("tool_calls") or ()]
     written += [(call, call["args"]) for call in data.get("invalid_tool_calls") or ()]
     return [
@@ -65,7 +65,7 @@ def _openai_responses(messages: Sequence[Message]) -> list[dict[str, Any]]:
             if sent["content"] is not None:
                 text = {"type": "output_text", "text": sent["content"], "annotations": []}
                 items.append({"type": "message", "role": "assistant", "content": [text]})
-            # An id that comes again is taken for a call that is there already, and the later call is not sent.
+            # A call whose id was sent before is not sent again.
             known = {item["call_id"] for item in items if item["type"] == "function_call"}
             items += [
                 {
@@ -81,22 +81,22 @@ def _openai_responses(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _anthropic(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Merge runs of user and tool messages; leave out empty assistant messages, but not the last."""
-    merged = _merged(messages)
+    """Merge adjacent user and tool messages; leave out empty assistant messages except the last."""
+    merged = _merge(messages)
     last = len(merged) - 1
     sent: list[dict[str, Any]] = []
     for index, (role, content, data) in enumerate(merged):
         if role == "user":
-            sent.append({"role": role, "content": content if isinstance(content, str) else _not_blank(content)})
+            sent.append({"role": role, "content": content if isinstance(content, str) else _drop_blank(content)})
         elif index == last:
-            sent.append({"role": role, "content": _right_stripped(_assistant_content(data))})
+            sent.append({"role": role, "content": _right_strip(_assistant_content(data))})
         elif formatted := _assistant_content(data):
             sent.append({"role": role, "content": formatted})
     return sent
 
 
-def _merged(messages: Sequence[Message]) -> list[tuple[str, str | list[dict[str, Any]], Mapping[str, Any]]]:
-    """Return role, content and data of each message, runs of user and tool messages as one list of blocks."""
+def _merge(messages: Sequence[Message]) -> list[tuple[str, str | list[dict[str, Any]], Mapping[str, Any]]]:
+    """Return role, content and data of each message, adjacent user and tool messages as one list of blocks."""
     merged: list[tuple[str, str | list[dict[str, Any]], Mapping[str, Any]]] = []
     for message in messages:
         data = message["data"]
@@ -124,8 +124,8 @@ def _blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _not_blank(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out text blocks of white space; a message that is one text keeps it."""
+def _drop_blank(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out text blocks of white space."""
     return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
 
 
@@ -135,7 +135,7 @@ def _assistant_content(data: Mapping[str, Any]) -> str | list[dict[str, Any]]:
     known = {_anthropic_id(call["id"]) for call, _ in calls}
     for call in data.get("invalid_tool_calls") or ():
         if call["id"] and call["name"] and _anthropic_id(call["id"]) not in known:
-            calls.append((call, _object(call["args"])))
+            calls.append((call, _arguments_object(call["args"])))
             known.add(_anthropic_id(call["id"]))
     if not (data.get("tool_calls") or data.get("invalid_tool_calls")):
         return text
@@ -146,8 +146,8 @@ def _assistant_content(data: Mapping[str, Any]) -> str | list[dict[str, Any]]:
     return [*(_blocks(text) if text else ()), *uses]
 
 
-def _right_stripped(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """Return the last assistant message without white space at the end of its text, if it ends with text."""
+def _right_strip(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """Return the content without white space at its end, if it ends with a text."""
     if isinstance(content, str):
         return content.rstrip()
     if content and content[-1]["type"] == "text":
@@ -155,8 +155,8 @@ def _right_stripped(content: str | list[dict[str, Any]]) -> str | list[dict[str,
     return content
 
 
-def _object(text: str | None) -> dict[str, Any]:
-    """Return the arguments of an invalid call: nothing, unless they are an object after all."""
+def _arguments_object(text: str | None) -> dict[str, Any]:
+    """Return the arguments of an invalid call; an empty object if they are not an object."""
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -165,14 +165,14 @@ def _object(text: str | None) -> dict[str, Any]:
 
 
 def _anthropic_id(call_id: str) -> str:
-    """Return an id that Anthropic takes; one with other characters is replaced by its hash."""
+    """Return an id that Anthropic accepts; an id with other characters is replaced by its hash."""
     if not call_id or _ANTHROPIC_ID.match(call_id):
         return call_id
     return f"toolu_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def _gemini(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Put each message's results right after it; a result without its call is not sent, nor is an invalid call."""
+    """Put each message's results after it; results without a call and invalid calls are not sent."""
     results = [message["data"] for message in messages if message["type"] == "tool"]
     contents: list[dict[str, Any]] = []
     for message in messages:

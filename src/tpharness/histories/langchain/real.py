@@ -1,6 +1,6 @@
 """States ⇄ real LangChain messages. Importing this module needs langchain-core, the extra `langchain`.
 
-In and out of the core nothing but plain JSON values passes, so this is the only module that knows the library.
+The rest of the package uses plain JSON values, so only this module imports the library.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def to_messages(document: Any) -> list[BaseMessage]:
 
 
 def from_messages(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """Return the state that holds these messages and nothing in its buffers.
+    """Return the state with these messages and empty buffers.
 
-    Raises `InputError` for messages that the design does not write: contents of blocks, system messages.
+    Raises `InputError` for messages that the design does not write, such as contents of blocks and system messages.
     """
     document = {"messages": messages_to_dict(messages), "response_buffer": "", "tool_call_buffers": []}
     messages_of(document)

@@ -1,7 +1,7 @@
 """The LangChain CLI design's event reducer: one state, two buffers, three scenarios of interruption.
 
-In: the events of `events`, one at a time. Out: messages as `model` has them, and what the buffers hold. Each gap of the
-design is settled by `Choices`; the comments say where.
+In: the events of `events`, one at a time. Out: messages (`state`) and what the buffers hold. `Choices` decides
+each gap of the design; the comments say where.
 """
 
 from __future__ import annotations
@@ -9,19 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from tpharness.errors import UsageError
-from tpharness.histories.langchain.choices import (
-    ArgumentBuffers,
-    BlankRule,
-    BufferOrder,
-    CallRule,
-    Choices,
-    HalfCallRule,
-    LateTextRule,
-    OpenCallRule,
-    ToolEventRule,
-)
+from tpharness.histories.langchain.choices import Choices, OpenCallRule
 from tpharness.histories.langchain.events import (
     CliEvent,
+    HumanInput,
     MessageEvent,
     RunInterrupt,
     RunStart,
@@ -29,7 +20,6 @@ from tpharness.histories.langchain.events import (
     ToolEvent,
     ToolInputDelta,
     ToolNodeDone,
-    UserInput,
     json_text,
 )
 from tpharness.histories.langchain.state import Message, ai, human, tool
@@ -37,15 +27,15 @@ from tpharness.histories.langchain.state import Message, ai, human, tool
 __all__ = ["CALL_TEXT", "HALF_CALL_TEXT", "INTERRUPTED_CALL", "Reducer", "UnsupportedError", "half_calls"]
 
 CALL_TEXT = "\nTool Call: "
-"""What stands before the text of a call in the content of its AIMessage."""
+"""The prefix of a call's text in the content of its AIMessage."""
 HALF_CALL_TEXT = "Interrupted Tool Call: "
-"""What stands before the text of a call that was cut while the model wrote it (scenario 1)."""
+"""The prefix of the text of a call that was interrupted while the model wrote it (scenario 1)."""
 INTERRUPTED_CALL = "\n[Tool call was interrupted – execution incomplete]"  # U+2013, as the design has it
-"""What stands at the end of an AIMessage whose calls were taken away (scenario 2)."""
+"""The suffix of an AIMessage whose calls were removed (scenario 2)."""
 
 
 class UnsupportedError(UsageError):
-    """The design cannot hold what happened; only GAP-6 raises it."""
+    """The design cannot represent this conversation; only GAP-6 raises it."""
 
 
 class Reducer:
@@ -68,7 +58,7 @@ class Reducer:
     def feed(self, event: CliEvent) -> None:
         """Fold one event; `UnsupportedError` when the arguments of two calls come interleaved (GAP-6)."""
         match event:
-            case UserInput(text=text):
+            case HumanInput(text=text):
                 self._next_run()
                 self._message = None
                 self.messages.append(human(text))
@@ -95,7 +85,7 @@ class Reducer:
     # ------------------------------------------------------------ normal flow
 
     def _tool_input(self, call_id: str, text: str) -> None:
-        one = self._choices.arguments is ArgumentBuffers.ONE
+        one = self._choices.arguments == "one-buffer"
         if one and any(held and other != call_id for other, held in self._arguments.items()):
             raise UnsupportedError(
                 f"langchain: the arguments of call {call_id!r} interleave with those of another call, and the design "
@@ -105,12 +95,12 @@ class Reducer:
         self._arguments[call_id] = self._arguments.get(call_id, "") + text
 
     def _tool_event(self, event: ToolEvent) -> None:
-        if self.response_buffer and self._choices.tool_event is ToolEventRule.FLUSH_TEXT:  # GAP-1
+        if self.response_buffer and self._choices.tool_event == "flush-text":  # GAP-1
             self._push_text()
         message = self._message or self._push("")
         data = message["data"]
         data["content"] += CALL_TEXT + self._arguments.pop(event.call_id, "")
-        if self._choices.calls is CallRule.TEXT_AND_CALLS:  # GAP-2
+        if self._choices.calls == "text-and-calls":  # GAP-2
             _add_call(data, event)
             self._open[event.call_id] = message
 
@@ -125,7 +115,7 @@ class Reducer:
         """Turn the response buffer into a message, or into more text of its response's message."""
         text, self.response_buffer = self.response_buffer, ""
         message = self._message
-        if message is None or self._choices.late_text is LateTextRule.OWN_MESSAGE:
+        if message is None or self._choices.late_text == "own-message":
             self._push(text)
             return
         content, end = message["data"]["content"], self._text_end
@@ -136,25 +126,25 @@ class Reducer:
 
     def _interrupt(self) -> None:
         rule = self._choices.open_calls
-        if rule is OpenCallRule.UNANSWERED:  # before a half call is pushed and hides the message of the others
+        if rule == "unanswered":  # before a half call is pushed and hides the message of the others
             self._drop_unanswered()
         scenarios = [self._half_text, self._half_call]
-        if self._choices.buffer_order is BufferOrder.CALL_FIRST:  # GAP-3
+        if self._choices.buffer_order == "call-first":  # GAP-3
             scenarios.reverse()
         for scenario in scenarios:
             scenario()
-        if rule is not OpenCallRule.UNANSWERED:
+        if rule != "unanswered":
             self._drop_calls_of_last(rule)
 
     def _half_text(self) -> None:
         """Scenario 3."""
-        if self._holds(self.response_buffer):
+        if self._has_text(self.response_buffer):
             self._push_text()
         self.response_buffer = ""
 
     def _half_call(self) -> None:
-        """Scenario 1; GAP-7: name and id go."""
-        if self._choices.half_call is HalfCallRule.AT_ONCE:  # GAP-5
+        """Scenario 1; name and id are lost (GAP-7)."""
+        if self._choices.half_call == "at-once":  # GAP-5
             self._convert_half_calls()
 
     def _convert_half_calls(self) -> None:
@@ -162,25 +152,25 @@ class Reducer:
         self._arguments = {}
 
     def _next_run(self) -> None:
-        if self._choices.half_call is HalfCallRule.NEXT_RUN:  # GAP-5
+        if self._choices.half_call == "next-run":  # GAP-5
             self._convert_half_calls()
 
-    def _holds(self, text: str) -> bool:
-        return _holds(text, self._choices)
+    def _has_text(self, text: str) -> bool:
+        return _has_text(text, self._choices)
 
     def _drop_calls_of_last(self, rule: OpenCallRule) -> None:
-        """Scenario 2 as documented (GAP-4); the design looks at `tool_calls` alone, and deletes those alone."""
+        """Scenario 2 as documented (GAP-4); the design reads and deletes `tool_calls` only."""
         last = self.messages[-1] if self.messages else None
-        if rule is OpenCallRule.LAST_AI:
+        if rule == "last-ai":
             last = next((m for m in reversed(self.messages) if m["type"] == "ai"), None)
             if not any(message is last for message in self._open.values()):
-                return  # each of its calls has a result, so there is nothing to convert
+                return  # each of its calls has a result
         if last is not None and last["type"] == "ai" and last["data"]["tool_calls"]:
             last["data"]["content"] += INTERRUPTED_CALL
             last["data"]["tool_calls"] = []
 
     def _drop_unanswered(self) -> None:
-        """Scenario 2 repaired: the calls without a result go, the others stay with theirs (GAP-4)."""
+        """Scenario 2 repaired: calls without a result are removed, the others stay (GAP-4)."""
         touched: list[Message] = []
         for call_id, message in self._open.items():
             data = message["data"]
@@ -192,17 +182,17 @@ class Reducer:
 
 
 def half_calls(buffers: list[str], choices: Choices) -> list[Message]:
-    """Return what buffered arguments become (scenario 1)."""
-    return [ai(HALF_CALL_TEXT + text) for text in buffers if _holds(text, choices)]
+    """Return the messages for the buffered arguments of half calls (scenario 1)."""
+    return [ai(HALF_CALL_TEXT + text) for text in buffers if _has_text(text, choices)]
 
 
-def _holds(text: str, choices: Choices) -> bool:
+def _has_text(text: str, choices: Choices) -> bool:
     """GAP-8."""
-    return bool(text if choices.blank is BlankRule.TRUTHY else text.strip())
+    return bool(text if choices.blank == "truthy" else text.strip())
 
 
 def _add_call(data: dict[str, Any], event: ToolEvent) -> None:
-    """Set the structured call; arguments that are no object go where LangChain's own parsers put them."""
+    """Add the structured call; arguments that are not an object go where LangChain's own parsers put them."""
     call = {"name": event.name, "args": event.args, "id": event.call_id}
     if isinstance(event.args, dict):
         data["tool_calls"].append({**call, "type": "tool_call"})

@@ -3,10 +3,10 @@
 A message is what `langchain_core.messages.messages_to_dict` makes of it: `{"type": "human" | "ai" | "tool",
 "data": {…}}` with every field that the class has. The state of the design (its conversation state and its two buffers)
 is the document `{"messages": [message, …], "response_buffer": text, "tool_call_buffers": [text, …]}`; the buffers are
-empty unless a run is going on, or GAP-5 is chosen to convert a half call later. A bare list of messages is read as a
+empty unless a run is in progress, or `half_call` is `next-run` (GAP-5). A bare list of messages is accepted as a
 state too.
 
-Contents are text: the design writes nothing else.
+Contents are texts, because the design does not write anything else.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def ai(text: str) -> Message:
 
 
 def tool(text: str, call_id: str, status: Literal["success", "error"]) -> Message:
-    """Return a ToolMessage; the design gives it no name."""
+    """Return a ToolMessage, without a name as in the design."""
     return {
         "type": "tool",
         "data": {**_data("tool", text), "tool_call_id": call_id, "artifact": None, "status": status},
@@ -55,19 +55,19 @@ def _data(kind: str, text: str) -> dict[str, Any]:
 
 
 def ai_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls of an AIMessage, those with arguments that are no object last."""
+    """Return the calls of an AIMessage, those whose arguments are not an object last."""
     return [call for name in _CALL_LISTS for call in message["data"].get(name) or ()]
 
 
 def messages_of(document: Any) -> list[Message]:
-    """Return the messages of a state; see `read_state` for what is refused."""
+    """Return the messages of a state; InputError as for `read_state`."""
     return read_state(document)[0]
 
 
 def read_state(document: Any) -> tuple[list[Message], list[str]]:
     """Return the messages and the tool call buffers of a state, or of a bare list of messages.
 
-    Raises `InputError`, which names the place, for what this design cannot have written.
+    Raises `InputError`, which names the place, for a state that this design cannot have written.
     """
     buffers: Any = []
     messages = document
@@ -76,7 +76,7 @@ def read_state(document: Any) -> tuple[list[Message], list[str]]:
     if not isinstance(messages, list):
         raise InputError("langchain state: a list of messages is needed, or an object with one under `messages`")
     if not isinstance(buffers, list) or not all(isinstance(text, str) for text in buffers):
-        raise InputError("langchain state: /tool_call_buffers is no list of texts")
+        raise InputError("langchain state: /tool_call_buffers is not a list of texts")
     for index, message in enumerate(messages):
         wrong = _wrong(message)
         if wrong:
@@ -85,9 +85,9 @@ def read_state(document: Any) -> tuple[list[Message], list[str]]:
 
 
 def _wrong(message: Any) -> str:
-    """Return what is wrong with a message, nothing when the projections can rely on it."""
+    """Return what is wrong with a message, an empty text if nothing is."""
     if not isinstance(message, Mapping) or message.get("type") not in _KINDS:
-        return f"is no object with a type of {', '.join(_KINDS)}"
+        return f"is not an object with a type of {', '.join(_KINDS)}"
     data = message.get("data")
     if not isinstance(data, Mapping) or not isinstance(data.get("content"), str):
         return "has no data with a content that is text"
@@ -97,7 +97,7 @@ def _wrong(message: Any) -> str:
         for name in _CALL_LISTS:
             calls = data.get(name)
             if calls is not None and not (isinstance(calls, list) and all(_is_call(call, name) for call in calls)):
-                return f"has {name} that are no list of calls, each with name, args and id"
+                return f"has {name} that are not a list of calls, each with name, args and id"
     return ""
 
 

@@ -1,9 +1,9 @@
 """A history as lines of JSON, and back.
 
-In: text, or a document: the list of the lines' objects, `{"type": NAME, "data": {…}}`. Out: events, and what decoded to
-nothing. The program that writes these files reads past a line that it cannot decode and says nothing; this codec reads
-past the same lines and reports each one. Of a tool result or a developer message whose `ui_extra` alone is wrong only
-that is dropped, as the program does. Fields that no record names are dropped without a word, as it does too.
+In: text, or a document: the list of the lines' objects, `{"type": NAME, "data": {…}}`. Out: events, and findings for
+lines that do not decode. The program that writes these files skips such lines silently; this codec skips the same lines
+and reports each of them. If only the `ui_extra` of a tool result or developer message is wrong, only that is dropped,
+as in the program. Unknown fields are dropped without a finding, as in the program.
 """
 
 from __future__ import annotations
@@ -18,67 +18,64 @@ import msgspec
 from tpharness.findings import Finding, Kind, Place
 from tpharness.histories.message_parts.records import CURRENT_EVENTS, PLAN_EVENTS, HistoryEvent, OtherEntry, Variant
 
-__all__ = ["Decoded", "decode", "dumps", "encode", "loads", "without_times"]
+__all__ = ["DecodeResult", "decode", "dumps", "encode", "loads"]
 
 DROPPED = Kind("history-line-dropped")
 UI_DROPPED = Kind("history-ui-extra-dropped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
-    """The events of a history in order, and one finding for each line that is not, or not wholly, among them."""
+class DecodeResult:
+    """The events of a history in order, and one finding for each line that did not decode completely."""
 
     events: tuple[HistoryEvent, ...]
     findings: tuple[Finding, ...]
 
     @property
     def dropped(self) -> int:
-        """How many lines decoded to nothing."""
+        """How many lines did not decode."""
         return sum(1 for finding in self.findings if finding.kind is DROPPED)
 
 
 def encode(event: HistoryEvent) -> dict[str, Any]:
-    """Return an event as the object of its line; fields that are None are left out."""
+    """Return an event as the object of its line, without fields that are None."""
     if isinstance(event, OtherEntry):
         return {"type": event.kind, "data": dict(event.data)}
-    data = _present(msgspec.to_builtins(event))
+    data = _without_none(msgspec.to_builtins(event))
     if "parts" in data:
-        data["parts"] = [_present(part) for part in data["parts"]]
+        data["parts"] = [_without_none(part) for part in data["parts"]]
     return {"type": type(event).__name__, "data": data}
 
 
 def dumps(document: Iterable[Mapping[str, Any]]) -> str:
-    """Return a document as text, a line for each object; text outside ASCII stays as it is."""
+    """Return a document as text with one object on each line; text outside ASCII is not escaped."""
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in document)
 
 
-def loads(text: str, variant: Variant) -> Decoded:
-    """Decode text; only a line feed ends a line, and `Place.line` counts from 1."""
+def loads(text: str, variant: Variant) -> DecodeResult:
+    """Decode text. Only a line feed ends a line; `Place.line` counts from 1."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     return _decode_all([_parsed(line) for line in lines], variant, numbered=True)
 
 
-def decode(document: Any, variant: Variant) -> Decoded:
-    """Decode a document, the list of its lines' objects; `Place.pointer` names the item. What is no list is empty."""
+def decode(document: Any, variant: Variant) -> DecodeResult:
+    """Decode a document, the list of its lines' objects; `Place.pointer` names the item.
+
+    A document that is not a list gives no events and one finding.
+    """
     if not isinstance(document, list | tuple):
-        return Decoded(events=(), findings=(DROPPED.at(Place(pointer=""), "the document is no list", got=document),))
+        return DecodeResult(
+            events=(), findings=(DROPPED.at(Place(pointer=""), "the document is no list", got=document),)
+        )
     return _decode_all([(item, "") for item in document], variant, numbered=False)
-
-
-def without_times(document: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a document without the times of its events, for comparing what two histories tell."""
-    return [
-        {"type": line["type"], "data": {k: v for k, v in line["data"].items() if k != "created_at"}}
-        for line in document
-    ]
 
 
 # ------------------------------------------------------------------------------------------------ inside
 
 
-def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -91,7 +88,7 @@ def _parsed(line: str) -> tuple[Any, str]:
         return None, "not JSON"
 
 
-def _decode_all(items: list[tuple[Any, str]], variant: Variant, *, numbered: bool) -> Decoded:
+def _decode_all(items: list[tuple[Any, str]], variant: Variant, *, numbered: bool) -> DecodeResult:
     known = PLAN_EVENTS if variant == "plan" else CURRENT_EVENTS
     events: list[HistoryEvent] = []
     findings: list[Finding] = []
@@ -104,11 +101,11 @@ def _decode_all(items: list[tuple[Any, str]], variant: Variant, *, numbered: boo
         if ui_dropped:
             findings.append(UI_DROPPED.at(place, got=item["data"]["ui_extra"]))
         events.append(event)
-    return Decoded(events=tuple(events), findings=tuple(findings))
+    return DecodeResult(events=tuple(events), findings=tuple(findings))
 
 
 def _decode(item: Any, known: Mapping[str, type[HistoryEvent]]) -> tuple[HistoryEvent | None, str, bool]:
-    """Return the event, or why there is none; and whether its `ui_extra` was dropped."""
+    """Return the event or None, why it did not decode, and whether its `ui_extra` was dropped."""
     if not isinstance(item, Mapping):
         return None, "not an object", False
     name, data = item.get("type"), item.get("data", {})
@@ -116,7 +113,7 @@ def _decode(item: Any, known: Mapping[str, type[HistoryEvent]]) -> tuple[History
         return None, "not a type and its data", False
     record = known.get(name)
     if record is None:
-        return None, f"no event is called {name!r}", False
+        return None, f"{name!r} is not the name of an event", False
     if record is OtherEntry:
         return OtherEntry(kind=name, data=data), "", False
     try:

@@ -1,4 +1,4 @@
-"""The history of messages and parts as a history dialect: store, replay, model input, holdings."""
+"""The history of messages and parts as a history dialect: store, replay, model input, turn contents."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tpharness.histories.message_parts.attach import Attached, attached
-from tpharness.histories.message_parts.codec import decode, encode
-from tpharness.histories.message_parts.holdings import holdings
+from tpharness.histories.message_parts.codec import decode, dumps, encode, loads
 from tpharness.histories.message_parts.input_anthropic import anthropic_input
 from tpharness.histories.message_parts.input_chat import chat_input, openrouter_input
 from tpharness.histories.message_parts.input_gemini import gemini_input
+from tpharness.histories.message_parts.input_items import InputItem, input_items
 from tpharness.histories.message_parts.input_responses import responses_input
-from tpharness.histories.message_parts.load import answered, rebuilt
+from tpharness.histories.message_parts.load import add_missing_results, apply_retractions
 from tpharness.histories.message_parts.records import AssistantMessage, HistoryEvent, TextPart, UserMessage, Variant
 from tpharness.histories.message_parts.replay import UIEvent, replay
-from tpharness.histories.message_parts.store import history
-from tpharness.histories.projections import Holdings, Provider
+from tpharness.histories.message_parts.store import history_events
+from tpharness.histories.message_parts.turn_contents import turn_contents
+from tpharness.histories.projections import Provider, TurnContent
 from tpharness.journal import Journal
 
 __all__ = ["MESSAGE_PARTS", "MessageParts"]
 
-_INPUTS: Mapping[str, Callable[[Iterable[Attached], str | None], Any]] = {
+_INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] = {
     "openai-chat": chat_input,
     "openrouter": openrouter_input,
     "openai-responses": responses_input,
@@ -35,14 +35,15 @@ _INPUTS: Mapping[str, Callable[[Iterable[Attached], str | None], Any]] = {
 class MessageParts:
     """A history of messages and parts, as planned or as the current program keeps it.
 
-    `model` is the model that input is made for, None for the one that had the thoughts; `skip_empty` leaves out
-    messages of the model without parts, which the plan's interrupted turns have and no API takes, and which neither
-    source says an adapter leaves out.
+    `model` is the model that the input is for; None means the model that wrote the history. `skip_empty` leaves out
+    assistant messages without parts. The plan's interrupted turns have such messages and no API accepts them, but
+    neither source says that an adapter leaves them out.
     """
 
     variant: Variant
     model: str | None = None
     skip_empty: bool = False
+    shows_interruptions: bool = True
 
     @property
     def name(self) -> str:
@@ -50,11 +51,19 @@ class MessageParts:
         return f"message-parts/{self.variant}"
 
     def store(self, journal: Journal) -> list[dict[str, Any]]:
-        """Return the history as the objects of its lines; of open parts a journal shows what `partial=True` gives."""
-        return [encode(event) for event in history(journal, self.variant)]
+        """Return the objects of the history's lines. A journal with `partial` parts is needed to keep open parts."""
+        return [encode(event) for event in history_events(journal, self.variant)]
+
+    def dumps(self, document: Any) -> str:
+        """Return a JSON object on each line."""
+        return dumps(document)
+
+    def loads(self, text: str) -> list[dict[str, Any]]:
+        """Return the objects of the lines that decode."""
+        return [encode(event) for event in loads(text, self.variant).events]
 
     def replay(self, document: Any) -> list[UIEvent]:
-        """Return the UI's events; lines that do not decode show nothing."""
+        """Return the UI's events; lines that do not decode give none."""
         return replay(self._loaded(document), self.variant)
 
     def model_input(
@@ -67,16 +76,16 @@ class MessageParts:
         if self.skip_empty:
             events = [event for event in events if not (isinstance(event, AssistantMessage) and not event.parts)]
         if self.variant == "current":
-            events = answered(events)
-        return _INPUTS[provider](attached(events), self.model)
+            events = add_missing_results(events)
+        return _INPUTS[provider](input_items(events), self.model)
 
-    def holdings(self, document: Any) -> tuple[Holdings, ...]:
-        """Return what the document holds as it lies on disk, one entry an agent turn."""
-        return holdings(decode(document, self.variant).events)
+    def turn_contents(self, document: Any) -> tuple[TurnContent, ...]:
+        """Return what the stored document keeps, one entry for each agent turn."""
+        return turn_contents(decode(document, self.variant).events)
 
     def _loaded(self, document: Any) -> list[HistoryEvent]:
         events = decode(document, self.variant).events
-        return rebuilt(events) if self.variant == "current" else list(events)
+        return apply_retractions(events) if self.variant == "current" else list(events)
 
 
 MESSAGE_PARTS: Mapping[str, MessageParts] = {

@@ -1,73 +1,59 @@
-"""A history as the input of Anthropic's Messages API: `{"system": […], "messages": […]}`; `system` if there is one.
+"""A history as the input of Anthropic's Messages API: `{"system": […], "messages": […]}`, `system` only if needed.
 
-Source: HISTORIES 1.6, column "anthropic". Results that follow one another stand in one user message. A signed thought
-is a thinking block, one without a signature a text; a signature without a thought signs an empty one. Of two unsigned
-thoughts that follow one another the program sends the second alone. A message of the model without parts is sent as it
-is, although the API refuses it. Choice: hints for caches are not sent.
+Source: HISTORIES 1.6, column "anthropic". Consecutive results are in one user message. A signed thought is a thinking
+block, an unsigned one a text; a signature without a thought signs an empty one. Of two consecutive unsigned thoughts
+the program sends only the second. An assistant message without parts is sent as it is, although the API rejects it.
+Choice: cache hints are not sent.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
-from tpharness.histories.message_parts.attach import (
-    Attached,
+from tpharness.histories.message_parts.input_items import (
+    AssistantMessage,
+    InputItem,
+    SystemText,
+    ToolOutput,
+    UserContent,
+    arguments_object,
+    data_url,
     is_native,
     thinking_block,
-    tool_images,
-    tool_text,
-    user_content,
 )
 from tpharness.histories.message_parts.records import (
-    AssistantMessage,
     ImageURLPart,
-    SystemMessage,
     TextPart,
     ThinkingSignaturePart,
     ThinkingTextPart,
     ToolCallPart,
-    ToolResultMessage,
-    UserMessage,
 )
 
-__all__ = ["anthropic_input", "arguments"]
+__all__ = ["anthropic_input"]
 
 
-def anthropic_input(items: Iterable[Attached], model: str | None) -> dict[str, Any]:
-    """Return the system blocks and the messages; whose thought it is, is told by `model`."""
+def anthropic_input(items: Iterable[InputItem], model: str | None) -> dict[str, Any]:
+    """Return the system blocks and the messages for `model`, which decides whose thoughts are sent as thoughts."""
     system: list[dict[str, Any]] = []
     messages: list[dict[str, Any]] = []
     results: list[dict[str, Any]] | None = None
     for item in items:
-        match item.message:
-            case SystemMessage() as message:
-                text = "\n".join(part.text for part in message.parts)
-                system += [_text(text)] if text else []
-            case ToolResultMessage() as message:
+        match item:
+            case SystemText(text=text):
+                system.append(_text(text))
+            case ToolOutput():
                 if results is None:
                     results = []
                     messages.append({"role": "user", "content": results})
-                results.append(_result(item, message))
-            case UserMessage() as message:
+                results.append(_result(item))
+            case UserContent(content=content):
                 results = None
-                messages.append({"role": "user", "content": list(map(_content, user_content(item, message)))})
-            case AssistantMessage() as message:
+                messages.append({"role": "user", "content": list(map(_content, content))})
+            case AssistantMessage():
                 results = None
-                messages.append({"role": "assistant", "content": _answer(message, model)})
+                messages.append({"role": "assistant", "content": _answer(item, model)})
     return {**({"system": system} if system else {}), "messages": messages}
-
-
-def arguments(text: str) -> dict[str, Any]:
-    """Return the arguments of a call as an object, which the APIs that parse them ask for."""
-    if not text:
-        return {}
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {"_raw": text}
-    return value if isinstance(value, dict) else {"_value": value}
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -77,19 +63,17 @@ def _text(text: str) -> dict[str, Any]:
 def _content(part: TextPart | ImageURLPart) -> dict[str, Any]:
     if isinstance(part, TextPart):
         return _text(part.text)
-    head, comma, data = part.url.partition(",")
-    if comma and head.startswith("data:"):
-        media_type = head.removeprefix("data:").split(";", 1)[0]
-        return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+    if (data := data_url(part.url)) is not None:
+        return {"type": "image", "source": {"type": "base64", "media_type": data[0], "data": data[1]}}
     return {"type": "image", "source": {"type": "url", "url": part.url}}
 
 
-def _result(item: Attached, message: ToolResultMessage) -> dict[str, Any]:
+def _result(item: ToolOutput) -> dict[str, Any]:
     return {
         "type": "tool_result",
-        "tool_use_id": message.call_id,
-        "is_error": message.status != "success",
-        "content": [_text(tool_text(item, message)), *map(_content, tool_images(item, message))],
+        "tool_use_id": item.result.call_id,
+        "is_error": item.result.status != "success",
+        "content": [_text(item.text), *map(_content, item.images)],
     }
 
 
@@ -98,30 +82,29 @@ def _answer(message: AssistantMessage, model: str | None) -> list[dict[str, Any]
     unsigned: str | None = None
     for part in message.parts:
         match part:
+            case ThinkingTextPart() if is_native(part, model):
+                unsigned = part.text
             case ThinkingTextPart():
-                if is_native(part, model):
-                    unsigned = part.text
-                else:
-                    content += _degraded(part.text)
+                content += _thinking_as_text(part.text)
             case ThinkingSignaturePart():
                 if is_native(part, model) and part.signature:
-                    block = {"type": "thinking", "thinking": unsigned or "", "signature": part.signature}
-                    content.append(block)
+                    content.append({"type": "thinking", "thinking": unsigned or "", "signature": part.signature})
                     unsigned = None
-            case TextPart() | ToolCallPart():
-                content += _degraded(unsigned)
-                unsigned = None
-                content.append(_text(part.text) if isinstance(part, TextPart) else _call(part))
             case _:
-                content += _degraded(unsigned)
+                content += _thinking_as_text(unsigned)
                 unsigned = None
-    return [*content, *_degraded(unsigned)]
+                if isinstance(part, TextPart):
+                    content.append(_text(part.text))
+                elif isinstance(part, ToolCallPart):
+                    content.append(_call(part))
+    return [*content, *_thinking_as_text(unsigned)]
 
 
-def _degraded(thought: str | None) -> list[dict[str, Any]]:
+def _thinking_as_text(thought: str | None) -> list[dict[str, Any]]:
     stripped = (thought or "").strip()
     return [_text(thinking_block(stripped))] if stripped else []
 
 
 def _call(part: ToolCallPart) -> dict[str, Any]:
-    return {"type": "tool_use", "id": part.call_id, "name": part.tool_name, "input": arguments(part.arguments_json)}
+    arguments = arguments_object(part.arguments_json)
+    return {"type": "tool_use", "id": part.call_id, "name": part.tool_name, "input": arguments}

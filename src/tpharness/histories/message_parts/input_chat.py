@@ -1,12 +1,11 @@
-"""A history as the messages of OpenAI Chat Completions, and of OpenRouter, which is the same with reasoning details.
+"""A history as the messages of OpenAI Chat Completions, and of OpenRouter, which adds reasoning details.
 
-Source: HISTORIES 1.6, column "chat". A thought is sent only in the provider's own field that it came in, and then to
-whatever model (the column says that it is dropped for another one; the program at c7f22216 does not ask). OpenRouter
-gets thoughts as `reasoning_details`, those of another model as text. A message of the model without text and calls is
-sent as it is, although no API takes it.
-Choices: hints for caches, and the lists of one text that carry them, are not sent; neither is OpenRouter's own form of
-thoughts of GPT-5, which no source of ours states; images of results, which no tool message may carry, follow in a
-user message.
+Source: HISTORIES 1.6, column "chat". A thought is sent only in the provider's field that it came in, and then to any
+model (the column says that it is dropped for another model; the program at c7f22216 does not check). OpenRouter gets
+thoughts as `reasoning_details`, those of other models as text. An assistant message without text and calls is sent as
+it is, although no API accepts it.
+Choices: cache hints, and the one-text lists that carry them, are not sent; nor is OpenRouter's own format for thoughts
+of GPT-5, which our sources do not describe. A tool message cannot carry images, so a user message with them follows.
 """
 
 from __future__ import annotations
@@ -14,61 +13,55 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tpharness.histories.message_parts.attach import (
-    Attached,
+from tpharness.histories.message_parts.input_items import (
+    AssistantMessage,
+    InputItem,
+    SystemText,
+    ToolOutput,
+    UserContent,
+    foreign_thinking,
     is_native,
-    thinking_block,
-    tool_images,
-    tool_text,
-    user_content,
 )
 from tpharness.histories.message_parts.records import (
-    AssistantMessage,
     ImageURLPart,
-    SystemMessage,
     TextPart,
     ThinkingSignaturePart,
     ThinkingTextPart,
     ToolCallPart,
-    ToolResultMessage,
-    UserMessage,
     join_text_parts,
 )
 
 __all__ = ["chat_input", "openrouter_input"]
 
 
-def chat_input(items: Iterable[Attached], model: str | None) -> list[dict[str, Any]]:
+def chat_input(items: Iterable[InputItem], model: str | None) -> list[dict[str, Any]]:
     """Return the list of messages for Chat Completions, the same for every `model`."""
     del model
     return _messages(items, _assistant)
 
 
-def openrouter_input(items: Iterable[Attached], model: str | None) -> list[dict[str, Any]]:
-    """Return the list of messages for OpenRouter; whose thought it is, is told by `model`."""
+def openrouter_input(items: Iterable[InputItem], model: str | None) -> list[dict[str, Any]]:
+    """Return the list of messages for OpenRouter and `model`, which decides whose thoughts are sent as thoughts."""
     return _messages(items, lambda message: _openrouter(message, model))
 
 
 def _messages(
-    items: Iterable[Attached], assistant: Callable[[AssistantMessage], dict[str, Any]]
+    items: Iterable[InputItem], assistant: Callable[[AssistantMessage], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     for item in items:
-        match item.message:
-            case SystemMessage() as message:
-                text = "\n".join(part.text for part in message.parts)
-                if text:
-                    messages.append({"role": "system", "content": text})
-            case UserMessage() as message:
-                messages.append({"role": "user", "content": list(map(_content, user_content(item, message)))})
-            case AssistantMessage() as message:
-                messages.append(assistant(message))
-            case ToolResultMessage() as message:
-                text = tool_text(item, message)
-                messages.append({"role": "tool", "content": text, "tool_call_id": message.call_id})
-                if images := tool_images(item, message):
-                    said = {"type": "text", "text": "Images of the tool result:"}
-                    messages.append({"role": "user", "content": [said, *map(_content, images)]})
+        match item:
+            case SystemText(text=text):
+                messages.append({"role": "system", "content": text})
+            case UserContent(content=content):
+                messages.append({"role": "user", "content": list(map(_content, content))})
+            case AssistantMessage():
+                messages.append(assistant(item))
+            case ToolOutput(result=result, text=text, images=images):
+                messages.append({"role": "tool", "content": text, "tool_call_id": result.call_id})
+                if images:
+                    title = {"type": "text", "text": "Images of the tool result:"}
+                    messages.append({"role": "user", "content": [title, *map(_content, images)]})
     return messages
 
 
@@ -97,7 +90,7 @@ def _calls(message: AssistantMessage) -> dict[str, Any]:
 
 
 def _reasoning(message: AssistantMessage) -> dict[str, Any]:
-    """Return the thoughts in the field that they came in, none if it is not known."""
+    """Return the thoughts in the field that they came in, nothing if that field is unknown."""
     thoughts = [part for part in message.parts if isinstance(part, ThinkingTextPart)]
     name = next((part.reasoning_field for part in thoughts if part.reasoning_field), None)
     if name is None:
@@ -112,9 +105,8 @@ def _reasoning(message: AssistantMessage) -> dict[str, Any]:
 
 
 def _openrouter(message: AssistantMessage, model: str | None) -> dict[str, Any]:
-    foreign = [p.text for p in message.parts if isinstance(p, ThinkingTextPart) and not is_native(p, model)]
     text = join_text_parts(message.parts)
-    content = [thinking_block("\n".join(foreign))] * bool(foreign) + [text] * bool(text)
+    content = [*foreign_thinking(message, model), *([text] if text else [])]
     details = _details(message, model)
     return {
         "role": "assistant",
@@ -130,7 +122,7 @@ def _thoughts(message: AssistantMessage) -> list[ThinkingTextPart | ThinkingSign
 
 
 def _details(message: AssistantMessage, model: str | None) -> list[dict[str, Any]]:
-    """Return thoughts and signatures in OpenRouter's form; a Claude model has both in one detail."""
+    """Return thoughts and signatures in OpenRouter's format; for a Claude model both are in one detail."""
     details: list[dict[str, Any]] = []
     for part in _thoughts(message):
         if not is_native(part, model):
@@ -144,12 +136,12 @@ def _details(message: AssistantMessage, model: str | None) -> list[dict[str, Any
 
 
 def _detail(part: ThinkingTextPart | ThinkingSignaturePart, index: int) -> list[dict[str, Any]]:
-    """Return a thought or a signature as a detail, none for an empty signature."""
+    """Return a thought or a signature as a detail, nothing for an empty signature."""
     if isinstance(part, ThinkingTextPart):
-        said = {"type": "reasoning.text", "text": part.text}
+        detail = {"type": "reasoning.text", "text": part.text}
     elif part.signature:
-        said = {"type": "reasoning.encrypted", "data": part.signature}
+        detail = {"type": "reasoning.encrypted", "data": part.signature}
     else:
         return []
     more = {name: value for name, value in (("id", part.id), ("format", part.format)) if value is not None}
-    return [{**said, "index": index, **more}]
+    return [{**detail, "index": index, **more}]

@@ -1,8 +1,8 @@
 """A history as the input items of OpenAI's Responses API.
 
 Source: HISTORIES 1.6, column "responses". A thought is a reasoning item without an id, its signature the encrypted
-content; thoughts of another model are the first output text. System messages are not among the items. A message of the
-model without parts gives no item.
+content; thoughts of other models are the first output text. System messages and assistant messages without parts are
+not sent.
 """
 
 from __future__ import annotations
@@ -10,42 +10,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tpharness.histories.message_parts.attach import (
-    Attached,
+from tpharness.histories.message_parts.input_items import (
+    AssistantMessage,
+    InputItem,
+    ToolOutput,
+    UserContent,
+    foreign_thinking,
     is_native,
-    thinking_block,
-    tool_images,
-    tool_text,
-    user_content,
 )
 from tpharness.histories.message_parts.records import (
-    AssistantMessage,
     ImageURLPart,
     TextPart,
     ThinkingSignaturePart,
     ThinkingTextPart,
     ToolCallPart,
-    ToolResultMessage,
-    UserMessage,
 )
 
 __all__ = ["responses_input"]
 
 
-def responses_input(items: Iterable[Attached], model: str | None) -> list[dict[str, Any]]:
-    """Return the input items; whose thought it is, is told by `model`."""
+def responses_input(items: Iterable[InputItem], model: str | None) -> list[dict[str, Any]]:
+    """Return the input items for `model`, which decides whose thoughts are sent as thoughts."""
     made: list[dict[str, Any]] = []
     for item in items:
-        match item.message:
-            case UserMessage() as message:
-                content = list(map(_content, user_content(item, message)))
-                made.append({"type": "message", "role": "user", "content": content})
-            case ToolResultMessage() as message:
-                content = [_content(TextPart(text=tool_text(item, message)))]
-                content += map(_content, tool_images(item, message))
-                made.append({"type": "function_call_output", "call_id": message.call_id, "output": content})
-            case AssistantMessage() as message:
-                made += _answer(message, model)
+        match item:
+            case UserContent(content=content):
+                made.append({"type": "message", "role": "user", "content": list(map(_content, content))})
+            case ToolOutput(result=result, text=text, images=images):
+                output = [{"type": "input_text", "text": text}, *map(_content, images)]
+                made.append({"type": "function_call_output", "call_id": result.call_id, "output": output})
+            case AssistantMessage():
+                made += _answer(item, model)
             case _:
                 pass
     return made
@@ -59,8 +54,7 @@ def _content(part: TextPart | ImageURLPart) -> dict[str, Any]:
 
 def _answer(message: AssistantMessage, model: str | None) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
-    foreign = [p.text for p in message.parts if isinstance(p, ThinkingTextPart) and not is_native(p, model)]
-    texts = [thinking_block("\n".join(foreign))] if foreign else []
+    texts = foreign_thinking(message, model)
     thought: str | None = None
     signature: str | None = None
 

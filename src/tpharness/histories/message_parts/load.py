@@ -1,8 +1,7 @@
-"""A history as the program holds it after loading, and as it gives it to a model.
+"""What the current program changes in a stored history when it loads it, and before it sends it to a model.
 
-Source: HISTORIES 1.3 (last row), 1.5, 1.6. Both only under `current`; the plan takes a history as it lies on disk.
-`RewindEntry` and `CompactionEntry` also change what is loaded, by rules that no source of ours states: a history with
-one of them is refused rather than told wrongly.
+Source: HISTORIES 1.3 (last row), 1.5, 1.6. The plan uses a history as it is stored. `RewindEntry` and `CompactionEntry`
+also change what is loaded, by rules that our sources do not describe, so a history with one of them raises an error.
 """
 
 from __future__ import annotations
@@ -21,24 +20,27 @@ from tpharness.histories.message_parts.records import (
     join_text_parts,
 )
 
-__all__ = ["TOOL_INTERRUPTED_MESSAGE", "answered", "rebuilt"]
+__all__ = ["TOOL_INTERRUPTED_MESSAGE", "add_missing_results", "apply_retractions"]
 
 TOOL_INTERRUPTED_MESSAGE = "Tool call was interrupted before completing (session was interrupted or restarted)."
-"""The text of the result that a call without one gets on its way to a model."""
+"""The text of the error result that a call without a result gets before the history goes to a model."""
 
-_UNTOLD = ("RewindEntry", "CompactionEntry")
+_UNKNOWN_EFFECT = ("RewindEntry", "CompactionEntry")
 
 
-def rebuilt(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
-    """Return a history with its withdrawn messages taken out; the entries that withdraw them stay.
+def apply_retractions(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
+    """Return a history without its retracted messages; the retract entries stay.
 
-    A withdrawal counts for the nearest user message before it, if that has exactly its text. Raises `UsageError` for a
-    history whose loading is not known.
+    An entry retracts the nearest user message before it if that message has exactly the entry's text. Raises
+    `UsageError` for a history with an entry whose effect is unknown.
     """
     loaded: list[HistoryEvent] = []
     for event in events:
-        if isinstance(event, OtherEntry) and event.kind in _UNTOLD:
-            raise UsageError(f"a history with a {event.kind} cannot be loaded", hint="use one that was not cut back")
+        if isinstance(event, OtherEntry) and event.kind in _UNKNOWN_EFFECT:
+            raise UsageError(
+                f"a history with a {event.kind} cannot be loaded",
+                hint="use a history that was not rewound or compacted",
+            )
         if isinstance(event, RetractEntry):
             latest = next((i for i in range(len(loaded) - 1, -1, -1) if isinstance(loaded[i], UserMessage)), None)
             message = None if latest is None else loaded[latest]
@@ -48,10 +50,10 @@ def rebuilt(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
     return loaded
 
 
-def answered(events: Sequence[HistoryEvent]) -> list[HistoryEvent]:
-    """Return a history in which every call has a result: those without get an error right after their message.
+def add_missing_results(events: Sequence[HistoryEvent]) -> list[HistoryEvent]:
+    """Return a history in which every call has a result: an error is inserted after the message of each open call.
 
-    So the made-up result of one call stands before the real one of another, although it came later.
+    So the inserted result of one call comes before the real result of another call of the same message.
     """
     results = {event.call_id for event in events if isinstance(event, ToolResultMessage)}
     repaired: list[HistoryEvent] = []

@@ -1,12 +1,12 @@
-"""The records of a history of messages and parts, with what each may hold.
+"""The records of a history of messages and parts, with the fields of each.
 
 Source: the plan "Message + Part" (document 002, section "Final schema") and what klaude-code added to it since; a field
 that only the later code has is None, and absent on disk, under the plan. JSON that breaks a rule does not decode
-(`codec`); a tool result with a text part, or a time that is none, cannot be made here either: `ValueError`. Times are
-ISO 8601 texts, kept as they are written.
+(`codec`); a tool result with a text part, or an invalid time, raises `ValueError`. Times are ISO 8601 texts, kept as
+they are written.
 
-`usage`, `ui_extra`, `side_effects` and `task_metadata` are plain JSON values: the sources name their types, not their
-fields.
+`usage`, `ui_extra`, `side_effects` and `task_metadata` are plain JSON values, because the sources name their types but
+not their fields.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ImageURLPart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
 
 
 class ImageFilePart(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="image_file"):
-    """An image that lies in a file beside the history; `byte_size` in bytes, `sha256` in hexadecimal."""
+    """An image in a file outside the history; `byte_size` in bytes, `sha256` in hexadecimal."""
 
     file_path: str
     mime_type: str | None = None
@@ -132,14 +132,14 @@ class _Message(_Dated, frozen=True, kw_only=True):
 
 
 class SystemMessage(_Message, frozen=True, kw_only=True):
-    """Instructions. Both variants can hold one and nothing in a run makes one."""
+    """Instructions. Both variants can contain one, but a run does not write one."""
 
     role: Literal["system"] = "system"
     parts: tuple[TextPart, ...]
 
 
 class DeveloperMessage(_Message, frozen=True, kw_only=True):
-    """What the program tells the model beside the user's words; `ui_extra` is never sent."""
+    """What the program adds to the user's words for the model; `ui_extra` is never sent."""
 
     role: Literal["developer"] = "developer"
     parts: tuple[Part, ...]
@@ -156,7 +156,7 @@ class UserMessage(_Message, frozen=True, kw_only=True):
 
 
 class AssistantMessage(_Message, frozen=True, kw_only=True):
-    """What one model call gave. `stop_reason` is `aborted` for an interruption by the user, and for nothing else."""
+    """The result of one model call. `stop_reason` is `aborted` only for an interruption by the user."""
 
     role: Literal["assistant"] = "assistant"
     parts: tuple[Part, ...]
@@ -166,7 +166,7 @@ class AssistantMessage(_Message, frozen=True, kw_only=True):
 
 
 class ToolResultMessage(_Message, frozen=True, kw_only=True):
-    """What came back for one call. All of its text is `output_text`; a text part among `parts` is refused."""
+    """The result of one tool call. All of its text is in `output_text`; a text part in `parts` is an error."""
 
     role: Literal["tool"] = "tool"
     call_id: str = ""
@@ -188,25 +188,25 @@ class ToolResultMessage(_Message, frozen=True, kw_only=True):
 
 
 class StreamErrorItem(_Dated, frozen=True, kw_only=True):
-    """A model call failed; nothing of an interruption."""
+    """A model call failed; this is not an interruption."""
 
     error: str
 
 
 class InterruptEntry(_Dated, frozen=True, kw_only=True):
-    """The user interrupted and no message tells it. `show_notice` is false when nothing had been seen of the turn."""
+    """The user interrupted, and no message shows it. `show_notice` is false if nothing of the turn was visible."""
 
     show_notice: bool = True
 
 
 class RetractEntry(_Dated, frozen=True, kw_only=True):
-    """The nearest user message before it is withdrawn, if this is its text."""
+    """Retracts the nearest user message before it, if this is its text."""
 
     retracted_text: str
 
 
 class OtherEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry that is no part of a conversation, kept as it is: `kind` is its type, `data` its JSON object."""
+    """An entry that is not part of a conversation, kept unchanged: `kind` is its type, `data` its JSON object."""
 
     kind: str
     data: Mapping[str, Any]
@@ -249,10 +249,10 @@ PLAN_EVENTS: Mapping[str, type[HistoryEvent]] = {
     **{record.__name__: record for record in _MESSAGES},
     "TaskMetadataItem": OtherEntry,
 }
-"""What a history of the plan may hold, by its name on disk. An interruption is no event of its own (decision 6)."""
+"""The events of the plan by their names on disk. An interruption is not an event of its own (decision 6)."""
 
 CURRENT_EVENTS: Mapping[str, type[HistoryEvent]] = {
     **{record.__name__: record for record in (*_MESSAGES, InterruptEntry, RetractEntry)},
     **dict.fromkeys(_OTHER_CURRENT, OtherEntry),
 }
-"""What a history of the current program may hold, by its name on disk."""
+"""The events of the current program by their names on disk."""

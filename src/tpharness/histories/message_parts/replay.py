@@ -1,10 +1,10 @@
-"""A history as the events from which a UI shows it again. An interruption is derived here; nothing else tells it.
+"""A history as the events from which a UI shows it again, with the interruptions derived from it.
 
 Sources: the plan's companion notes ("Replay derivation", HISTORIES 1.4) and the current program (HISTORIES 1.4). Each
-event is a map with `event`, its name, and the fields that its name has; times and session ids are left out.
+event is a map with its name under `event` and the fields of that name; times and session ids are left out.
 
 Under the plan each aborted assistant message and each aborted result gives an `InterruptEvent`, so n aborted results
-give n of them. `interrupt_findings` says of any replay whether a user would see one interruption for each.
+give n events. `interrupt_findings` checks whether a user sees each interruption once.
 """
 
 from __future__ import annotations
@@ -43,39 +43,39 @@ MISSING = Kind("missing-interrupt")
 
 
 def replay(events: Sequence[HistoryEvent], variant: Variant) -> list[UIEvent]:
-    """Return the UI's events for a history as it was loaded."""
-    return list(_plan(events) if variant == "plan" else _Current().shown(events))
+    """Return the UI's events for a loaded history."""
+    return list(_plan_events(events) if variant == "plan" else _CurrentReplay().events(events))
 
 
-_BEGINS_AGAIN = ("UserMessageEvent", "AssistantTextStartEvent", "ThinkingStartEvent")
+_BEGINS_TURN = ("UserMessageEvent", "AssistantTextStartEvent", "ThinkingStartEvent")
 
 
-def interrupt_findings(shown: Iterable[Mapping[str, Any]], *, interrupted: int = 0) -> list[Finding]:
-    """Return what is wrong with the interruptions that a UI is shown: two notices in one turn, or too few of them.
+def interrupt_findings(events: Iterable[Mapping[str, Any]], *, interrupted: int = 0) -> list[Finding]:
+    """Return what is wrong with the interruptions that a UI shows: two notices in one turn, or too few interruptions.
 
-    A turn is what follows a user message, or what the model says after it was interrupted and asked again.
-    `interrupted` is how many turns the user did interrupt. An event whose `show_notice` is false shows nothing, but
-    does tell. `Place.event` is the index of the second notice.
+    A turn begins at a user message, or at a new answer of the model after an interruption. `interrupted` is the number
+    of turns that the user interrupted. An event whose `show_notice` is false counts as an interruption but not as a
+    notice. `Place.event` is the index of the second notice.
     """
     findings: list[Finding] = []
-    notices = told = 0
-    for index, event in enumerate(shown):
-        if event["event"] in _BEGINS_AGAIN:
+    notices = interruptions = 0
+    for index, event in enumerate(events):
+        if event["event"] in _BEGINS_TURN:
             notices = 0
         elif event["event"] == "InterruptEvent":
-            told += 1
+            interruptions += 1
             notices += event.get("show_notice", True)
             if notices == 2:
                 findings.append(DUPLICATE.at(Place(event=index)))
-    if told < interrupted:
-        findings.append(MISSING.at(Place(), got=told, expected=interrupted))
+    if interruptions < interrupted:
+        findings.append(MISSING.at(Place(), got=interruptions, expected=interrupted))
     return findings
 
 
 # ------------------------------------------------------------------------------------------------ as planned
 
 
-def _plan(events: Sequence[HistoryEvent]) -> Iterator[UIEvent]:
+def _plan_events(events: Sequence[HistoryEvent]) -> Iterator[UIEvent]:
     previous: HistoryEvent | None = None
     for event in events:
         match event:
@@ -119,14 +119,14 @@ def _plan_answer(message: AssistantMessage) -> Iterator[UIEvent]:
 
 
 _BEFORE_A_STEP = (UserMessage, ToolResultMessage, DeveloperMessage, InterruptEntry, RetractEntry)
-_BEFORE_A_STEP_TOO = (
+_ENTRIES_BEFORE_A_STEP = (
     "CacheHitRateEntry",
     "FallbackModelConfigWarnEntry",
     "SideQuestionEntry",
     "CompactionEntry",
     "RewindEntry",
 )
-_SHOWN = {
+_ENTRY_EVENTS = {
     "TaskMetadataItem": "TaskMetadataEvent",
     "TaskFileChangeSummaryEntry": "TaskFileChangeSummaryEvent",
     "CacheHitRateEntry": "CacheHitRateEvent",
@@ -135,25 +135,25 @@ _SHOWN = {
     "SideQuestionEntry": "SideQuestionEvent",
     "PromptSuggestionEntry": "PromptSuggestionReadyEvent",
 }
-"""Entries that are shown by one event with their own fields. Others of another program's making show nothing here."""
+"""Entries that give one event with their own fields; other entries give no event."""
 
 
-class _Current:
-    """Shows a history; calls wait for their result, the end of a task for what follows it."""
+class _CurrentReplay:
+    """Replays a history; a call waits for its result, and the end of a task for the next event."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, UIEvent] = {}
         self._stepped = False
         self._to_finish: str | None = None
-        """The text of the last answer of a task whose end has not been shown."""
+        """The text of the last answer of a task whose end event has not been sent."""
         self._interrupted = False
 
-    def shown(self, events: Sequence[HistoryEvent]) -> Iterator[UIEvent]:
-        """Yield what is shown, in order; nothing for an empty history."""
-        if events:
+    def events(self, history: Sequence[HistoryEvent]) -> Iterator[UIEvent]:
+        """Yield the UI's events in order; none for an empty history."""
+        if history:
             yield {"event": "TaskStartEvent"}
         previous: HistoryEvent | None = None
-        for index, event in enumerate(events):
+        for index, event in enumerate(history):
             if not isinstance(event, ToolResultMessage):
                 yield from self._flush_calls()
             if isinstance(event, UserMessage):
@@ -161,9 +161,9 @@ class _Current:
                     yield from self._finish()
                     yield {"event": "TaskStartEvent"}
                 self._interrupted = False
-            if isinstance(event, AssistantMessage) and _steps(previous):
+            if isinstance(event, AssistantMessage) and _begins_step(previous):
                 yield {"event": "StepStartEvent"}
-            following = events[index + 1] if index + 1 < len(events) else None
+            following = history[index + 1] if index + 1 < len(history) else None
             yield from self._one(event, last=not isinstance(following, ToolResultMessage))
             previous = event
         yield from self._flush_calls()
@@ -185,19 +185,19 @@ class _Current:
             case InterruptEntry():
                 self._interrupted = True
                 yield {"event": "InterruptEvent", "show_notice": event.show_notice}
-            case OtherEntry() if event.kind in _SHOWN:
+            case OtherEntry() if event.kind in _ENTRY_EVENTS:
                 if event.kind == "AwaySummaryEntry":
                     yield from self._finish()
-                yield {"event": _SHOWN[event.kind], **event.data}
+                yield {"event": _ENTRY_EVENTS[event.kind], **event.data}
                 if event.kind == "TaskMetadataItem":
                     yield from self._finish()
             case _:
-                pass  # a failed model call is not shown, nor is a message that was taken back
+                pass  # failed model calls and retracted messages are not shown
 
     def _answer(self, message: AssistantMessage) -> Iterator[UIEvent]:
         self._stepped = True
         self._to_finish = join_text_parts(message.parts)
-        yield from _streamed(message)
+        yield from _stream_events(message)
         for call in _calls(message):
             self._waiting[call.call_id] = _call(call)
         if message.stop_reason == "aborted":
@@ -218,20 +218,20 @@ class _Current:
         self._to_finish, self._interrupted = None, False
 
 
-def _steps(previous: HistoryEvent | None) -> bool:
+def _begins_step(previous: HistoryEvent | None) -> bool:
     """Whether an assistant message after this event begins a step."""
     if isinstance(previous, OtherEntry):
-        return previous.kind in _BEFORE_A_STEP_TOO
+        return previous.kind in _ENTRIES_BEFORE_A_STEP
     return previous is None or isinstance(previous, _BEFORE_A_STEP)
 
 
 _STREAMS: Mapping[type, str] = {ThinkingTextPart: "Thinking", TextPart: "AssistantText"}
 
 
-def _streamed(message: AssistantMessage) -> Iterator[UIEvent]:
-    """Yield the thoughts and texts of a message as the stream that they once were: start, deltas, end."""
+def _stream_events(message: AssistantMessage) -> Iterator[UIEvent]:
+    """Yield the thoughts and texts of a message as a stream: start, deltas, end."""
     open_kind = ""
-    thought = False  # whether the thinking that is open has said something
+    thought = False  # whether the open thinking has content
     for part in message.parts:
         kind = _STREAMS.get(type(part), "")
         if open_kind and kind != open_kind and (kind or open_kind == "Thinking"):
@@ -260,8 +260,8 @@ def _user(message: UserMessage) -> UIEvent:
         for part in message.parts
         if isinstance(part, ImageURLPart | ImageFilePart)
     ]
-    shown: UIEvent = {"event": "UserMessageEvent", "content": join_text_parts(message.parts)}
-    return {**shown, "images": images} if images else shown
+    event: UIEvent = {"event": "UserMessageEvent", "content": join_text_parts(message.parts)}
+    return {**event, "images": images} if images else event
 
 
 def _developer(message: DeveloperMessage) -> UIEvent:
@@ -282,7 +282,7 @@ def _call(part: ToolCallPart) -> UIEvent:
 
 
 def _result(message: ToolResultMessage) -> UIEvent:
-    """Return a result as it is shown; the UI knows no status but success and error."""
+    """Return the event of a result; the UI has only the statuses success and error."""
     return {
         "event": "ToolResultEvent",
         "tool_call_id": message.call_id,

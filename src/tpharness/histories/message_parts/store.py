@@ -1,9 +1,10 @@
-"""A journal as the history that lies on disk.
+"""A journal as the history that is stored.
 
-Sources: document 002 (`plan`), HISTORIES 1.2 and 1.3 (`current`). An event is appended when it is whole: an assistant
-message when its model call has ended, a tool result when its tool has. Deltas and starts of calls are never kept.
+Sources: document 002 (`plan`), HISTORIES 1.2 and 1.3 (`current`). An event is appended when it is complete: an
+assistant message when its model call has ended, a tool result when its tool has. Deltas and starts of calls are never
+kept.
 
-An interruption by the user is `user_cancelled`, and nothing else is `aborted`. What the two variants keep of it:
+Only an interruption by the user (`user_cancelled`) gives `aborted`. What the two variants keep of it:
 
 | when | `plan` | `current` |
 |---|---|---|
@@ -14,23 +15,23 @@ An interruption by the user is `user_cancelled`, and nothing else is `aborted`. 
 | after the last result | assistant message without parts, aborted | interrupt entry |
 | after a response without calls | its stop reason becomes aborted | interrupt entry |
 
-Choices, where the sources leave a gap:
+Choices where the sources leave a gap:
 
-- `plan`, thinking only: the thought is kept, as it is kept before text;
+- `plan`, thinking only: the thought is kept, as it is before text;
 - `plan`, tools running: the stop reason of the response stays `tool_use`. The call of the model had ended, and an
   aborted one would add an interruption to that of each aborted result;
-- calls of a response that had not ended go, also those whose arguments look whole;
-- aborted results come in the order of the calls, after the results that came;
-- `current`: `show_notice` is whether anything of the turn could be seen: a text, if only of blanks, or a call;
-- a time limit (`timeout`) is told to the tools that run as the error that a tool's own time limit would be;
+- calls of a response that had not ended are dropped, even if their arguments look complete;
+- aborted results are in the order of the calls, after the results that arrived;
+- `current`: `show_notice` is whether anything of the turn was visible: a text, even of white space, or a call;
+- at a time limit (`timeout`) the running tools get the error result of a tool's own time limit;
 - a failure (`timeout`, `error`, `network_failure`, `safety_halt`) while no tool runs is a failed model call: a stream
-  error, and under `current` the continuation prompt that its retry sends, its frame as the program's, its words ours;
-- a word of an application's own, and any other failure while tools run, are the end of the program: nothing more is
+  error, and under `current` the continuation prompt that its retry sends (the program's frame with our words);
+- at a reason of an application's own, and at any other failure while tools run, the program ends: nothing more is
   written, and calls stay without results;
 - a response that ended without a part is kept by the plan (one message a model call) and not by the current program;
-- facts of a turn beside its messages (usage of the whole task) are not written;
-- the events `app-developer` and `app-retract` carry what no stream of a model tells: a developer message (data: its
-  text, or text and position), and the withdrawal of the last user message.
+- facts of a turn outside its messages (usage of the whole task) are not written;
+- the events `app-developer` and `app-retract` carry what a model's stream does not contain: a developer message (data:
+  its text, or text and position), and the retraction of the last user message.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from tpharness.histories.message_parts.content import assistant_parts, returned, user_parts, visible_text
+from tpharness.histories.message_parts.convert_parts import assistant_parts, response_text, result_content, user_parts
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
     DeveloperMessage,
@@ -60,10 +61,10 @@ from tpharness.histories.message_parts.records import (
 from tpharness.journal import AgentTurn, Entry, Event, Interrupted, Journal, Prompt, Response, Return, UserTurn
 from tpharness.protocol.versions import ERROR_EVENT
 
-__all__ = ["CANCEL_OUTPUT", "history"]
+__all__ = ["CANCEL_OUTPUT", "history_events"]
 
 CANCEL_OUTPUT = "[Request interrupted by user for tool use]"
-"""The text of the result of a tool that the user's interruption stopped."""
+"""The result text of a tool that the user interrupted."""
 
 _USER = "user_cancelled"
 _FAILED_CALL = ("timeout", "error", "network_failure", "safety_halt")
@@ -78,58 +79,58 @@ _DEVELOPER = "data-app-developer"
 _RETRACT = "data-app-retract"
 
 
-def history(journal: Journal, variant: Variant) -> list[HistoryEvent]:
-    """Return the events of a journal's history, in order. A turn that goes on has what has been appended so far."""
+def history_events(journal: Journal, variant: Variant) -> list[HistoryEvent]:
+    """Return the history's events in order; of a running turn those appended so far."""
     events: list[HistoryEvent] = []
     for turn in journal.turns():
         if isinstance(turn, UserTurn):
             events.append(UserMessage(created_at=turn.at, parts=user_parts(turn.parts)))
         else:
-            _Turn(turn, variant, events).write()
+            _TurnWriter(turn, variant, events).write()
     return events
 
 
-class _Turn:
+class _TurnWriter:
     """Appends one agent turn to a history."""
 
     def __init__(self, turn: AgentTurn, variant: Variant, events: list[HistoryEvent]) -> None:
         self._turn = turn
         self._plan = variant == "plan"
         self._events = events
-        self._seen = False
-        """Whether anything of this turn could be seen."""
-        self._erred = False
-        """Whether the last model call is told as failed."""
+        self._visible = False
+        """Whether anything of this turn was visible."""
+        self._failed = False
+        """Whether the last model call failed."""
         self._last: Entry | None = None
         """The last response, return or prompt."""
         self._last_message: int | None = None
-        """Where the assistant message of `_last` stands, if `_last` is a response that was kept."""
+        """The index of the assistant message of `_last`, if `_last` is a response that was kept."""
 
     def write(self) -> None:
         for entry in self._entries():
             match entry:
                 case Response():
-                    self._response(entry)
+                    self._add_response(entry)
                 case Return():
-                    self._result(entry)
+                    self._add_result(entry)
                 case Prompt():
                     self._events.append(UserMessage(created_at=entry.at, parts=user_parts(entry.parts)))
                 case Event():
-                    self._event(entry)
+                    self._add_event(entry)
                     continue
             self._last = entry
         if isinstance(self._turn.end, Interrupted):
-            self._interrupted(self._turn.end)
+            self._interrupt(self._turn.end)
 
     def _entries(self) -> Iterator[Entry]:
         for segment in self._turn.segments:
             yield from segment.entries
         yield from self._turn.tail.entries
 
-    # -------------------------------------------------------------------------------------------- what happened
+    # -------------------------------------------------------------------------------------------- entries
 
-    def _response(self, response: Response) -> None:
-        self._erred = False
+    def _add_response(self, response: Response) -> None:
+        self._failed = False
         self._last_message = None
         if not response.finished or response.failed is not None:
             return
@@ -137,7 +138,7 @@ class _Turn:
         parts = assistant_parts(response.parts, facts.get("model_name"), calls=True)
         if not parts and not self._plan:
             return
-        self._seen = self._seen or any(isinstance(part, TextPart | ToolCallPart) for part in parts)
+        self._visible = self._visible or any(isinstance(part, TextPart | ToolCallPart) for part in parts)
         self._last_message = len(self._events)
         self._events.append(
             AssistantMessage(
@@ -149,8 +150,8 @@ class _Turn:
             )
         )
 
-    def _result(self, entry: Return) -> None:
-        text, images = returned(entry.fields)
+    def _add_result(self, entry: Return) -> None:
+        text, images = result_content(entry.fields)
         status: ToolStatus = "success" if entry.fields.get("status") == "success" else "error"
         name = str(entry.fields.get("tool_name") or "")
         self._events.append(
@@ -164,43 +165,43 @@ class _Turn:
             )
         )
 
-    def _event(self, event: Event) -> None:
+    def _add_event(self, event: Event) -> None:
         data = event.data
         if event.name == ERROR_EVENT:
-            self._model_error(str(data.get("error", "")) if isinstance(data, Mapping) else "", event.at)
+            self._add_model_error(str(data.get("error", "")) if isinstance(data, Mapping) else "", event.at)
         elif event.name == _DEVELOPER:
             self._events.append(_developer(data, event.at, plan=self._plan))
         elif event.name == _RETRACT and not self._plan:
             text = _last_user_text(self._events) if data is None else str(data)
             self._events.append(RetractEntry(created_at=event.at, retracted_text=text))
 
-    def _model_error(self, said: str, at: str) -> None:
-        """A model call failed: what had come of it is not kept, `current` hands its text to the retry."""
-        self._erred = True
-        self._events.append(StreamErrorItem(created_at=at, error=said))
+    def _add_model_error(self, error: str, at: str) -> None:
+        """Record a failed model call. Its text is not kept; under `current` the retry gets it."""
+        self._failed = True
+        self._events.append(StreamErrorItem(created_at=at, error=error))
         response = self._last
         if not isinstance(response, Response) or (response.finished and response.failed is None):
             return
-        text = visible_text(response.failed if response.failed is not None else response.parts)
-        self._seen = self._seen or bool(text)
+        text = response_text(response.failed if response.failed is not None else response.parts)
+        self._visible = self._visible or bool(text)
         if text.strip() and not self._plan:
             prompt = _continuation(text.strip())
             self._events.append(UserMessage(created_at=at, parts=(TextPart(text=prompt),)))
 
     # -------------------------------------------------------------------------------------------- the interruption
 
-    def _interrupted(self, end: Interrupted) -> None:
+    def _interrupt(self, end: Interrupted) -> None:
         open_calls = list(self._unanswered())
         if end.reason == _USER:
             for call_id, name in open_calls:
-                self._stopped(call_id, name, "aborted", CANCEL_OUTPUT, end.at)
+                self._stop_tool(call_id, name, "aborted", CANCEL_OUTPUT, end.at)
             (self._cut_plan if self._plan else self._cut_current)(end.at, running=bool(open_calls))
         elif open_calls:
             for call_id, name in open_calls if end.reason == "timeout" else ():
                 text = f"Tool {name} execution error: TimeoutError the run took too long"
-                self._stopped(call_id, name, "error", text, end.at)
-        elif end.reason in _FAILED_CALL and not self._erred and not self._over():
-            self._model_error(end.reason, end.at)
+                self._stop_tool(call_id, name, "error", text, end.at)
+        elif end.reason in _FAILED_CALL and not self._failed and not self._is_complete():
+            self._add_model_error(end.reason, end.at)
 
     def _cut_plan(self, at: str, *, running: bool) -> None:
         response = self._open_response()
@@ -208,7 +209,7 @@ class _Turn:
             parts = assistant_parts(response.parts, response.facts.get("model_name"), calls=False)
             self._events.append(AssistantMessage(created_at=at, parts=parts, stop_reason="aborted"))
         elif running:
-            return  # the aborted results tell it
+            return  # the aborted results show it
         elif self._last_message is not None and isinstance(self._last, Response):
             ended = self._events[self._last_message]
             if isinstance(ended, AssistantMessage):  # "even if the provider did not report it"
@@ -218,36 +219,36 @@ class _Turn:
 
     def _cut_current(self, at: str, *, running: bool) -> None:
         response = self._open_response()
-        seen = self._seen or running
+        visible = self._visible or running
         if response is not None:
-            text = visible_text(response.parts)
+            text = response_text(response.parts)
             if text.strip():
                 parts = (TextPart(text=text.strip()),)
                 self._events.append(AssistantMessage(created_at=at, parts=parts, stop_reason="aborted"))
                 return
-            seen = seen or bool(text) or any(part.kind == "tool-call" for part in response.parts)
-        self._events.append(InterruptEntry(created_at=at, show_notice=seen))
+            visible = visible or bool(text) or any(part.kind == "tool-call" for part in response.parts)
+        self._events.append(InterruptEntry(created_at=at, show_notice=visible))
 
     def _open_response(self) -> Response | None:
         last = self._last
         return last if isinstance(last, Response) and not last.finished and last.failed is None else None
 
-    def _over(self) -> bool:
-        """Whether the turn had nothing more to do: its last response ended without calls."""
+    def _is_complete(self) -> bool:
+        """Whether the last thing in the turn is a finished response."""
         return isinstance(self._last, Response) and self._last.finished and self._last.failed is None
 
     def _unanswered(self) -> Iterator[tuple[str, str]]:
         """Yield id and tool of each call of an ended response that has no return, in order of the calls."""
         tail = self._turn.tail
-        answered = {entry.call_key for entry in tail.entries if isinstance(entry, Return)}
+        returned = {entry.call_key for entry in tail.entries if isinstance(entry, Return)}
         for key, (index, order) in sorted(tail.calls.items(), key=lambda item: item[1]):
             response = tail.entries[index]
-            if key in answered or not isinstance(response, Response) or not response.finished:
+            if key in returned or not isinstance(response, Response) or not response.finished:
                 continue
-            made = [part for part in response.parts if part.complete and part.call_id is not None]
-            yield str(made[order].call_id), str(made[order].fields.get("tool_name") or "")
+            calls = [part for part in response.parts if part.complete and part.call_id is not None]
+            yield str(calls[order].call_id), str(calls[order].fields.get("tool_name") or "")
 
-    def _stopped(self, call_id: str, name: str, status: Literal["aborted", "error"], text: str, at: str) -> None:
+    def _stop_tool(self, call_id: str, name: str, status: Literal["aborted", "error"], text: str, at: str) -> None:
         result = ToolResultMessage(created_at=at, call_id=call_id, tool_name=name, status=status, output_text=text)
         self._events.append(result)
 
@@ -256,11 +257,11 @@ class _Turn:
 
 
 def _developer(data: Any, at: str, *, plan: bool) -> DeveloperMessage:
-    said = data if isinstance(data, Mapping) else {"text": data}
-    parts = (TextPart(text=str(said.get("text") or "")),)
-    if plan:  # the plan knows one position
+    content = data if isinstance(data, Mapping) else {"text": data}
+    parts = (TextPart(text=str(content.get("text") or "")),)
+    if plan:  # the plan has only one position
         return DeveloperMessage(created_at=at, parts=parts)
-    position: Literal["append", "prepend"] = "prepend" if said.get("position") == "prepend" else "append"
+    position: Literal["append", "prepend"] = "prepend" if content.get("position") == "prepend" else "append"
     return DeveloperMessage(created_at=at, parts=parts, attachment_position=position)
 
 
@@ -269,7 +270,7 @@ def _last_user_text(events: list[HistoryEvent]) -> str:
 
 
 def _continuation(text: str) -> str:
-    """Return what the current program says to the model when it tries again after a failed call."""
+    """Return the prompt of the current program's retry after a failed model call."""
     return (
         f"<assistant>\n{text}\n</assistant>\n\n<system-reminder>The response above broke off because of an error. "
         "Continue it where it stopped; do not repeat it.</system-reminder>"

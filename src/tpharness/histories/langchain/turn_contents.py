@@ -1,7 +1,7 @@
-"""What a state holds, read back from its messages.
+"""What a state keeps of each agent turn, read back from its messages.
 
-Calls are told from the text around them by the words that the reducer writes, which is all there is: a model that
-writes those words itself is taken by them, as it would be by anybody who reads the state.
+Calls are found in a message's text only by the words that the reducer writes, so the same words written by a model are
+read as a call, as any reader of the state would.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 from tpharness.histories.langchain.reducer import CALL_TEXT, HALF_CALL_TEXT, INTERRUPTED_CALL
 from tpharness.histories.langchain.state import Message, ai_calls
-from tpharness.histories.projections import HeldCall, HeldResult, Holdings
+from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 
-__all__ = ["turn_holdings"]
+__all__ = ["turn_contents"]
 
 
-def turn_holdings(messages: Sequence[Message]) -> list[Holdings]:
-    """Return what is held of each agent turn: one a user's message, and one before the first if anything stands there.
+def turn_contents(messages: Sequence[Message]) -> list[TurnContent]:
+    """Return what is kept of each agent turn: one for each user message, and one for messages before the first.
 
-    A state does not say where one run ends and the next begins without a user's message between them.
+    A state does not show where one run ends and the next begins without a user message between them.
     """
     turns: list[list[Message]] = [[]]
     for message in messages:
@@ -28,12 +28,12 @@ def turn_holdings(messages: Sequence[Message]) -> list[Holdings]:
             turns.append([])
         else:
             turns[-1].append(message)
-    return [_holdings(turn) for turn in (turns if turns[0] else turns[1:])]
+    return [_turn_content(turn) for turn in (turns if turns[0] else turns[1:])]
 
 
-def _holdings(turn: Sequence[Message]) -> Holdings:
+def _turn_content(turn: Sequence[Message]) -> TurnContent:
     texts: list[str] = []
-    calls: list[HeldCall] = []
+    calls: list[CallContent] = []
     interrupted = False
     for message in turn:
         if message["type"] != "ai":
@@ -43,7 +43,7 @@ def _holdings(turn: Sequence[Message]) -> Holdings:
         interrupted = interrupted or cut
         if text:
             texts.append(text)
-    return Holdings(
+    return TurnContent(
         texts=tuple(texts),
         calls=tuple(calls),
         results=tuple(_result(message["data"]) for message in turn if message["type"] == "tool"),
@@ -52,9 +52,9 @@ def _holdings(turn: Sequence[Message]) -> Holdings:
 
 
 def _content(content: str) -> tuple[str, list[str], bool]:
-    """Return the text before the calls, the texts of the calls, and whether they are said to be interrupted.
+    """Return the text before the calls, the texts of the calls, and whether the content says it was interrupted.
 
-    GAP-7: the words before a half call say so of the call alone, not of the run.
+    GAP-7: the prefix of a half call says this only of the call, not of the run.
     """
     cut = content.endswith(INTERRUPTED_CALL)
     content = content.removesuffix(INTERRUPTED_CALL)
@@ -64,22 +64,22 @@ def _content(content: str) -> tuple[str, list[str], bool]:
     return text, written, cut
 
 
-def _calls(written: Sequence[str], structured: Sequence[dict[str, Any]]) -> Iterator[HeldCall]:
-    """Join the texts of calls with the structured calls that mean the same; a text alone has neither name nor id."""
+def _calls(written: Sequence[str], structured: Sequence[dict[str, Any]]) -> Iterator[CallContent]:
+    """Match the texts of calls with the structured calls of the same arguments; a text alone has no name and id."""
     waiting = list(structured)
     for text in written:
-        call = next((call for call in waiting if _says(text, call["args"])), None)
+        call = next((call for call in waiting if _same_arguments(text, call["args"])), None)
         if call is None:
-            yield HeldCall(call_id=None, name=None, arguments=text)
+            yield CallContent(call_id=None, name=None, arguments=text)
         else:
             waiting.remove(call)
-            yield HeldCall(call_id=call["id"], name=call["name"], arguments=text)
+            yield CallContent(call_id=call["id"], name=call["name"], arguments=text)
     for call in waiting:
-        yield HeldCall(call_id=call["id"], name=call["name"], arguments=_canonical(call["args"]))
+        yield CallContent(call_id=call["id"], name=call["name"], arguments=_canonical(call["args"]))
 
 
-def _says(text: str, args: Any) -> bool:
-    if isinstance(args, str):  # an invalid call holds the text itself
+def _same_arguments(text: str, args: Any) -> bool:
+    if isinstance(args, str):  # an invalid call contains the text itself
         return text == args
     try:
         return bool(json.loads(text or "{}") == args)
@@ -93,6 +93,6 @@ def _canonical(args: Any) -> str:
     )
 
 
-def _result(data: dict[str, Any]) -> HeldResult:
+def _result(data: dict[str, Any]) -> ResultContent:
     outcome: Literal["success", "error"] = "error" if data.get("status") == "error" else "success"
-    return HeldResult(call_id=data["tool_call_id"], outcome=outcome, content=data["content"])
+    return ResultContent(call_id=data["tool_call_id"], outcome=outcome, content=data["content"])

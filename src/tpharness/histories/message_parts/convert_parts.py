@@ -1,13 +1,13 @@
-"""What a journal's parts become as parts of messages.
+"""Convert a journal's parts to parts of messages.
 
-Sources: document 002, "Part union"; HISTORIES 1.1 and 1.2. Choices, where the sources have no part for what came:
+Sources: document 002, "Part union"; HISTORIES 1.1 and 1.2. Choices where the sources have no part for what arrived:
 
-- user content that is no text and no image is kept as a text part with its JSON;
-- a file of the model becomes an image file beside the history; its name is derived from its content, its bytes are not
-  in the history;
-- a call that the provider executed itself, its return, and kinds that nobody knows have no part and go;
-- neighbouring texts become one, as the deltas of a stream do; so do neighbouring thoughts, unless a signature or
-  another id stands between them.
+- user content that is neither a text nor an image becomes a text part with its JSON;
+- a file of the model becomes an image file outside the history; its name is derived from its content, and the history
+  does not contain its bytes;
+- a call that the provider executed itself, its return, and unknown kinds are dropped;
+- adjacent texts become one, as the deltas of a stream do; so do adjacent thoughts, unless there is a signature between
+  them or their ids differ.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tpharness.histories.message_parts.records import (
 )
 from tpharness.protocol.jcs import CanonicalError, jcs
 
-__all__ = ["assistant_parts", "returned", "user_parts", "visible_text"]
+__all__ = ["assistant_parts", "response_text", "result_content", "user_parts"]
 
 _SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
@@ -51,36 +51,36 @@ def user_parts(prompts: Iterable[Mapping[str, Any]]) -> tuple[Part, ...]:
 
 
 def assistant_parts(parts: Sequence[journal.Part], model_id: str | None, *, calls: bool) -> tuple[Part, ...]:
-    """Return the parts of a response in order of their starts; without its calls unless `calls`.
+    """Return the parts of a response in the order of their starts, with its calls only if `calls` is true.
 
-    A signature of a thought whose end was not seen may be half a signature and is left out.
+    The signature of a thought that has not ended may be incomplete and is left out.
     """
-    made: list[Part] = []
+    converted: list[Part] = []
     for part in parts:
         fields = part.fields
         match part.kind:
             case "text" if fields.get("content"):
-                _add_text(made, str(fields["content"]))
+                _add_text(converted, str(fields["content"]))
             case "thinking":
-                _add_thinking(made, part, model_id)
+                _add_thinking(converted, part, model_id)
             case "tool-call" if calls:
-                made.append(_call(part))
+                converted.append(_call(part))
             case "file":
-                made.append(_file(fields.get("content") or {}))
+                converted.append(_file(fields.get("content") or {}))
             case _:
                 pass
-    return tuple(made)
+    return tuple(converted)
 
 
-def visible_text(parts: Iterable[journal.Part]) -> str:
+def response_text(parts: Iterable[journal.Part]) -> str:
     """Return the text of a response so far, without its thoughts."""
     return "".join(str(part.fields.get("content") or "") for part in parts if part.kind == "text")
 
 
-def returned(fields: Mapping[str, Any]) -> tuple[str, tuple[Part, ...]]:
-    """Return the text of what came back for a call, and its images.
+def result_content(fields: Mapping[str, Any]) -> tuple[str, tuple[Part, ...]]:
+    """Return a result's text and images.
 
-    A list of texts and content items is told apart; any other JSON is told as its canonical text.
+    A list of texts and content items with an image is split into both; any other JSON becomes its canonical text.
     """
     content = fields["content_ref"] if fields.get("content_ref") is not None else fields.get("content")
     if content is None:
@@ -100,29 +100,31 @@ def returned(fields: Mapping[str, Any]) -> tuple[str, tuple[Part, ...]]:
 # ------------------------------------------------------------------------------------------------ inside
 
 
-def _add_text(made: list[Part], text: str) -> None:
-    if made and isinstance(made[-1], TextPart):
-        made[-1] = TextPart(text=made[-1].text + text)
+def _add_text(converted: list[Part], text: str) -> None:
+    if converted and isinstance(converted[-1], TextPart):
+        converted[-1] = TextPart(text=converted[-1].text + text)
     else:
-        made.append(TextPart(text=text))
+        converted.append(TextPart(text=text))
 
 
-def _add_thinking(made: list[Part], part: journal.Part, model_id: str | None) -> None:
+def _add_thinking(converted: list[Part], part: journal.Part, model_id: str | None) -> None:
     fields = part.fields
     text, thinking_id = str(fields.get("content") or ""), fields.get("thinking_id")
-    last = made[-1] if made else None
+    last = converted[-1] if converted else None
     if text and isinstance(last, ThinkingTextPart) and last.id == thinking_id:
-        made[-1] = replace(last, text=last.text + text)
+        converted[-1] = replace(last, text=last.text + text)
     elif text:
-        made.append(ThinkingTextPart(id=thinking_id, text=text, model_id=model_id))
+        converted.append(ThinkingTextPart(id=thinking_id, text=text, model_id=model_id))
     signature = fields.get("signature")
     if signature and part.complete:
-        said = _format(fields.get("provider_name"))
-        made.append(ThinkingSignaturePart(id=thinking_id, signature=str(signature), model_id=model_id, format=said))
+        signature_format = _signature_format(fields.get("provider_name"))
+        converted.append(
+            ThinkingSignaturePart(id=thinking_id, signature=str(signature), model_id=model_id, format=signature_format)
+        )
 
 
-def _format(provider: Any) -> str | None:
-    """Return the word for a provider's signatures; only `google` means something to a reader (HISTORIES 1.6)."""
+def _signature_format(provider: Any) -> str | None:
+    """Return the format of a provider's signatures; readers only distinguish `google` (HISTORIES 1.6)."""
     if not isinstance(provider, str) or provider == "unknown":
         return None
     return "google" if provider.startswith("google") else provider
@@ -144,18 +146,18 @@ def _file(content: Mapping[str, Any]) -> Part:
     media_type = content.get("media_type")
     data = str(content.get("data") or "")
     try:
-        held = b64decode(data, validate=True)
+        content_bytes = b64decode(data, validate=True)
     except ValueError:
-        held = data.encode("utf-8", "surrogatepass")
-    digest = hashlib.sha256(held).hexdigest()
+        content_bytes = data.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(content_bytes).hexdigest()
     suffix = _SUFFIXES.get(str(media_type), ".bin")
     return ImageFilePart(
-        file_path=f"images/{digest[:12]}{suffix}", mime_type=media_type, byte_size=len(held), sha256=digest
+        file_path=f"images/{digest[:12]}{suffix}", mime_type=media_type, byte_size=len(content_bytes), sha256=digest
     )
 
 
 def _image(item: Any) -> ImageURLPart | None:
-    """Return a content item as an image, None when it is none."""
+    """Return the content item as an image, or None if it is not one."""
     if not isinstance(item, Mapping):
         return None
     media_type = str(item.get("media_type") or "")
@@ -169,5 +171,5 @@ def _image(item: Any) -> ImageURLPart | None:
 def _json(value: Any) -> str:
     try:
         return jcs(value).decode("utf-8")
-    except CanonicalError:  # what canonical JSON has no form for, such as a lone surrogate
+    except CanonicalError:  # canonical JSON cannot express it, for example a lone surrogate
         return json.dumps(value, ensure_ascii=True)
