@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 from typing import Any
 
 import aiohttp
@@ -158,6 +160,38 @@ def test_a_reset_comes_after_everything_that_was_written(api: Api, place: int) -
         assert await exchange.ended(5) is Outcome.BROKEN
         assert len(seen) == exchange.bytes_written
         assert (exchange.pieces_written, [p for p in PIECES if p.encode() in seen]) == (place, list(PIECES[:place]))
+
+    run(asked)
+
+
+async def read_to_end(connection: socket.socket, seen: bytearray) -> None:
+    """Read a socket until it ends or fails."""
+    while piece := await asyncio.get_running_loop().sock_recv(connection, 1 << 16):
+        seen += piece
+
+
+def test_a_reset_waits_for_an_application_that_reads_late() -> None:
+    """What the system still holds for it would be lost with the connection."""
+
+    async def asked(asker: Asker) -> None:
+        pieces = (*("x" * 100_000 for _ in range(9)), "the last piece")
+        asker.conversation.plans([Plan(items=(Text(pieces=pieces),), hold_at=10, breaks=Break.RESET, break_at=10)])
+        body = json.dumps(body_of("openai-chat", [user("openai-chat")])).encode()
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+        loop = asyncio.get_running_loop()
+        with socket.create_connection(("127.0.0.1", asker.provider.port)) as connection:
+            connection.setblocking(False)
+            await loop.sock_sendall(connection, head + body)
+            exchange = await asker.conversation.next_exchange(5)
+            await exchange.held(5)
+            exchange.release()
+            await asyncio.sleep(0.05)  # it would have been reset by now
+            seen = bytearray()
+            with pytest.raises(ConnectionResetError):
+                await read_to_end(connection, seen)
+        assert b"the last piece" in seen
+        assert seen.count(b"x" * 100_000) == 9
+        assert exchange.outcome is Outcome.BROKEN
 
     run(asked)
 
