@@ -11,7 +11,7 @@ from tpharness.apps.cases.case import AppCase, Cut, CutBy
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.checks.truth import unsaid
 from tpharness.apps.client import End, Fetched
-from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
+from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen, has_seen
 from tpharness.apps.provider import Call, Outcome, Plan, Text, Told, ToldCall, ToldResult
 
 SAID = ["I will look. ", "It is eighteen degrees."]
@@ -242,3 +242,18 @@ def test_a_failure_of_the_model_is_told_to_the_client(reply: ReplySeen, codes: l
     broken = replace(first.asked[1], outcome=Outcome.BROKEN)
     seen = replace(seen, turns=(replace(first, asked=(first.asked[0], broken), reply=reply), second))
     assert found("stream-valid", seen) == codes
+
+
+def test_a_screen_has_seen_an_answer_when_its_end_is_there() -> None:
+    """All of the text, and the arguments as far as they came; a call may also be there whole."""
+    half = asked(1, replace(FIRST, items=(FIRST.items[0], replace(CALL, pieces=PIECES[:1]))))
+    text = {"type": "text", "text": "Let me see."}
+    streaming = {"type": "tool-book", "toolCallId": "c1", "state": "input-streaming"}
+    for parts, seen in (
+        ([text], False),
+        ([text, streaming], False),
+        ([text, {**streaming, "rawInput": PIECES[0]}], True),
+        ([text, {**streaming, "state": "input-available"}], True),
+        ([{"type": "text", "text": "Let me"}, {**streaming, "rawInput": PIECES[0]}], False),
+    ):
+        assert has_seen([{"role": "assistant", "parts": parts}], half) is seen

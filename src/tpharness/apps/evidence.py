@@ -15,7 +15,7 @@ from tpharness.apps.client import End, Fetched, Reply, is_tool_part, text_of
 from tpharness.apps.provider import Call, Exchange, Finish, Outcome, Plan, Told, ToldCall, ToldResult
 from tpharness.findings import Finding
 
-__all__ = ["AppEvidence", "Asked", "CutSeen", "ReplySeen", "Shown", "TurnSeen", "shown_calls", "shown_text"]
+__all__ = ["AppEvidence", "Asked", "CutSeen", "ReplySeen", "Shown", "TurnSeen", "has_seen", "shown_calls", "shown_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,3 +232,18 @@ def shown_calls(messages: Sequence[Mapping[str, Any]]) -> list[Shown]:
         for part in message.get("parts", ())
         if is_tool_part(part)
     ]
+
+
+def has_seen(screen: Sequence[Mapping[str, Any]], asked: Asked) -> bool:
+    """Whether a screen ends with all that the model has said in an answer: its text, and the arguments of its calls."""
+    shown, said = ("".join(text.split()) for text in (shown_text(screen), asked.said))
+    if not shown.endswith(said):
+        return False
+    parts = {part.get("toolCallId"): part for message in screen for part in message.get("parts", ())}
+    return all(_has_arguments(parts.get(call.call_id, {}), call) for call in asked.called)
+
+
+def _has_arguments(part: Mapping[str, Any], call: Call) -> bool:
+    if part.get("state") == "input-streaming":
+        return part.get("rawInput") == "".join(call.pieces)
+    return "state" in part

@@ -18,13 +18,14 @@ from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, End, Fetched, Limits, Profile, Reply
 from tpharness.apps.config import AppConfig
-from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen
+from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen, has_seen
 from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Plan, Provider
 from tpharness.errors import UsageError
 
 __all__ = ["NotPlayedError", "Player"]
 
 _POLL = 0.004
+_CATCH_UP = 10  # times the quiet time that the client may lag behind the model
 _QUIET_LIMIT = 2.0
 _SETTLE = 0.03  # seconds without a new request after which a run that nobody reads counts as over
 _SETTLE_READ = 0.01  # the same for a run that was read to its end, or that has left the model
@@ -196,7 +197,7 @@ class Player:
         waited = loop.time()
         while True:
             if reached is not None and turn.plans[cut.request].breaks is not Break.STATUS:
-                await reply.quiet(self._config.quiet, _QUIET_LIMIT)
+                await self._quiet(stage, reply)
             answered = self._approved(stage, turn, reply)
             if answered is None:
                 break
@@ -280,6 +281,19 @@ class Player:
         return replace(cut, pieces_after=said, asked_after=sum(e.started_at > cut.at for e in exchanges))
 
     # ------------------------------------------------------------------------------------------------ waiting
+
+    async def _quiet(self, stage: _Stage, reply: Reply) -> None:
+        """Wait until the client has seen what the model has said, then until its stream is quiet.
+
+        An application may hold something back: after a while its stream only has to be quiet. On a busy machine a pause
+        is not the end of what is on its way.
+        """
+        said = stage.new()[-1] if stage.new() else None
+        if said is not None:
+            asked = Asked.of(said, 1)
+            limit = _CATCH_UP * self._config.quiet
+            await self._until(lambda: reply.end is not End.OPEN or has_seen(stage.client.messages, asked), limit)
+        await reply.quiet(self._config.quiet, _QUIET_LIMIT)
 
     async def _settled(self, stage: _Stage) -> None:
         """Wait until the application asks the model nothing more in this turn."""
