@@ -7,7 +7,7 @@ held by Pydantic AI's own classes.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic_ai import BinaryContent, ImageUrl, ModelMessagesTypeAdapter
@@ -97,7 +97,7 @@ def thread_of(history: list[ModelMessage], version: Version) -> dict[str, Any]:
     writer.complete_turn(at)
     agents = {"bot": {"agent_id": "bot", "agent_name": "Bot", "provider_name": "openai", "created_at": at}}
     header = ThreadHeader(thread_id="t", created_at=at, agents=agents)
-    return DIALECTS[version].renderer(header, Readings()).render(writer.journal())
+    return cast("dict[str, Any]", DIALECTS[version].renderer(header, Readings()).render(writer.journal()))
 
 
 def bare(history: list[ModelMessage]) -> list[Any]:

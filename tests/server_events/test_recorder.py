@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -52,7 +52,7 @@ EVENTS = [{"event_kind": kind.value, **fields} for kind, fields in EXAMPLES.item
 def thread(recorder: Recorder, reason: str = "network_failure") -> dict[str, Any]:
     """Cut the run and return its thread."""
     recorder.interrupt(reason, T)
-    return DIALECTS[Version.V0_0_4].renderer(HEADER, Readings()).render(recorder.journal())
+    return cast("dict[str, Any]", DIALECTS[Version.V0_0_4].renderer(HEADER, Readings()).render(recorder.journal()))
 
 
 def both_sides(events: list[dict[str, Any]]) -> tuple[Recorder, list[dict[str, Any]]]:
@@ -215,7 +215,7 @@ def test_hand_written_events_and_bytes_agree() -> None:
     )
     assembler.close(None, T)
     renderer = DIALECTS[Version.V0_0_4]
-    server = renderer.renderer(HEADER, Readings()).render(recorder.journal())
+    server: Any = renderer.renderer(HEADER, Readings()).render(recorder.journal())
     client = renderer.renderer(HEADER, Readings()).render(assembler.journal())
     assert same_content(server, client)
     returns = server["turns"][1]["messages"][1]["parts"]

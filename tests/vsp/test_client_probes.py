@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -51,7 +51,7 @@ def folded(name: str) -> tuple[dict[str, Any], list[str]]:
     client.feed(body(name), T)
     client.close(CLAIMS[name].get("end"), T)
     renderer = DIALECTS[Version.V0_0_4].renderer(HEADER, Readings())
-    return renderer.render(client.journal()), [f.code for f in client.findings]
+    return cast("dict[str, Any]", renderer.render(client.journal())), [f.code for f in client.findings]
 
 
 def held(thread: dict[str, Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tpharness.journal import Journal
+from tpharness.protocol.types import Thread
 from tpharness.readings import Readings
 
 __all__ = ["Dialect", "Renderer", "ThreadHeader"]
@@ -28,7 +29,7 @@ class ThreadHeader:
 class Renderer(Protocol):
     """Renders the growing journal of one thread; what has not changed since the last call is not rendered anew."""
 
-    def render(self, journal: Journal) -> dict[str, Any]:
+    def render(self, journal: Journal) -> Thread:
         """Return the document of a journal. Callers must not change it: unchanged branches are shared between calls."""
         ...
 

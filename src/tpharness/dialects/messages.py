@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from tpharness.journal import Entry, Event, Prompt, Response, Return
+from tpharness.protocol.types import Message, RequestMessage, ResponseMessage, SystemMessage
 
 __all__ = ["EventNamer", "messages", "time_key"]
 
@@ -18,11 +19,9 @@ EventNamer = Callable[[str], str]
 _EARLIER = -1  # the group of returns to calls that earlier turns left open (R30)
 
 
-def messages(
-    entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], event_name: EventNamer
-) -> list[dict[str, Any]]:
+def messages(entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], event_name: EventNamer) -> list[Message]:
     """Render entries in order of time; `calls` as in `Segment.calls`, event names through `event_name`."""
-    placed: list[tuple[str, int, dict[str, Any]]] = []
+    placed: list[tuple[str, int, Message]] = []
     groups: dict[int, list[tuple[int, Return]]] = {}
     last_seen: dict[int, int] = {}
     for arrival, entry in enumerate(entries):
@@ -60,22 +59,26 @@ def time_key(at: str) -> str:
     return key.rstrip("0").rstrip(".") if "." in key else key
 
 
-def _response(entry: Response) -> dict[str, Any]:
-    return {
+def _response(entry: Response) -> ResponseMessage:
+    parts: Any = [{"part_kind": p.kind, **p.fields} for p in entry.parts]  # the journal has the fields of each kind
+    facts = cast("ResponseMessage", entry.facts)
+    message: ResponseMessage = {
         "message_type": "response",
         "timestamp": entry.at,
         "agent_id": entry.agent_id,
-        "parts": [{"part_kind": p.kind, **p.fields} for p in entry.parts],
-        **entry.facts,
+        "parts": parts,
+        **facts,
     }
+    return message
 
 
-def _request(agent_id: str, at: str, parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"message_type": "request", "timestamp": at, "agent_id": agent_id, "parts": [dict(p) for p in parts]}
+def _request(agent_id: str, at: str, parts: Iterable[Mapping[str, Any]]) -> RequestMessage:
+    copies: Any = [dict(part) for part in parts]
+    return {"message_type": "request", "timestamp": at, "agent_id": agent_id, "parts": copies}
 
 
-def _event(entry: Event, event_name: EventNamer) -> dict[str, Any]:
-    message: dict[str, Any] = {
+def _event(entry: Event, event_name: EventNamer) -> SystemMessage:
+    message: SystemMessage = {
         "message_type": "system",
         "timestamp": entry.at,
         "event_type": event_name(entry.name),

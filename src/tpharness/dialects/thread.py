@@ -7,11 +7,12 @@ name events differently (R1, R34). Everything else is one renderer, which asks t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from tpharness.dialects.contract import ThreadHeader
 from tpharness.dialects.messages import EventNamer, messages, time_key
 from tpharness.journal import AgentTurn, Completed, Interrupted, Journal, Log, Segment, UserTurn, survivors
+from tpharness.protocol import types
 from tpharness.protocol.versions import NORMATIVE_PREFIX, Version, event_name
 from tpharness.readings import EmptyTurnRule, Readings
 
@@ -42,7 +43,7 @@ class _Settled:
     """Messages of the segments rendered so far; grows with the log and is never rebuilt."""
 
     segments: Log[Segment]
-    messages: list[dict[str, Any]]
+    messages: list[types.Message]
 
 
 class ThreadRenderer:
@@ -54,11 +55,11 @@ class ThreadRenderer:
         self._header = header
         self._readings = readings
         self._namer: EventNamer = lambda name: event_name(name, dialect.version)
-        self._ended: list[tuple[UserTurn | AgentTurn, dict[str, Any] | None]] = []
+        self._ended: list[tuple[UserTurn | AgentTurn, types.Turn | None]] = []
         self._settled: _Settled | None = None
-        self._kept: tuple[Segment, Log[Segment], bool, list[dict[str, Any]]] | None = None
+        self._kept: tuple[Segment, Log[Segment], bool, list[types.Message]] | None = None
 
-    def render(self, journal: Journal) -> dict[str, Any]:
+    def render(self, journal: Journal) -> types.Thread:
         """Return the document; a turn that is still open does not appear (R18, SPEC: the turn is atomic)."""
         for index in range(len(journal.ended)):
             turn = journal.ended[index]
@@ -70,17 +71,19 @@ class ThreadRenderer:
         if journal.last is not None and (document := self._turn(journal.last)) is not None:
             turns.append(document)
         header = self._header
-        return {
+        extra, agents = cast("types.Thread", header.extra), cast("dict[str, types.Agent]", header.agents)
+        thread: types.Thread = {
             "version": self._dialect.version.value,
             "thread_id": header.thread_id,
             "created_at": header.created_at,
             "updated_at": max((header.created_at, *(_last_time(turn) for turn in turns[-1:])), key=time_key),
-            **header.extra,
-            "agents": header.agents,
+            **extra,
+            "agents": agents,
             "turns": turns,
         }
+        return thread
 
-    def _turn(self, turn: UserTurn | AgentTurn) -> dict[str, Any] | None:
+    def _turn(self, turn: UserTurn | AgentTurn) -> types.Turn | None:
         if isinstance(turn, UserTurn):
             return self._user_turn(turn)
         match turn.end:
@@ -101,28 +104,28 @@ class ThreadRenderer:
             case _:
                 return None  # R18: without interrupted turns only complete ones are shown
 
-    def _user_turn(self, turn: UserTurn) -> dict[str, Any]:
-        document: dict[str, Any] = {
+    def _user_turn(self, turn: UserTurn) -> types.UserTurn:
+        document: types.UserTurn = {
             "turn_type": "user",
             "submitted_at": turn.at,
-            "parts": [dict(part) for part in turn.parts],
+            "parts": [cast("types.Part", dict(part)) for part in turn.parts],
         }
         if turn.client_metadata is not None:
             document["client_metadata"] = dict(turn.client_metadata)
         return document
 
-    def _agent_turn(self, turn: AgentTurn, kept: list[dict[str, Any]]) -> dict[str, Any]:
-        document: dict[str, Any] = {
+    def _agent_turn(self, turn: AgentTurn, kept: list[types.Message]) -> types.AgentTurn:
+        document: types.AgentTurn = {
             "turn_type": "agent",
             "agent_id": turn.agent_id,
             "started_at": turn.started_at,
             "messages": kept,
         }
         if turn.usage:
-            document["total_usage"] = dict(turn.usage)
+            document["total_usage"] = cast("types.Usage", dict(turn.usage))
         return document
 
-    def _messages(self, turn: AgentTurn, *, cut: bool) -> list[dict[str, Any]]:
+    def _messages(self, turn: AgentTurn, *, cut: bool) -> list[types.Message]:
         if self._kept is not None:
             tail, segments, was_cut, kept = self._kept
             if (
@@ -137,7 +140,7 @@ class ThreadRenderer:
         self._kept = (turn.tail, turn.segments, cut, kept)
         return kept
 
-    def _settled_messages(self, segments: Log[Segment]) -> list[dict[str, Any]]:
+    def _settled_messages(self, segments: Log[Segment]) -> list[types.Message]:
         settled = self._settled
         if settled is None or not settled.segments.begins(segments):
             settled = _Settled(Log(), [])
@@ -149,13 +152,15 @@ class ThreadRenderer:
         return settled.messages
 
 
-def _carries_turn(message: dict[str, Any]) -> bool:
+def _carries_turn(message: types.Message) -> bool:
     """R24: a request, a response or a normative event keeps an interrupted turn in the thread."""
-    return message["message_type"] != "system" or str(message["event_type"]).startswith(NORMATIVE_PREFIX)
+    return message["message_type"] != "system" or message["event_type"].startswith(NORMATIVE_PREFIX)
 
 
-def _last_time(turn: dict[str, Any]) -> str:
+def _last_time(turn: types.Turn) -> str:
     if turn["turn_type"] == "user":
-        return str(turn["submitted_at"])
-    end = turn.get("completed_at") or turn["interruption"]["interrupted_at"]
-    return str(end)
+        return turn["submitted_at"]
+    interruption = turn.get("interruption")
+    if interruption is not None:
+        return interruption["interrupted_at"]
+    return turn["completed_at"] or turn["started_at"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from tpharness.acceptance.payloads import payload_of
 from tpharness.dialects.contract import ThreadHeader
@@ -18,12 +18,13 @@ from tpharness.dialects.thread import DIALECTS
 from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent
 from tpharness.journal import AgentTurn, Journal
 from tpharness.protocol.history import model_history
+from tpharness.protocol.types import AgentTurn as ThreadAgentTurn
+from tpharness.protocol.types import Part, ResponseMessage, Thread, ToolCallPart, Turn
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 
 __all__ = ["THREADS", "ThreadHistory"]
 
-_RETURNS = ("tool-return", "retry-prompt")
 _BEGINNING = "1970-01-01T00:00:00Z"
 
 
@@ -41,7 +42,7 @@ class ThreadHistory:
         """The version, such as `0.0.4`."""
         return str(self.version.value)
 
-    def store(self, journal: Journal) -> dict[str, Any]:
+    def store(self, journal: Journal) -> Thread:
         """Return the thread."""
         header = self.header or _header(journal)
         return DIALECTS[self.version].renderer(header, self.readings).render(journal)
@@ -54,7 +55,7 @@ class ThreadHistory:
         """Return the thread of a JSON text."""
         return json.loads(text)
 
-    def replay(self, document: Any) -> list[Mapping[str, Any]]:
+    def replay(self, document: Thread) -> list[Mapping[str, Any]]:
         """Return one event for each part, in the order of messages, and one for an interruption after its turn."""
         return [event for turn in document["turns"] for event in _turn_events(turn)]
 
@@ -62,7 +63,7 @@ class ThreadHistory:
         """Return the provider's payload: a list, for Anthropic and Gemini an object with one."""
         return payload_of(provider, model_history(document).messages, next_user=next_user)
 
-    def turn_contents(self, document: Any) -> list[TurnContent]:
+    def turn_contents(self, document: Thread) -> list[TurnContent]:
         """Return what each agent turn of the thread keeps."""
         return [_turn_content(turn) for turn in document["turns"] if turn["turn_type"] == "agent"]
 
@@ -89,62 +90,65 @@ def _header(journal: Journal) -> ThreadHeader:
 # ------------------------------------------------------------------------------------------------ replay
 
 
-def _turn_events(turn: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _turn_events(turn: Turn) -> Iterator[Mapping[str, Any]]:
     if turn["turn_type"] == "user":
         yield {"event": "user", "parts": turn["parts"]}
         return
     for message in turn["messages"]:
         if message["message_type"] == "system":
             yield {"event": "system", "event_type": message["event_type"], "event_data": message["event_data"]}
-        for part in message.get("parts") or ():
-            yield {"event": part["part_kind"], "agent_id": message.get("agent_id"), "part": part}
-    if turn.get("interruption") is not None:
-        yield {"event": "interruption", "reason": turn["interruption"]["reason"]}
+            continue
+        for part in message["parts"]:
+            yield {"event": part["part_kind"], "agent_id": message["agent_id"], "part": part}
+    interruption = turn.get("interruption")
+    if interruption is not None:
+        yield {"event": "interruption", "reason": interruption["reason"]}
 
 
 # ------------------------------------------------------------------------------------------------ turn contents
 
 
-def _turn_content(turn: Mapping[str, Any]) -> TurnContent:
+def _turn_content(turn: ThreadAgentTurn) -> TurnContent:
     responses = [message for message in turn["messages"] if message["message_type"] == "response"]
     parts = [part for message in responses for part in message["parts"]]
     thoughts = [part for part in parts if part["part_kind"] == "thinking"]
-    answers = [
-        part
-        for message in turn["messages"]
-        if message["message_type"] == "request"
-        for part in message["parts"]
-        if part["part_kind"] in _RETURNS and part.get("tool_call_id")
-    ]
+    requested = [p for message in turn["messages"] if message["message_type"] == "request" for p in message["parts"]]
     return TurnContent(
         texts=_contents(responses, "text"),
         thinking=_contents(responses, "thinking"),
         signatures=tuple(str(part["signature"]) for part in thoughts if part.get("signature")),
         calls=tuple(_call(part) for part in parts if part["part_kind"] == "tool-call"),
-        results=tuple(map(_result, answers)),
+        results=tuple(result for part in requested for result in _results(part)),
         interrupted=turn.get("completion_status") == "interrupted",
         usage=bool(turn.get("total_usage")) or any(message.get("usage") for message in responses),
     )
 
 
-def _contents(responses: Sequence[Mapping[str, Any]], kind: str) -> tuple[str, ...]:
+def _contents(responses: Sequence[ResponseMessage], kind: Literal["text", "thinking"]) -> tuple[str, ...]:
     """Return the content of the parts of a kind, one text for each response that has some."""
-    contents = ("".join(str(p.get("content") or "") for p in m["parts"] if p["part_kind"] == kind) for m in responses)
+    contents = ("".join(_content(p, kind) for p in m["parts"]) for m in responses)
     return tuple(text for text in contents if text)
 
 
-def _call(part: Mapping[str, Any]) -> CallContent:
-    return CallContent(call_id=part["tool_call_id"], name=part["tool_name"], arguments=_json(part.get("args")))
+def _content(part: Part, kind: Literal["text", "thinking"]) -> str:
+    if part["part_kind"] == "text" or part["part_kind"] == "thinking":
+        return (part.get("content") or "") if part["part_kind"] == kind else ""
+    return ""
 
 
-def _result(part: Mapping[str, Any]) -> ResultContent:
-    content = part["content_ref"] if part.get("content_ref") is not None else part.get("content")
-    good = part["part_kind"] == "tool-return" and part.get("status", "success") == "success"
-    return ResultContent(
-        call_id=part["tool_call_id"],
-        outcome="success" if good else "error",
-        content=_json("" if content is None else content),
-    )
+def _call(part: ToolCallPart) -> CallContent:
+    return CallContent(call_id=part["tool_call_id"], name=part["tool_name"], arguments=_json(part["args"]))
+
+
+def _results(part: Part) -> Iterator[ResultContent]:
+    """Yield the result of a call, if the part is one."""
+    if part["part_kind"] == "tool-return":
+        content = part["content_ref"] if part.get("content_ref") is not None else part.get("content")
+        text = _json("" if content is None else content)
+        outcome: Literal["success", "error"] = "success" if part["status"] == "success" else "error"
+        yield ResultContent(call_id=part["tool_call_id"], outcome=outcome, content=text)
+    elif part["part_kind"] == "retry-prompt" and (call_id := part.get("tool_call_id")):
+        yield ResultContent(call_id=call_id, outcome="error", content=_json(part["content"]))
 
 
 def _json(value: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from tpharness.checks import Delivery, Evidence, Side, Variant
 from tpharness.dialects import DIALECTS
@@ -317,9 +317,8 @@ def _library(case: Case, script: Script) -> dict[Version, dict[str, Any]]:
     fold_messages(writer, run.library_messages, agent_id=run.agent_id, at=run.started_at, cut=_ending(told))
     journal = writer.journal()
     last = Journal(ended=Log([journal.ended[-1]]))
-    return {
-        version: DIALECTS[version].renderer(script.header, script.readings).render(last) for version in script.versions
-    }
+    renderers = {version: DIALECTS[version].renderer(script.header, script.readings) for version in script.versions}
+    return {version: cast("dict[str, Any]", renderer.render(last)) for version, renderer in renderers.items()}
 
 
 def _ending(told: RunScript) -> Interrupted | None:

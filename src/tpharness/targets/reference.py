@@ -6,7 +6,7 @@ The reference fills in the side that a target does not provide, and is what a sc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tpharness.dialects import DIALECTS, ThreadRenderer
 from tpharness.facts import provider_names
@@ -42,7 +42,9 @@ class _Rendering:
         }
 
     def threads(self, journal: Journal) -> dict[Version, dict[str, Any]]:
-        return {version: renderer.render(journal) for version, renderer in self._renderers.items()}
+        return {
+            version: cast("dict[str, Any]", renderer.render(journal)) for version, renderer in self._renderers.items()
+        }
 
 
 class ReferenceServer:
