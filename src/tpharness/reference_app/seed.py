@@ -8,10 +8,11 @@ the seed's turns unchanged, so that unknown fields survive (R7).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.migrate import convert
+from tpharness.protocol.types import AgentTurn, Message, Part, Thread
 from tpharness.protocol.versions import newest_version
 from tpharness.targets.contract import RunScript
 
@@ -23,11 +24,11 @@ _OUTCOMES = {"error": "failed", "validation_error": "retried"}
 
 def seed_turns(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
     """Yield the turns of a thread as a server would play them; a run that was not interrupted ends with its result."""
-    for turn in convert(thread, newest_version()).thread["turns"]:
+    newest = cast("Thread", convert(thread, newest_version()).thread)
+    for turn in newest["turns"]:
         if turn["turn_type"] == "user":
-            yield UserTurn(
-                at=turn["submitted_at"], parts=tuple(turn["parts"]), client_metadata=turn.get("client_metadata")
-            )
+            parts = cast("list[dict[str, Any]]", turn["parts"])
+            yield UserTurn(at=turn["submitted_at"], parts=tuple(parts), client_metadata=turn.get("client_metadata"))
             continue
         events = [event for message in turn["messages"] for event in _message(message)]
         lost = _unkept_usage(turn)
@@ -44,27 +45,28 @@ def seed_turns(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
         )
 
 
-def _unkept_usage(turn: Mapping[str, Any]) -> dict[str, int]:
+def _unkept_usage(turn: AgentTurn) -> dict[str, int]:
     """Return the usage of responses that the thread does not show (R17)."""
     lost = {k: v for k, v in (turn.get("total_usage") or {}).items() if isinstance(v, int)}
     for message in turn["messages"]:
-        for name, count in (message.get("usage") or {}).items():
+        usage = message.get("usage") if message["message_type"] == "response" else None
+        for name, count in (usage or {}).items():
             if name in lost and isinstance(count, int):
                 lost[name] -= count
     return {k: v for k, v in lost.items() if v > 0}
 
 
-def _message(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _message(message: Message) -> Iterator[dict[str, Any]]:
     at = {"at": message["timestamp"]}
     match message["message_type"]:
         case "response":
-            named = {k: message[k] for k in ("model_name", "provider_name") if message.get(k) is not None}
+            named = _present(message, ("model_name", "provider_name"))
             yield {"event_kind": "model_request", **at, **named}
             for index, kept in enumerate(message["parts"]):
-                part = {**kept, "id": kept["thinking_id"]} if kept.get("thinking_id") else kept
+                part = _with_id(kept)
                 yield {"event_kind": "part_start", "index": index, "part": part, **at}
                 yield {"event_kind": "part_end", "index": index, "part": part, **at}
-            facts = {k: message[k] for k in _FACTS if message.get(k) is not None}
+            facts = _present(message, _FACTS)
             yield {"event_kind": "model_response_end", **at, **facts}
         case "request":
             prompts = [p for p in message["parts"] if p["part_kind"] == "user-prompt"]
@@ -74,11 +76,22 @@ def _message(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if prompts:
                 yield {"event_kind": "model_request", "parts": prompts, **at}
         case _:
-            names = ("source_agent", "target_agents")
-            fields = {k: message[k] for k in names if message.get(k) is not None}
+            fields = _present(message, ("source_agent", "target_agents"))
             name, data = message["event_type"], message.get("event_data")
             yield {"event_kind": "system_event", "event_type": name, "event_data": data, **fields, **at}
 
 
-def _tool_result(part: Mapping[str, Any]) -> dict[str, Any]:
+def _present(message: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of these names that are not null."""
+    return {name: message[name] for name in names if message.get(name) is not None}
+
+
+def _with_id(part: Part) -> Mapping[str, Any]:
+    """Return a part as an event has it: the id of a thought is the part's `id`."""
+    if part["part_kind"] == "thinking" and (thinking_id := part.get("thinking_id")):
+        return {**part, "id": thinking_id}
+    return part
+
+
+def _tool_result(part: Part) -> dict[str, Any]:
     return {**part, "outcome": _OUTCOMES.get(str(part.get("status")), "success")}

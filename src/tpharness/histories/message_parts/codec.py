@@ -67,7 +67,7 @@ def decode(document: Any, variant: Variant) -> DecodeResult:
     """
     if not isinstance(document, list | tuple):
         return DecodeResult(
-            events=(), findings=(DROPPED.at(Place(pointer=""), "the document is no list", got=document),)
+            events=(), findings=(DROPPED.at(Place(pointer=""), "the document is not a list", got=document),)
         )
     return _decode_all([(item, "") for item in document], variant, numbered=False)
 

@@ -11,7 +11,7 @@ Only an interruption by the user (`user_cancelled`) gives `aborted`. What the tw
 | before the first delta | assistant message without parts, aborted | interrupt entry |
 | in a response | its thoughts and texts, aborted | its text, stripped, aborted; an interrupt entry if there is none |
 | in the arguments of a call | the same, without the call | the same, without the call |
-| while tools run | results that came, `aborted` ones for the others | the same, and an interrupt entry |
+| while tools run | results that arrived, `aborted` ones for the others | the same, and an interrupt entry |
 | after the last result | assistant message without parts, aborted | interrupt entry |
 | after a response without calls | its stop reason becomes aborted | interrupt entry |
 

@@ -55,11 +55,11 @@ def turn_contents(events: Iterable[HistoryEvent]) -> tuple[TurnContent, ...]:
 
 def _turn_content(events: list[_TurnEvent]) -> TurnContent:
     """Return what is kept of one turn; a text among its events is that of a failed response."""
-    said = [event for event in events if isinstance(event, AssistantMessage | str)]
+    spoken = [event for event in events if isinstance(event, AssistantMessage | str)]
     answers = [event for event in events if isinstance(event, AssistantMessage)]
     results = [event for event in events if isinstance(event, ToolResultMessage)]
     parts = [part for answer in answers for part in answer.parts]
-    texts = [event if isinstance(event, str) else join_text_parts(event.parts) or None for event in said]
+    texts = [event if isinstance(event, str) else join_text_parts(event.parts) or None for event in spoken]
     thinking = ["".join(p.text for p in answer.parts if isinstance(p, ThinkingTextPart)) for answer in answers]
     aborted = any(a.stop_reason == "aborted" for a in answers) or any(r.status == "aborted" for r in results)
     calls = [event for event in events if isinstance(event, AssistantMessage | StreamErrorItem)]
