@@ -15,7 +15,7 @@ from dataclasses import replace
 from benchmarks.sweep import scenario
 from benchmarks.table import Row, at_most, processor_seconds, report, shown
 
-from tpharness.run.plan import Case, base_case, script_of, streams_of
+from tpharness.run.plan import Case, base_case, make_script, make_streams
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import CutAt, CutPlan, CutSide, load_text
 from tpharness.targets import Reference
@@ -28,9 +28,9 @@ def fold(case: Case) -> None:
 
     async def once() -> None:
         reference = Reference()
-        script = script_of(case)
+        script = make_script(case)
         served = await reference.serve(script)
-        await reference.receive(script, streams_of(case, served.streams))
+        await reference.receive(script, make_streams(case, served.streams))
 
     asyncio.run(once())
 

@@ -15,7 +15,7 @@ from benchmarks.table import at_least, report, shown
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.generate.programs import program
-from tpharness.run.workers import Workers, in_order
+from tpharness.run.workers import Workers, map_in_order
 from tpharness.targets import Reference
 
 TARGET = 1.7
@@ -37,7 +37,7 @@ def work(item: int) -> tuple[int, float, float]:
 
 def measured(spread: Workers) -> float:
     """Return the seconds from the beginning of the first task to the end of the last."""
-    told = list(in_order(work, range(RANGES), spread))
+    told = list(map_in_order(work, range(RANGES), spread))
     return max(end for _, _, end in told) - min(begun for _, begun, _ in told)
 
 

@@ -16,11 +16,11 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.baseline import load_baseline
 from tpharness.run.plan import base_case
 from tpharness.run.play import Players, play
-from tpharness.run.select import Selected, find
+from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import Compare, load_scenario
 from tpharness.targets import Reference
 
-SELECTED = find((), (scenarios_dir(),))
+SELECTED = select_scenarios((), (scenarios_dir(),))
 DEPARTING = frozenset(load_baseline().entries)
 
 
@@ -31,7 +31,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-def same_threads(one: Selected, piece: Evidence) -> list[Thread]:
+def same_threads(one: SelectedScenario, piece: Evidence) -> list[Thread]:
     """Return the canonical threads that have to be the same; where the sides owe content alone, only the server's."""
     both = piece.mode is Compare.EXACT and piece.delivery is Delivery.WHOLE and one.id not in DEPARTING
     threads = []
@@ -50,7 +50,7 @@ def remove_unused(unused: set[Path], *, updating: bool) -> None:
 
 
 @pytest.mark.parametrize("one", SELECTED, ids=lambda one: one.id)
-def test_golden(one: Selected, golden: SnapshotAssertion, updating: bool, runner: asyncio.Runner) -> None:
+def test_golden(one: SelectedScenario, golden: SnapshotAssertion, updating: bool, runner: asyncio.Runner) -> None:
     """Both sides render the golden threads, and whoever reads the files as the README says gets the same."""
     scenario = load_scenario(one.path, root=one.root)
     players = Players(server=Reference(), client=Reference())

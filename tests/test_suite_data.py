@@ -12,11 +12,11 @@ import yaml
 
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.resources import conformance_dir, scenarios_dir, schema_path
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import Scenario, load_scenario
 
 CLAUSES, RULINGS = load_clauses(), load_rulings()
-SCENARIOS = [load_scenario(one.path, root=one.root) for one in find((), (scenarios_dir(),))]
+SCENARIOS = [load_scenario(one.path, root=one.root) for one in select_scenarios((), (scenarios_dir(),))]
 BY_HAND = [s for s in SCENARIOS if not s.id.startswith("recorded/")]
 
 

@@ -11,7 +11,7 @@ import pytest
 from tpharness.cli.places import case_of
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import Version
-from tpharness.run.plan import script_of
+from tpharness.run.plan import make_script
 from tpharness.scenario import ClientCut, CutUnit, Interrupt, Scenario, load_text
 
 SWEEP = """\
@@ -62,7 +62,7 @@ def test_an_id_without_a_place_is_the_scenario_itself() -> None:
     for name in ("mine/swept", "mine/swept@event-*"):
         case = case_of(scenario("every-event"), name, [Version.V0_0_4])
         assert case.id == "mine/swept"
-        assert len(script_of(case).turns) == 2
+        assert len(make_script(case).turns) == 2
 
 
 @pytest.mark.parametrize("place", ["event-999", "event-x", "byte-1", "nowhere", "event-1:timeout", "turn-1-event-1"])

@@ -80,7 +80,7 @@ def test_shards_of_another_run_are_refused(
     other = tmp_path / "other.json"
     assert call("run", *options, "--shard", "2/3", "--report", f"json:{other}").code == 0
     done = call("merge", shards[0], str(other), shards[2])
-    assert (done.code, "are no shards of one run" in done.err) == (2, True)
+    assert (done.code, "are not shards of one run" in done.err) == (2, True)
 
 
 def test_a_failure_in_one_shard_is_a_failure_of_the_whole(call: Call, shards: list[str]) -> None:

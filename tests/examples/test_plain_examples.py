@@ -43,7 +43,9 @@ def verdict(server: str = "reference", client: str = "reference", **more: Any) -
     *events, finished = run_suite(RunOptions(server=server, client=client, patience=SLOW, **more))
     assert isinstance(finished, RunFinished)
     results = [event.result for event in events if isinstance(event, ResultReady)]
-    assert [f"{result.id}: {result.reason} {result.failing}" for result in results if not result.outcome.green] == []
+    assert [
+        f"{result.id}: {result.reason} {result.failing_codes}" for result in results if not result.outcome.green
+    ] == []
     return finished
 
 

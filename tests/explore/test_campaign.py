@@ -23,7 +23,7 @@ from tpharness.protocol.migrate import convert
 from tpharness.readings import AnswerRule, Readings
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.session import Session
-from tpharness.run.workers import HERE, Workers
+from tpharness.run.workers import THIS_PROCESS, Workers
 from tpharness.scenario import AgentRun, Clock, Scenario, dump, load_scenario
 
 DEFECTS = "tests.explore.defects"
@@ -49,7 +49,7 @@ def codes_when_played(path: str, client: str = "reference") -> frozenset[str]:
     scenario, _ = run_of(path)
     (result,) = play_one(scenario, RunOptions(client=client))
     assert result.outcome is Outcome.FAILED
-    return result.failing
+    return result.failing_codes
 
 
 def cause_when_judged(path: str, client: str = "reference") -> str:
@@ -242,7 +242,7 @@ def test_a_campaign_that_is_interrupted_keeps_what_it_did(tmp_path, monkeypatch)
 def test_workers_find_what_one_process_finds(tmp_path, client):
     """Counts, causes, the case that showed each first, and where the next sitting begins."""
     told = []
-    for name, workers in (("one", HERE), ("two", Workers(jobs=2))):
+    for name, workers in (("one", THIS_PROCESS), ("two", Workers(jobs=2))):
         state = campaign(tmp_path / name, client=client, workers=workers, cases=300, shrink_seconds=0.0)
         causes = [(f.cause, f.kind, f.case, f.count, Path(f.file).name) for f in state.failures.values()]
         told.append((state.next, state.cases, causes))

@@ -12,7 +12,7 @@ from tpharness.explore.orders.play import OrderOptions, play_orders
 from tpharness.explore.orders.reduction import find_orders, reorder
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions, play_one
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.sweeps.scenarios import ScenarioReport
 from tpharness.scenario import load_scenario
@@ -140,7 +140,7 @@ def test_time_goes_by_in_another_order_as_well():
 def ordered(root: Path, ids: tuple[str, ...], save: Path, client: str = "reference", bound: int = 60):
     """Play scenarios in other orders."""
     with Session(client=client) as session:
-        return list(play_orders(find(ids, (root,)), session, OrderOptions(bound=bound, save=save)))
+        return list(play_orders(select_scenarios(ids, (root,)), session, OrderOptions(bound=bound, save=save)))
 
 
 def test_the_reference_keeps_the_law(tmp_path):
@@ -174,4 +174,4 @@ def test_returns_as_they_finish_break_the_law(tmp_path, monkeypatch):
     assert failure.file is not None
     scenario = load_scenario(failure.file, root=failure.file.parent)
     (played,) = play_one(scenario, RunOptions())
-    assert "expected-thread-differs" in played.failing  # the file pins what the own order gives
+    assert "expected-thread-differs" in played.failing_codes  # the file pins what the own order gives

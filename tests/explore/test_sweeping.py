@@ -12,7 +12,7 @@ from tpharness.errors import UsageError
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.plan import base_case, cut_time, place_name
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.sweeps.places import CutPlace, Places, SideCut, cut_scenario, existing_id
 from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
@@ -45,7 +45,7 @@ def swept(root: Path, ids: tuple[str, ...] = (), *, client: str = "reference", *
     roots = () if root == scenarios_dir() else (root,)
     with Session(client=client) as session:
         given = {"save": root / "failures", "roots": roots, **options}
-        return list(sweep_scenarios(find(ids, (root,)), session, SweepOptions(**given)))
+        return list(sweep_scenarios(select_scenarios(ids, (root,)), session, SweepOptions(**given)))
 
 
 def events_of(root: Path) -> int:
@@ -192,7 +192,7 @@ def test_a_place_without_an_id_becomes_a_scenario_file(two_tools):
     assert "(R39)" in scenario.description
     assert len(scenario.description) <= 200
     (result,) = play_one(scenario, RunOptions(client=target))
-    assert "identity-differs" in result.failing
+    assert "identity-differs" in result.failing_codes
     # Both returns are there from the event on that brings the second one, up to the end.
     assert failure.count == found.tried - found.passed > 1
 

@@ -21,7 +21,7 @@ from tpharness.histories.play import next_input, play_history
 from tpharness.histories.registry import HISTORIES
 from tpharness.histories.report import LEGEND, WORDS, compare_json, compare_markdown, lost_words, refused_words
 from tpharness.resources import scenarios_dir, schema_path
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "HISTORIES.md").read_text("utf-8")
@@ -31,7 +31,7 @@ NAMES = list(HISTORIES)
 @cache
 def suite() -> Comparison:
     """Compare what is compared when nothing is named."""
-    chosen = find(DEFAULT_IDS, (scenarios_dir(),))
+    chosen = select_scenarios(DEFAULT_IDS, (scenarios_dir(),))
     return compare((load_scenario(one.path, root=one.root) for one in chosen), list(HISTORIES.values()))
 
 
@@ -97,7 +97,7 @@ def test_an_example_is_a_place_that_run_takes() -> None:
     cell = suite().cells[Phase.SOME_TOOLS_DONE]["langchain/documented"]
     name = cell.example_refused
     (result,) = play_history(scenario(name.partition("@")[0]), HISTORIES["langchain/documented"], name)
-    assert "anthropic-call-unanswered" in result.failing
+    assert "anthropic-call-unanswered" in result.failing_codes
 
 
 # ------------------------------------------------------------------------------------------------ the picture

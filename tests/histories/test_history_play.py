@@ -15,7 +15,7 @@ from tpharness.histories.moments import case_moments, every_moment, sweep_moment
 from tpharness.histories.play import CHECK_NAMES, check_moment, play_history
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import OTHER_HISTORIES
-from tpharness.histories.suite import dialect_baseline, run_history
+from tpharness.histories.suite import load_dialect_baseline, run_history
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions
 from tpharness.run.baseline import load_baseline
 from tpharness.run.judge import CheckState
@@ -52,8 +52,8 @@ class _Broken:
 
 def test_parallel_tools_of_which_one_is_done() -> None:
     """Documented, no API takes it; repaired, all do, though a message was rewritten; `current` has no fault at all."""
-    assert only(ONE_OF_TWO, CODE).failing == DANGLING
-    assert only(ONE_OF_TWO, REPAIRED).failing == {"model-view-rewritten"}
+    assert only(ONE_OF_TWO, CODE).failing_codes == DANGLING
+    assert only(ONE_OF_TWO, REPAIRED).failing_codes == {"model-view-rewritten"}
     assert only(ONE_OF_TWO, CURRENT).outcome is Outcome.PASSED
     assert only(ONE_OF_TWO, PLAN).outcome is Outcome.PASSED
 
@@ -89,7 +89,7 @@ def test_a_question_that_is_taken_back_is_found() -> None:
     """A history that forgets what it sent: the model's view does not begin as before."""
     forgetful = broken(CURRENT, model_input=_without_the_question)
     assert only("histories/k14-between-result-and-answer", forgetful).checks["append-only"] is CheckState.FAILED
-    assert "model-view-rewritten" in only("histories/l-11-in-the-final-text", forgetful).failing
+    assert "model-view-rewritten" in only("histories/l-11-in-the-final-text", forgetful).failing_codes
 
 
 def _without_the_question(document: Any, provider: Any, *, next_user: str | None = None) -> Any:
@@ -112,14 +112,14 @@ def test_a_codec_that_refuses_is_found() -> None:
     def loads(text: str) -> Any:
         raise UsageError(f"{len(text)} characters are too many")
 
-    assert only("histories/l-01-text", broken(CODE, loads=loads)).failing == {"history-not-read-back"}
+    assert only("histories/l-01-text", broken(CODE, loads=loads)).failing_codes == {"history-not-read-back"}
 
 
 def test_an_interruption_that_is_not_shown_is_found() -> None:
     """A replay without its interrupt event; one more of them is told and does not fail (SHOULD)."""
     silent = broken(CURRENT, replay=lambda _: [])
     result = only("histories/k08-tool-runs", silent)
-    assert result.failing == {"missing-interrupt"}
+    assert result.failing_codes == {"missing-interrupt"}
     assert result.checks["interruption-shown"] is CheckState.FAILED
     twice = only("histories/k10-second-tool-never-started", PLAN)  # two aborted tools
     assert [f.code for f in twice.findings] == ["duplicate-interrupt"]
@@ -143,7 +143,7 @@ def test_a_history_without_such_an_event_is_not_asked_for_it() -> None:
 )
 def test_what_apis_refuse_is_found(name: str, history: HistoryDialect, codes: set[str]) -> None:
     """The rows of the tables that are refused: K03, K04, K15, L09, L12."""
-    assert only(name, history).failing == codes
+    assert only(name, history).failing_codes == codes
 
 
 def test_what_a_dialect_cannot_hold_does_not_apply_to_it() -> None:
@@ -186,11 +186,11 @@ def test_each_place_of_a_sweep_is_played_under_its_own_id() -> None:
     assert [m.id for m in sweep_moments(case)] == [p.id for p in cut_places(played)]
     results = play_history(played, CODE)
     assert sum(result.cases for result in results) == 1 + len(list(cut_places(played)))
-    refused = [result for result in results if result.failing >= DANGLING]
+    refused = [result for result in results if result.failing_codes >= DANGLING]
     assert refused
     for one in refused:
         (again,) = play_history(played, CODE, one.id)
-        assert again.failing == one.failing
+        assert again.failing_codes == one.failing_codes
 
 
 def test_a_sweep_over_bytes_is_played_at_the_first_byte_after_each_event() -> None:
@@ -210,7 +210,7 @@ def test_any_event_can_be_named_without_a_sweep() -> None:
     played = scenario(ONE_OF_TWO)
     found = [m.id for m in every_moment(base_case(played))]
     assert found[0] == f"{ONE_OF_TWO}@cancelled-turn-1-event-0"
-    refused = [name for name in found if play_history(played, CODE, name)[0].failing >= DANGLING]
+    refused = [name for name in found if play_history(played, CODE, name)[0].failing_codes >= DANGLING]
     assert refused
     assert play_history(played, CODE, f"{ONE_OF_TWO}@cancelled-turn-1-event-999") == []
 
@@ -239,21 +239,21 @@ def test_the_whole_suite_has_only_the_known_refusals(name: str) -> None:
     finished = events[-1]
     assert isinstance(finished, RunFinished)
     assert finished.passed
-    assert finished.counts.get(Outcome.EXPECTED, 0) == len(dialect_baseline(name).entries) > 0
+    assert finished.counts.get(Outcome.EXPECTED, 0) == len(load_dialect_baseline(name).entries) > 0
 
 
 @pytest.mark.parametrize("name", OTHER_HISTORIES)
 def test_each_entry_names_the_rules_that_it_breaks(name: str) -> None:
     """The rules of its findings; a rewritten view is rule A10."""
     rule_of = {rule.kind.code: rule.id for rule in RULES} | {"model-view-rewritten": "A10"}
-    for entry in dialect_baseline(name).entries.values():
+    for entry in load_dialect_baseline(name).entries.values():
         assert {rule_of[code] for code in entry.findings} == set(entry.rules), entry.id
         assert len(entry.reason) > 20
 
 
 def test_current_is_refused_for_nothing_that_an_interruption_does() -> None:
     """Its entries are no places of sweeps: they are refused without any cut, or for two agents in a row."""
-    assert not [entry for entry in dialect_baseline("message-parts/current").entries if "@" in entry]
+    assert not [entry for entry in load_dialect_baseline("message-parts/current").entries if "@" in entry]
 
 
 def test_a_stale_entry_fails_the_run(tmp_path: Any) -> None:

@@ -23,8 +23,8 @@ from tpharness.journal import (
 )
 from tpharness.readings import AnswerRule, Readings, UnfinishedRule
 from tpharness.resources import scenarios_dir
-from tpharness.run.plan import base_case, script_of
-from tpharness.run.select import find
+from tpharness.run.plan import base_case, make_script
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.server_events import Recorder
 from tpharness.targets.contract import RunScript
@@ -63,12 +63,12 @@ def test_what_the_default_reading_drops_has_not_settled() -> None:
 
 def journals() -> Iterator[Journal]:
     """Play the events of the built-in scenarios and return the journal after each."""
-    for one in find((), (scenarios_dir(),)):
+    for one in select_scenarios((), (scenarios_dir(),)):
         scenario = load_scenario(one.path, root=one.root)
         if any(run.events is None for _, run in scenario.runs):
             continue
         recorder = Recorder(providers={})
-        for turn in script_of(base_case(scenario)).turns:
+        for turn in make_script(base_case(scenario)).turns:
             if not isinstance(turn, RunScript):
                 recorder.add_user_turn(turn)
                 continue

@@ -11,7 +11,7 @@ from tests.reference_app.peer import AGENTS, AT, HELLO, TOOL_CALL, Peer, Serve, 
 from tpharness.protocol.compare import same_exact
 from tpharness.reference_app.fold import ThreadFold
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 
 VERSIONS = ("2.0.0", "0.0.3", "0.0.4")
@@ -143,7 +143,7 @@ async def test_a_seed_has_to_fit(serve: Serve) -> None:
 def test_golden_threads_are_shown_as_they_came_and_written_again_the_same() -> None:
     """What the server would have played, folded, gives each thread again: nothing is misunderstood."""
     wrong: list[str] = []
-    scenarios = [load_scenario(one.path, root=one.root) for one in find((), (scenarios_dir(),))]
+    scenarios = [load_scenario(one.path, root=one.root) for one in select_scenarios((), (scenarios_dir(),))]
     goldens = {(one.id, version): read_golden(one.id, version) for one in scenarios for version in one.versions}
     for (scenario_id, version), golden in goldens.items():
         seed = {**golden, "thread_id": "t", "created_at": AT.format(0), "agents": {}}

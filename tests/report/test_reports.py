@@ -30,7 +30,7 @@ def events(*results: Result, problems: tuple[Finding, ...] = ()) -> list[RunEven
     return [
         RunStarted(scenarios=len(results), server="[red]mine", client="reference", versions=("0.0.4",)),
         *(event for r in results for event in (ResultReady(result=r), ScenarioFinished(id=r.id))),
-        RunFinished(passed=green, counts=counts, seconds=1.25, problems=problems, clauses_owed=3),
+        RunFinished(passed=green, counts=counts, seconds=1.25, problems=problems, clause_count=3),
     ]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import TargetError, UsageError
-from tpharness.run.cluster import check_address, on_cluster
+from tpharness.run.cluster import check_address, run_on_cluster
 
 DYING = """
 import os, sys
@@ -65,7 +65,7 @@ def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "remote", "local:0", "http://x", "tcp://"])
 def test_what_is_no_cluster_is_refused(text: str) -> None:
     """Before anything is started."""
-    with pytest.raises(UsageError, match="is no cluster"):
+    with pytest.raises(UsageError, match="is not the address of a cluster"):
         check_address(text)
 
 
@@ -73,5 +73,5 @@ def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch
     """The core does without it."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(TargetError, match="a cluster needs Dask") as told:
-        list(on_cluster("local:1", abs, [1]))
+        list(run_on_cluster("local:1", abs, [1]))
     assert told.value.hint == "pip install 'tpharness[cluster]'"

@@ -20,9 +20,9 @@ from tpharness.run.baseline import Baseline, BaselineEntry, load_baseline
 from tpharness.run.judge import judge
 from tpharness.run.plan import base_case, cut_case, cut_places
 from tpharness.run.play import Players, play
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.run.sweeps.stepped import sweep
-from tpharness.run.trace import exercised, unexercised
+from tpharness.run.trace import find_unexercised_clauses, map_exercised_clauses
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.targets import Reference, resolve_client, resolve_server
 
@@ -69,7 +69,7 @@ def test_a_sweep_fails_at_just_the_places_where_single_cases_fail(name: str, mon
     given = scenario(name)
     single = one_by_one(given, Players(server=Reference(), client=Reference()))
     found = sweep(base_case(given), Reference(), Reference())
-    by_itself = {result.id for _, result in found.failed if result.failing - {"canonical-shrank"}}
+    by_itself = {result.id for _, result in found.failed if result.failing_codes - {"canonical-shrank"}}
     assert by_itself == {place for place, passed in single.items() if not passed}
     assert by_itself
 
@@ -93,14 +93,14 @@ def test_two_jobs_give_the_results_of_one() -> None:
 def test_a_run_that_selects_nothing_is_an_error_with_the_nearest_names() -> None:
     """Zero cases are never green."""
     with pytest.raises(UsageError) as raised:
-        find(["cycles/tree-steps"], [scenarios_dir()])
+        select_scenarios(["cycles/tree-steps"], [scenarios_dir()])
     assert "cycles/three-steps" in raised.value.hint
 
 
 def test_a_folder_without_scenarios_is_an_error(tmp_path: Path) -> None:
     """An empty folder is not a passed suite."""
     with pytest.raises(UsageError):
-        find([], [tmp_path])
+        select_scenarios([], [tmp_path])
 
 
 def test_a_place_that_a_sweep_does_not_have_is_no_pass() -> None:
@@ -138,16 +138,16 @@ def failing(name: str) -> Result:
 def test_a_known_failure_has_to_fail_as_the_baseline_says() -> None:
     """Just the named findings are expected; others, or none, are stale."""
     result = failing("parts/file")
-    assert entry("expected-findings-differ").judged(result).outcome is Outcome.EXPECTED
-    assert entry("identity-differs").judged(result).outcome is Outcome.STALE
+    assert entry("expected-findings-differ").apply(result).outcome is Outcome.EXPECTED
+    assert entry("identity-differs").apply(result).outcome is Outcome.STALE
     passed = Result(id="x/y", outcome=Outcome.PASSED)
-    assert entry("identity-differs").judged(passed).outcome is Outcome.STALE
+    assert entry("identity-differs").apply(passed).outcome is Outcome.STALE
 
 
 def test_what_does_not_apply_says_nothing_of_a_known_failure() -> None:
     """A case that was not played is not stale."""
     unplayed = Result(id="x/y", outcome=Outcome.NOT_APPLICABLE, reason="no hand-off")
-    assert entry("identity-differs").judged(unplayed) is unplayed
+    assert entry("identity-differs").apply(unplayed) is unplayed
 
 
 def test_a_departure_stands_for_all_its_cases(tmp_path: Path) -> None:
@@ -178,23 +178,23 @@ def test_the_baseline_of_a_peer_is_used_when_it_plays() -> None:
     assert not pair.strict
     assert {"tools/null-output", "tools/second-output"} <= set(pair.entries)
     passed = Result(id="tools/null-output", outcome=Outcome.PASSED)
-    assert pair.judged(passed) is passed
-    assert alone.judged(passed).outcome is Outcome.STALE
-    assert pair.unmatched([]) == []
+    assert pair.apply(passed) is passed
+    assert alone.apply(passed).outcome is Outcome.STALE
+    assert pair.find_unmatched([]) == []
 
 
 def test_a_recorded_departure_may_pass_with_another_client() -> None:
     """What a recorded stream gets wrong another client may bear; failing otherwise it still is stale."""
     known = "recorded/pydantic-ai/approval-request"
     passed = Result(id=known, outcome=Outcome.PASSED)
-    assert load_baseline(client="peer:ai-sdk-client").judged(passed) is passed
-    assert load_baseline().judged(passed).outcome is Outcome.STALE
+    assert load_baseline(client="peer:ai-sdk-client").apply(passed) is passed
+    assert load_baseline().apply(passed).outcome is Outcome.STALE
 
 
 def test_an_entry_that_matches_no_case_is_found() -> None:
     """A baseline does not rot unseen."""
-    assert [f.code for f in entry("a").unmatched(["other/case"])] == ["baseline-unmatched"]
-    assert entry("a").unmatched(["x/y"]) == []
+    assert [f.code for f in entry("a").find_unmatched(["other/case"])] == ["baseline-unmatched"]
+    assert entry("a").find_unmatched(["x/y"]) == []
 
 
 @pytest.mark.parametrize(
@@ -212,11 +212,11 @@ def test_a_broken_baseline_is_refused_with_its_place(tmp_path: Path, text: str) 
 def test_every_must_clause_is_exercised_by_what_is_played() -> None:
     """Traceability: the built-in scenarios cite every MUST clause that a scenario can exercise."""
     results = []
-    for one in find((), (scenarios_dir(),)):
+    for one in select_scenarios((), (scenarios_dir(),)):
         given = load_scenario(one.path, root=one.root)
         results.append(Result(id=given.id, outcome=Outcome.PASSED, clauses=given.clauses))
-    assert unexercised(load_clauses(), exercised(results)) == []
-    assert [f.code for f in unexercised(load_clauses(), {})][:1] == ["clause-unexercised"]
+    assert find_unexercised_clauses(load_clauses(), map_exercised_clauses(results)) == []
+    assert [f.code for f in find_unexercised_clauses(load_clauses(), {})][:1] == ["clause-unexercised"]
 
 
 def test_targets_are_named_or_refused() -> None:

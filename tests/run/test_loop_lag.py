@@ -49,7 +49,7 @@ def played(server: Any) -> Outcome:
     """Play one case on it."""
     with Session() as session:
         session.players = Players(server=server, client=Reference(), compare=None)
-        case, reason = session.run(session.usable(SCENARIO))
+        case, reason = session.run(session.adapt(SCENARIO))
         assert not reason
         return session.run(session.play_case(case)).outcome
 
@@ -69,17 +69,17 @@ def test_a_case_that_the_machine_spoilt_is_played_again(
 ) -> None:
     """A few times; and what fails while the clock runs has failed."""
 
-    class Told(LoopLag):
-        def _look(self) -> None:
-            self.late = late
+    class FixedLag(LoopLag):
+        def _measure(self) -> None:
+            self.max_delay = late
 
-    monkeypatch.setattr("tpharness.run.session.LoopLag", Told)
+    monkeypatch.setattr("tpharness.run.session.LoopLag", FixedLag)
     server = Late(breaks)
     assert played(server) is outcome
     assert server.served == plays
 
 
-def test_a_pulse_tells_how_late_the_loop_was() -> None:
+def test_the_lag_is_how_late_the_loop_was() -> None:
     """Also when it is left before the next beat."""
 
     async def work() -> tuple[float, float]:
@@ -87,7 +87,7 @@ def test_a_pulse_tells_how_late_the_loop_was() -> None:
             await asyncio.sleep(0)
         async with LoopLag() as late:
             time.sleep(0.2)  # noqa: ASYNC251  # as above
-        return calm.late, late.late
+        return calm.max_delay, late.max_delay
 
     calm, late = asyncio.run(work())
     assert late >= 0.14

@@ -33,7 +33,7 @@ def test_the_reference_over_http_passes_the_whole_suite_as_a_client(server: str)
     finished = events[-1]
     assert isinstance(finished, RunFinished)
     results = [event.result for event in events if isinstance(event, ResultReady)]
-    assert finished.passed, [(r.id, r.reason, r.failing) for r in results if not r.outcome.green][:5]
+    assert finished.passed, [(r.id, r.reason, r.failing_codes) for r in results if not r.outcome.green][:5]
     left_out = [result for result in results if result.outcome is Outcome.NOT_APPLICABLE]
     assert all(result.id.startswith("interruptions/reading-") for result in left_out), left_out
     assert set(finished.counts) <= {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
@@ -56,7 +56,7 @@ def test_a_promise_that_is_never_kept_fails_its_cases_and_no_others() -> None:
     assert set(outcomes) == {Outcome.PASSED, Outcome.FAILED, Outcome.NOT_APPLICABLE}
     failed = [result for result in results if result.outcome is Outcome.FAILED]
     assert len(failed) > 5
-    assert all("detects-not-kept" in result.failing for result in failed)
+    assert all("detects-not-kept" in result.failing_codes for result in failed)
 
 
 def test_a_server_and_a_client_over_http_play_together() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tpharness.errors import InputError, ScenarioError, TargetError, TpharnessError, UsageError
 from tpharness.findings import Finding, Kind, Place
-from tpharness.run.workers import HERE, Workers, in_order
+from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.targets.remote import BrokenContractError, CannotPlayError, UnreachableError
 
 KIND = Kind("identity-differs")
@@ -50,7 +50,7 @@ def refusing(item: int) -> int:
     return item
 
 
-@pytest.mark.parametrize("workers", [HERE, Workers(jobs=2)])
+@pytest.mark.parametrize("workers", [THIS_PROCESS, Workers(jobs=2)])
 def test_results_come_in_the_order_of_the_items_which_are_taken_as_they_are_needed(workers: Workers) -> None:
     """Items may depend on results, so nobody runs ahead of them by much."""
     taken = []
@@ -60,7 +60,7 @@ def test_results_come_in_the_order_of_the_items_which_are_taken_as_they_are_need
             taken.append(item)
             yield item
 
-    results = in_order(squared, items(), workers)
+    results = map_in_order(squared, items(), workers)
     assert next(results) == 0
     assert len(taken) <= 4
     assert [next(results) for _ in range(20)] == [item * item for item in range(1, 21)]
@@ -69,13 +69,13 @@ def test_results_come_in_the_order_of_the_items_which_are_taken_as_they_are_need
 
 def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
     """What was under way is done again, whichever item it was that ended the process."""
-    assert list(in_order(partial(dying, tmp_path, 1), range(7), Workers(jobs=2))) == [i * i for i in range(7)]
+    assert list(map_in_order(partial(dying, tmp_path, 1), range(7), Workers(jobs=2))) == [i * i for i in range(7)]
     assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == ["0", "3", "6"]
 
 
 def test_the_item_that_ends_its_workers_is_named(tmp_path: Path) -> None:
     """And not one that was under way beside it; what came before it is there."""
-    results = in_order(partial(dying, tmp_path, 99), map(Item, [1, 2, 3, 4, 5]), Workers(jobs=2))
+    results = map_in_order(partial(dying, tmp_path, 99), map(Item, [1, 2, 3, 4, 5]), Workers(jobs=2))
     assert [next(results), next(results)] == [1, 4]
     with pytest.raises(TargetError, match="4 worker processes ended while they played item 3, the last by itself"):
         next(results)
@@ -86,10 +86,10 @@ def test_workers_end_with_the_process_that_deals_out(tmp_path: Path) -> None:
     script = tmp_path / "dealing.py"
     script.write_text(
         "import os, signal\n"
-        "from tpharness.run.workers import Workers, in_order\n"
+        "from tpharness.run.workers import Workers, map_in_order\n"
         "def pid(_): return os.getpid()\n"
         "if __name__ == '__main__':\n"
-        "    results = in_order(pid, range(9), Workers(jobs=2))\n"
+        "    results = map_in_order(pid, range(9), Workers(jobs=2))\n"
         "    print(next(results), next(results), flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -101,7 +101,7 @@ def test_workers_end_with_the_process_that_deals_out(tmp_path: Path) -> None:
 
 def test_an_error_comes_out_of_a_worker_whole() -> None:
     """With what it carries beside its message."""
-    results = in_order(refusing, [1, 2, 3], Workers(jobs=2))
+    results = map_in_order(refusing, [1, 2, 3], Workers(jobs=2))
     assert next(results) == 1
     with pytest.raises(ScenarioError, match="two is no scenario") as raised:
         next(results)

@@ -18,7 +18,7 @@ from tests.seeded_defects import DEFECTS, ELSEWHERE, HARMLESS
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.explore.mutation import Defect, Harmless, load_scenarios, play_change, unharmed
 from tpharness.protocol.canonical import thread_hash
-from tpharness.run.plan import base_case, script_of
+from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import Scenario
 from tpharness.targets import Reference
 
@@ -74,7 +74,7 @@ def test_a_harmless_variant_is_one(variant: Harmless) -> None:
 
 def played(scenario: Scenario) -> str:
     """Return everything that the reference server says in a scenario."""
-    told = asyncio.run(Reference().serve(script_of(base_case(scenario))))
+    told = asyncio.run(Reference().serve(make_script(base_case(scenario))))
     sent = [packet.data.decode() for stream in told.streams for packet in stream]
     return json.dumps([sent, list(told.threads.values())])
 

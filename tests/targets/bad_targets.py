@@ -71,7 +71,7 @@ def play(bad: Bad) -> Outcome:
         except TargetError as error:
             return Outcome("refused", _unlinked(f"{error}. {error.hint}", url), time.perf_counter() - begun)
     told = [f"{finding.code}: {finding.message}" for finding in result.findings if finding.code != "identity-differs"]
-    text = result.reason or "; ".join(told) or ", ".join(sorted(result.failing))
+    text = result.reason or "; ".join(told) or ", ".join(sorted(result.failing_codes))
     return Outcome(result.outcome.value, _unlinked(text, url), time.perf_counter() - begun)
 
 

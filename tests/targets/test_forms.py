@@ -10,7 +10,7 @@ from tests.scenarios import load_builtin
 from tpharness.errors import TargetError
 from tpharness.protocol.versions import Version
 from tpharness.readings import AnswerRule
-from tpharness.run.plan import base_case, script_of, streams_of
+from tpharness.run.plan import base_case, make_script, make_streams
 from tpharness.targets import Packet, Reference, forms
 
 NAMES = ["interruptions/one-of-two-tools-done", "documents/2-0-0-example-thread", "basics/tool-call-and-answer"]
@@ -71,12 +71,12 @@ def test_what_is_written_fits_the_contract() -> None:
 async def test_a_scenario_survives_the_way_there_and_back(name: str) -> None:
     """Script and streams of real scenarios fit the contract and come back as they were."""
     case = base_case(load_builtin(name))
-    script = script_of(case)
+    script = make_script(case)
     document = forms.script_json(script)
     assert forms.problems("serveRequest", document) == []
     assert forms.script_from(document).turns == script.turns
     outcome = await Reference().serve(script)
-    turns = streams_of(case, outcome.streams)
+    turns = make_streams(case, outcome.streams)
     request = {**forms.header_json(script), "turns": forms.turns_json(turns)}
     assert forms.problems("receiveRequest", request) == []
     streams = [forms.stream_from(t) for t in request["turns"] if t["turn_type"] == "agent"]

@@ -14,7 +14,7 @@ from tests.targets.servers import RawServer, in_thread
 
 from tpharness.protocol.versions import Version
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
-from tpharness.run.plan import base_case, script_of, streams_of
+from tpharness.run.plan import base_case, make_script, make_streams
 from tpharness.targets import Reference
 from tpharness.targets.contract import Packet, Stream, StreamEnd, TargetOutput
 from tpharness.targets.http_client import HttpClient
@@ -35,9 +35,9 @@ STOPPED, TIMEOUT, BROKEN, WHOLE = (
 async def received(name: str, client: ContractClient, **options: Any) -> tuple[TargetOutput, TargetOutput]:
     """Have a scenario's streams received by a client over HTTP, and by the reference in this process."""
     case = base_case(load_builtin(name))
-    script = script_of(case)
+    script = make_script(case)
     served = await Reference().serve(script)
-    turns = streams_of(case, served.streams)
+    turns = make_streams(case, served.streams)
     async with RawServer(client) as raw:
         target = HttpClient(raw.url, **{"patience": PATIENT, **options})
         try:
@@ -86,8 +86,8 @@ def test_a_broken_stream_is_gone_on_with() -> None:
     async def work() -> None:
         client = ContractClient()
         case = base_case(load_builtin(WHOLE))
-        script = script_of(case)
-        turns = streams_of(case, (await Reference().serve(script)).streams)
+        script = make_script(case)
+        turns = make_streams(case, (await Reference().serve(script)).streams)
         async with RawServer(client) as raw:
             target = HttpClient(raw.url, patience=PATIENT)
             got = await target.receive_resumed(script, turns)
@@ -126,7 +126,7 @@ def test_a_connection_breaks_after_all_of_a_large_stream_has_come(reset: bool) -
         stream = Stream(agent_id="assistant", begun_at=at, packets=(Packet(data=data, at=at),), end=end)
         async with RawServer(client) as raw:
             target = HttpClient(raw.url, patience=PATIENT, reset=reset)
-            await target.receive(script_of(case), [stream])
+            await target.receive(make_script(case), [stream])
             await target.close()
         assert [(len(f.body), f.reason) for f in client.fetched] == [(len(data), "network_failure")]
 
@@ -139,8 +139,8 @@ def test_an_unknown_end_is_told_even_if_everything_is_detected() -> None:
 
     async def work() -> TargetOutput:
         case = base_case(load_builtin(WHOLE))
-        script = script_of(case)
-        turns = streams_of(case, (await Reference().serve(script)).streams)
+        script = make_script(case)
+        turns = make_streams(case, (await Reference().serve(script)).streams)
         end = StreamEnd(reason="quota_exhausted", at="2025-01-20T10:00:09Z")
         cut = [replace(t, packets=t.packets[:-4], end=end) if isinstance(t, Stream) else t for t in turns]
         async with RawServer(client) as raw:

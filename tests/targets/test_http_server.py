@@ -17,7 +17,7 @@ from tests.targets.servers import ALL, Connection, ContractServer, RawServer, co
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.journal import UserTurn
-from tpharness.run.plan import base_case, script_of
+from tpharness.run.plan import base_case, make_script
 from tpharness.targets import Reference, resolve_client, resolve_server
 from tpharness.targets.contract import Script, TargetOutput
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
@@ -30,7 +30,7 @@ STEADY = replace(CALM, limit=0.1)
 
 def script(name: str) -> Script:
     """Return the script of a built-in scenario."""
-    return script_of(base_case(load_builtin(name)))
+    return make_script(base_case(load_builtin(name)))
 
 
 def served(

@@ -22,7 +22,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.protocol.versions import Version
 from tpharness.run import Outcome as Verdict
 from tpharness.run import RunOptions, play_one
-from tpharness.run.plan import base_case, script_of
+from tpharness.run.plan import base_case, make_script
 from tpharness.targets import Reference, Script
 from tpharness.targets.remote import Limits, Patience, Remote, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
@@ -84,7 +84,7 @@ for q in asked():
 @pytest.fixture
 def script() -> Script:
     """Return a case with one run."""
-    return script_of(base_case(load_builtin("basics/tool-call-and-answer")))
+    return make_script(base_case(load_builtin("basics/tool-call-and-answer")))
 
 
 @pytest.fixture(autouse=True)

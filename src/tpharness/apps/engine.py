@@ -157,7 +157,7 @@ async def _play_all(
 
     async def one(source: CaseSource) -> Result:
         async with limit:
-            return baseline.judged(await _play_one(stage, source))
+            return baseline.apply(await _play_one(stage, source))
 
     tasks = [asyncio.create_task(one(source)) for source in sources]
     try:
@@ -266,7 +266,7 @@ def _exited(result: Result, process: AppProcess) -> Result:
 
 def _finished(results: list[Result], baseline: Baseline, seconds: float, *, whole: bool) -> RunFinished:
     counts = {outcome: sum(r.outcome is outcome for r in results) for outcome in Outcome}
-    problems: list[Finding] = baseline.unmatched(result.id for result in results) if whole else []
+    problems: list[Finding] = baseline.find_unmatched(result.id for result in results) if whole else []
     exercised: dict[str, tuple[str, ...]] = {}
     for result in results:
         for clause in result.clauses:
@@ -278,7 +278,7 @@ def _finished(results: list[Result], baseline: Baseline, seconds: float, *, whol
         seconds=seconds,
         problems=tuple(problems),
         exercised=exercised,
-        clauses_owed=len({check.clause for check in APP_CHECKS}),
+        clause_count=len({check.clause for check in APP_CHECKS}),
     )
 
 

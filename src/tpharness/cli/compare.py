@@ -16,7 +16,7 @@ from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import HISTORIES, all_names, find_histories
 from tpharness.histories.report import compare_json, compare_markdown, print_comparison
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 
 __all__ = ["compare"]
@@ -51,7 +51,7 @@ def compare(
     if json and markdown:
         raise UsageError("--json and --markdown are two forms of one output", hint="leave one of them away")
     histories = _histories(dialect or list(HISTORIES))
-    loaded = (load_scenario(one.path, root=one.root) for one in find(wanted, roots))
+    loaded = (load_scenario(one.path, root=one.root) for one in select_scenarios(wanted, roots))
     comparison = compare_histories(loaded, histories)
     if json:
         print_json(compare_json(comparison))

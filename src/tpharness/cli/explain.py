@@ -14,7 +14,7 @@ from tpharness.faults import FAULTS
 from tpharness.faults.catalogue import Guarantee
 from tpharness.findings import load_kinds
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import Scenario, load_scenario
 
 __all__ = ["explain"]
@@ -94,4 +94,4 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
 
 
 def _scenarios(roots: list[Path] | None) -> list[Scenario]:
-    return [load_scenario(one.path, root=one.root) for one in find((), tuple(roots or (scenarios_dir(),)))]
+    return [load_scenario(one.path, root=one.root) for one in select_scenarios((), tuple(roots or (scenarios_dir(),)))]

@@ -80,7 +80,7 @@ def fuzz(
             cases=cases,
             seed=seed,
             db=db,
-            workers=Workers.named(jobs, cluster),
+            workers=Workers.from_options(jobs, cluster),
             sides=side_options(server, client),
             shrink_seconds=shrink,
         )

@@ -15,7 +15,7 @@ from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.targets import TARGETS
 
@@ -51,7 +51,7 @@ def list_(
 
 def _scenarios(roots: list[Path] | None) -> Rows:
     rows: Rows = []
-    for one in find((), tuple(roots) if roots else (scenarios_dir(),)):
+    for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
         scenario = load_scenario(one.path, root=one.root)
         data = {
             "id": scenario.id,

@@ -12,14 +12,14 @@ from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
 from tpharness.report import make_printable, write_atomically
 from tpharness.report.json import json_text
-from tpharness.run.shard import merge as put_together
+from tpharness.run.shard import merge_reports as put_together
 from tpharness.run.sweeps.report import FORMAT as SWEEP
 from tpharness.run.sweeps.report import merge_sweeps
 
-__all__ = ["merge"]
+__all__ = ["merge_reports"]
 
 
-def merge(
+def merge_reports(
     files: Annotated[list[str], typer.Argument(help="The JSON reports of all shards, in any order.")],
     report: Annotated[Path | None, typer.Option("--report", "-o", help="Write the report of the whole run.")] = None,
 ) -> None:
@@ -66,7 +66,7 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     print(
         f"{'PASSED' if finished.passed else 'FAILED'} {merged.shards} of {merged.shards} shards, "
         f"{merged.scenarios} scenarios, {sum(finished.counts.values())} cases ({counts}), "
-        f"{len(finished.exercised)} of {finished.clauses_owed} clauses exercised"
+        f"{len(finished.exercised)} of {finished.clause_count} clauses exercised"
     )
     return finished.passed, dict(merged.report)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import Version
-from tpharness.run.plan import Case, SweepPlace, base_case, cut_case, cut_time, place_name, script_of
+from tpharness.run.plan import Case, SweepPlace, base_case, cut_case, cut_time, make_script, place_name
 from tpharness.scenario import AgentRun, ClientCut, CutAt, CutUnit, Interrupt, Scenario, WireEnd
 from tpharness.targets import Reference
 
@@ -57,7 +57,7 @@ def _byte_case(case: Case, place: SweepPlace) -> Case:
     run = scenario.turns[place.turn]
     if not isinstance(run, AgentRun):
         raise TypeError(f"turn {place.turn} of {scenario.id} is no run")
-    packets = asyncio.run(Reference().serve(script_of(case))).streams[-1][:-1]  # the last one only ends the stream
+    packets = asyncio.run(Reference().serve(make_script(case))).streams[-1][:-1]  # the last one only ends the stream
     _within(place.id, place.count, sum(len(packet.data) for packet in packets), "bytes")
     events, left = 0, place.count
     for events, packet in enumerate(packets):  # noqa: B007  # how many events are played

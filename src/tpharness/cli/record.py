@@ -23,8 +23,8 @@ from tpharness.run.dealing import play_one
 from tpharness.run.judge import Result, judge
 from tpharness.run.options import RunOptions
 from tpharness.run.play import Players, play
-from tpharness.run.record import recorded_case, recorded_stream
-from tpharness.run.select import find
+from tpharness.run.record import record_case, record_stream
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import Scenario, load_scenario, scenario_id, write
 from tpharness.targets import Reference, TargetOutput
 from tpharness.targets.capture import CapturedStream, capture, fetch_json
@@ -79,7 +79,7 @@ def record(
 
 
 def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) -> tuple[Scenario, Result]:
-    found = find((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
+    found = select_scenarios((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
     if len(found) != 1:
         some = ", ".join(one.id for one in found[:3])
         raise UsageError(f"{name!r} names {len(found)} scenarios, and one is recorded", hint=f"for example {some}")
@@ -92,7 +92,7 @@ def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) 
     if server.outcome is None:
         raise UsageError(f"{case.id} gives the stream itself: a server has nothing to play")
     declared = server.capabilities
-    return recorded_case(case, declared, server.outcome, scenario_id(output.parent.parent, output)), judge(
+    return record_case(case, declared, server.outcome, scenario_id(output.parent.parent, output)), judge(
         case.id, evidence
     )
 
@@ -157,7 +157,7 @@ def _of_stream(
     captured: CapturedStream, threads: Mapping[Version, Any], prompts: list[str], source: str, output: Path
 ) -> Scenario:
     now = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
-    return recorded_stream(
+    return record_stream(
         captured,
         prompts,
         scenario_id=scenario_id(output.parent.parent, output),

@@ -18,8 +18,8 @@ from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
-from tpharness.run.plan import Case, delivery, script_of, streams_of
-from tpharness.run.select import find
+from tpharness.run.plan import Case, expected_delivery, make_script, make_streams
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import Compare, load_scenario, outline
 from tpharness.targets import Packet, Reference, RunScript, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
@@ -39,7 +39,7 @@ def replay(
 
     The case is played on the reference: each server event, each chunk, and the thread whenever it changes.
     """
-    found = find((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
+    found = select_scenarios((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
     if len(found) != 1:
         some = ", ".join(one.id for one in found[:3])
         raise UsageError(f"{name!r} names {len(found)} scenarios, and replay shows one", hint=f"for example {some}")
@@ -55,7 +55,7 @@ def replay(
 
 
 def _server(case: Case, version: Version) -> tuple[list[tuple[Packet, ...]], Thread]:
-    script = script_of(case)
+    script = make_script(case)
     session: ReferenceServer = Reference().server_session(script)
     watch = _Watch(version)
     streams: list[tuple[Packet, ...]] = []
@@ -87,10 +87,10 @@ def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> tupl
 
 
 def _client(case: Case, version: Version, streams: list[tuple[Packet, ...]]) -> Thread:
-    session: ReferenceClient = Reference().client_session(script_of(case))
+    session: ReferenceClient = Reference().client_session(make_script(case))
     watch = _Watch(version)
     print("\nclient")
-    for turn in streams_of(case, streams):
+    for turn in make_streams(case, streams):
         if not isinstance(turn, Stream):
             session.user(turn)
             _user(turn)
@@ -110,7 +110,7 @@ def _client(case: Case, version: Version, streams: list[tuple[Packet, ...]]) -> 
 
 def _compare(case: Case, server: Thread, client: Thread) -> None:
     print()
-    match delivery(case):
+    match expected_delivery(case):
         case Delivery.UNRELATED:
             print("there is one side only")
         case Delivery.PART:

@@ -12,7 +12,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.report import ConsoleReport, Report, parse_reports, print_matrix, report_words
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
-from tpharness.run.pairs import Pair, parse_faults, run_events, runs_of
+from tpharness.run.pairs import Pair, parse_faults, plan_runs, play_run
 from tpharness.run.shard import Shard
 from tpharness.scenario import Compare
 
@@ -79,7 +79,7 @@ def run(
         shard=None if shard is None else Shard.parse(shard),
         cluster="" if cluster is None else check_address(cluster),
     )
-    plays = runs_of(shared, servers=server or [], clients=client or [], dialects=dialect or [])
+    plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
     pipe = any(destination.path == "-" for destination in destinations)
     if len(plays) == 1:
         played = _play(*plays.values(), wants_console=wants_console, stderr=pipe)
@@ -102,7 +102,7 @@ def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_seve
     )
     model = Report()
     try:
-        for event in run_events(options):
+        for event in play_run(options):
             model.feed(event)
             if console is not None:
                 console.feed(event)

@@ -14,7 +14,7 @@ from tpharness.protocol.versions import parse_version
 from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.shard import Shard
 from tpharness.run.sweeps.failures import Failure
@@ -78,13 +78,13 @@ def sweep(
         raise UsageError("--reasons does not name a reason", hint=f"for example {_REASONS[0]},{_REASONS[1]}, or all")
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
-    everything = find(ids or (), roots or (scenarios_dir(),))
-    selected = everything if part is None else part.of_selected(everything)
+    everything = select_scenarios(ids or (), roots or (scenarios_dir(),))
+    selected = everything if part is None else part.select_from(everything)
     if any(one.place for one in selected):
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
     versions = tuple(map(parse_version, dialect)) if dialect else None
     sides = side_options(server, client)
-    workers = Workers.named(jobs, cluster)
+    workers = Workers.from_options(jobs, cluster)
     with Session(server=server, client=client, versions=versions) as session:
         found: Iterator[ScenarioReport]
         if orders:

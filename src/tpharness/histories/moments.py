@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.facts import provider_names
 from tpharness.journal import AgentTurn, Interrupted, Journal, Response, Segment, UserTurn
-from tpharness.run.plan import Case, cut_time, place_name, script_of, streams_of
+from tpharness.run.plan import Case, cut_time, make_script, make_streams, place_name
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
 from tpharness.server_events import Recorder
 from tpharness.targets.contract import RunScript, Script
@@ -51,7 +51,7 @@ def has_server(scenario: Scenario) -> bool:
 
 def _server_moments(case: Case) -> Iterator[Moment]:
     server = _Server(case)
-    for turn in script_of(case).turns:
+    for turn in make_script(case).turns:
         server.play(turn)
         yield from server.journals.cut(case.id, server.recorder.journal(partial=True))
     yield Moment(id=case.id, after=server.recorder.journal(partial=True))
@@ -62,7 +62,7 @@ def _client_moments(case: Case) -> Iterator[Moment]:
     assembler = Assembler(
         agent_id=next(iter(case.scenario.agents), "assistant"), providers=provider_names(case.scenario.agents)
     )
-    for turn in streams_of(case, None):
+    for turn in make_streams(case, None):
         if isinstance(turn, UserTurn):
             assembler.add_user_turn(turn)
             continue
@@ -85,7 +85,7 @@ def sweep_moments(case: Case) -> Iterator[Moment]:
     plan = scenario.cut
     if plan is None:
         return
-    script = script_of(case)
+    script = make_script(case)
     for index, run in scenario.runs:
         if run.events is None or plan.turn not in (None, index):
             continue
@@ -101,7 +101,7 @@ def every_moment(case: Case) -> Iterator[Moment]:
     After an error or an end of the run itself, that end counts (R26). The ids, such as
     `theme/name@cancelled-turn-1-event-12`, do not depend on the scenario's own sweep.
     """
-    script = script_of(case)
+    script = make_script(case)
     for index, run in case.scenario.runs:
         if run.events is not None:
             names = [f"{case.id}@cancelled-turn-{index}-event-{count}" for count in range(len(run.events) + 1)]

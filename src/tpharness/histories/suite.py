@@ -11,15 +11,15 @@ from tpharness.histories.play import play_history
 from tpharness.histories.registry import HISTORIES
 from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.dealing import harness_failed, load_selected
-from tpharness.run.engine import judged_events, run_finished
+from tpharness.run.dealing import harness_error_result, load_selected
+from tpharness.run.engine import apply_baseline, finish_run
 from tpharness.run.events import RunEvent, RunStarted
 from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
-from tpharness.run.select import Selected, find
-from tpharness.run.workers import Workers, in_order
+from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.workers import Workers, map_in_order
 
-__all__ = ["dialect_baseline", "run_history"]
+__all__ = ["load_dialect_baseline", "run_history"]
 
 
 def run_history(options: RunOptions) -> Iterator[RunEvent]:
@@ -31,10 +31,10 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
     begun = time.perf_counter()
     if options.history not in HISTORIES:
         raise UsageError(f"no history is called {options.history!r}", hint=f"there are {', '.join(HISTORIES)}")
-    selected = find(options.ids, options.roots or (scenarios_dir(),))
+    selected = select_scenarios(options.ids, options.roots or (scenarios_dir(),))
     baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
     if options.baseline is None and not options.roots:
-        baseline = dialect_baseline(options.history)
+        baseline = load_dialect_baseline(options.history)
     yield RunStarted(
         scenarios=len(selected),
         server="reference",
@@ -43,19 +43,19 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
         history=options.history,
     )
     played: list[Result] = []
-    yield from judged_events(selected, _play_all(selected, options), baseline, played)
+    yield from apply_baseline(selected, _play_all(selected, options), baseline, played)
     whole = not options.ids and not options.roots
-    problems = baseline.unmatched(result.id for result in played) if whole or options.baseline is not None else []
-    yield run_finished(played, problems, time.perf_counter() - begun)
+    problems = baseline.find_unmatched(result.id for result in played) if whole or options.baseline is not None else []
+    yield finish_run(played, problems, time.perf_counter() - begun)
 
 
-def _play_all(selected: Sequence[Selected], options: RunOptions) -> Iterator[list[Result]]:
+def _play_all(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterator[list[Result]]:
     worker = partial(_play_one, history=options.history)
     jobs = options.jobs if len(selected) > 1 else 1
-    return in_order(worker, selected, Workers(jobs=jobs))
+    return map_in_order(worker, selected, Workers(jobs=jobs))
 
 
-def _play_one(one: Selected, history: str) -> list[Result]:
+def _play_one(one: SelectedScenario, history: str) -> list[Result]:
     """Play one scenario through a history."""
     scenario = load_selected(one)
     if isinstance(scenario, Result):
@@ -63,10 +63,10 @@ def _play_one(one: Selected, history: str) -> list[Result]:
     try:
         return play_history(scenario, HISTORIES[history], one.place)
     except Exception as error:  # noqa: BLE001  # a defect of ours is one result, not the end of the run
-        return [harness_failed(scenario, error)]
+        return [harness_error_result(scenario, error)]
 
 
-def dialect_baseline(name: str) -> Baseline:
+def load_dialect_baseline(name: str) -> Baseline:
     """Return the built-in baseline of a history dialect, such as `langchain/documented`, empty if it has none."""
     path = conformance_dir() / "baselines" / "dialects" / f"{name.replace('/', '-')}.yaml"
     return load_baseline(path) if path.is_file() else Baseline(entries={})

@@ -113,7 +113,7 @@ class ConsoleReport:
         counts = ", ".join(f"{count} {outcome.value}" for outcome, count in event.counts.items()) or "nothing played"
         cases = _count_words(sum(event.counts.values()), "case")
         word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
-        clauses = f"{len(event.exercised)} of {event.clauses_owed} clauses exercised, " if event.clauses_owed else ""
+        clauses = f"{len(event.exercised)} of {event.clause_count} clauses exercised, " if event.clause_count else ""
         self._out.print(
             f"\n{word} {_count_words(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
         )

@@ -1,7 +1,7 @@
-"""What of a scenario applies to two targets, by what they declare. Pure.
+"""Which cases apply to two targets, given the capabilities that they declare. Pure.
 
-In: a scenario and the players. Out: the case as it can be played, or why it cannot: a version that is not written, a
-ruling that is read otherwise. What is not declared is not asked for.
+In: a scenario and the players. Out: the case to play, or the reason why it does not apply, such as a version that a
+target does not write or a ruling that it reads in another way. A target is never asked for what it does not declare.
 """
 
 from __future__ import annotations
@@ -17,47 +17,51 @@ from tpharness.scenario.records import Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.remote import Remote
 
-__all__ = ["applicable", "label", "needs_carriers", "written"]
+__all__ = ["adapt_scenario", "describe_target", "find_common_versions", "needs_carriers"]
 
 
-def applicable(scenario: Scenario, players: Players, versions: Sequence[Version] | None) -> tuple[Case, str]:
-    """Return the case in the versions that both targets write, and why it does not apply, "" when it does."""
-    scenario, reason = _as_read(scenario, players)
+def adapt_scenario(scenario: Scenario, players: Players, versions: Sequence[Version] | None) -> tuple[Case, str]:
+    """Return the case in the versions that both targets write, and why it does not apply ("" if it applies)."""
+    scenario, reason = _apply_readings(scenario, players)
     case = base_case(scenario, versions)
-    both = written(case.versions, players)
+    both = find_common_versions(case.versions, players)
     if not case.versions:
         reason = "not for the versions asked for"
     elif not both:
         sides = (("server", players.server), ("client", players.client))
-        writes = ", ".join(f"the {name} writes {_words(t.capabilities.versions)}" for name, t in sides)
-        reason = f"a scenario for {_words(case.versions)}; {writes}"
+        writes = ", ".join(f"the {name} writes {_join_versions(t.capabilities.versions)}" for name, t in sides)
+        reason = f"a scenario for {_join_versions(case.versions)}; {writes}"
     return replace(case, versions=both), reason
 
 
-def written(versions: Sequence[Version], players: Players) -> tuple[Version, ...]:
+def find_common_versions(versions: Sequence[Version], players: Players) -> tuple[Version, ...]:
     """Return those of the versions that both targets write."""
     server, client = players.server.capabilities, players.client.capabilities
     return tuple(v for v in versions if v in server.versions and v in client.versions)
 
 
 def needs_carriers(case: Case, players: Players) -> bool:
-    """Whether the case counts on carriers that these players do not have."""
+    """Whether the case relies on carriers, and these players do not both support them."""
     runs = case.scenario.runs
     return case.scenario.carriers and not players.carriers and any(run.events is not None for _, run in runs)
 
 
-def label(target: ServerTarget | ClientTarget) -> str:
-    """Name a target for a report; one that reads rulings otherwise is said not to certify."""
+def describe_target(target: ServerTarget | ClientTarget) -> str:
+    """Return a target's name for a report, with a note if its readings of the rulings do not certify."""
     declared = target.capabilities
     name = f"{declared.name} {declared.implementation_version}".rstrip()
-    return name if declared.readings.certifies else f"{name} (reads {_readings(declared.readings)}: does not certify)"
+    return (
+        name
+        if declared.readings.certifies
+        else f"{name} (reads {_describe_readings(declared.readings)}: does not certify)"
+    )
 
 
-def _as_read(scenario: Scenario, players: Players) -> tuple[Scenario, str]:
-    """Return the scenario by the readings that the targets declare; or why it does not apply to them.
+def _apply_readings(scenario: Scenario, players: Players) -> tuple[Scenario, str]:
+    """Return the scenario with the readings that the targets declare, and why it does not apply ("" if it applies).
 
-    A target in this process reads as the script says, unless it declares something itself. What a scenario pins beside
-    the derivation holds for its own readings only.
+    A target in this process follows the readings of the script unless it declares its own. The outline and thread that
+    a scenario expects hold for its own readings only, so they are removed for others.
     """
     fixed: dict[str, Readings] = {}
     for name, target in (("server", players.server), ("client", players.client)):
@@ -68,21 +72,24 @@ def _as_read(scenario: Scenario, players: Players) -> tuple[Scenario, str]:
         return scenario, ""
     readings, *others = fixed.values()
     if any(other != readings for other in others):
-        return scenario, f"the server reads {_readings(readings)}, the client {_readings(others[0])}"
+        return scenario, f"the server reads {_describe_readings(readings)}, the client {_describe_readings(others[0])}"
     if readings == scenario.readings:
         return scenario, ""
     if not scenario.readings.certifies:
         named = " and the ".join(fixed)
-        return scenario, f"the scenario reads {_readings(scenario.readings)}, the {named} {_readings(readings)}"
+        return (
+            scenario,
+            f"the scenario reads {_describe_readings(scenario.readings)}, the {named} {_describe_readings(readings)}",
+        )
     expect = replace(scenario.expect, outline={}, thread={})
     return replace(scenario, readings=readings, expect=expect), ""
 
 
-def _words(versions: Sequence[Version]) -> str:
+def _join_versions(versions: Sequence[Version]) -> str:
     return version_names(versions) or "none"
 
 
-def _readings(readings: Readings) -> str:
+def _describe_readings(readings: Readings) -> str:
     default = Readings().as_json()
     other = [f"{ruling} as {reading}" for ruling, reading in readings.as_json().items() if reading != default[ruling]]
     return ", ".join(other) or "every ruling in the default way"

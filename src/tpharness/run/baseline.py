@@ -1,8 +1,8 @@
 """Baselines: cases that are known to fail for one implementation, each with the reason.
 
-A known failure has to fail, and with the findings that the baseline names: a pass, another finding, or an entry that
-matches no case is an error of the run, so that a baseline never goes stale unseen. Where two implementations play that
-both have known failures, either one explains a failure; what neither departs from alone has to hold together.
+A known failure has to fail, and with the findings that the baseline names. If it passes, has other findings, or matches
+no case, the run fails, so that a baseline cannot become stale unnoticed. When both the server and the client have a
+baseline, an entry of either explains a failure, but is allowed to pass.
 """
 
 from __future__ import annotations
@@ -39,43 +39,43 @@ class BaselineEntry:
     rules: tuple[str, ...] = ()
     """The rules of model APIs that a history breaks, such as `A5`."""
     may_pass: bool = False
-    """Whether the case may as well pass: what a recorded stream gets wrong, another client may bear."""
+    """Whether the case may also pass: another client may accept what a recorded stream gets wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """Known failures by case id.
 
-    `strict` says that each has to fail, with just its findings; otherwise it may.
+    If `strict`, each case has to fail with exactly the findings of its entry; otherwise it may also pass.
     """
 
     entries: Mapping[str, BaselineEntry]
     path: str = ""
     strict: bool = True
 
-    def judged(self, result: Result) -> Result:
-        """Return the result as the baseline sees it."""
+    def apply(self, result: Result) -> Result:
+        """Return the result with the outcome that the baseline gives it: expected, stale, or as it was."""
         base, fault, _ = result.id.partition("@fault-")
         entry = self.entries.get(result.id)
-        if entry is None and fault:  # what fails anyway fails so with any fault that loses nothing
+        if entry is None and fault:  # a fault that loses nothing leaves a known failure as it was
             entry = self.entries.get(base)
-            if entry is None or result.outcome is not Outcome.FAILED or result.failing != entry.findings:
+            if entry is None or result.outcome is not Outcome.FAILED or result.failing_codes != entry.findings:
                 return result
-        if entry is None or result.outcome is Outcome.NOT_APPLICABLE:  # what was not played says nothing
+        if entry is None or result.outcome is Outcome.NOT_APPLICABLE:
             return result
         if not self.strict:
             failed = result.outcome is Outcome.FAILED
             return replace(result, outcome=Outcome.EXPECTED, reason=entry.reason) if failed else result
         if entry.may_pass and result.outcome is Outcome.PASSED:
             return result
-        if result.outcome is Outcome.FAILED and result.failing == entry.findings:
+        if result.outcome is Outcome.FAILED and result.failing_codes == entry.findings:
             return replace(result, outcome=Outcome.EXPECTED, reason=entry.reason)
-        got = ", ".join(sorted(result.failing)) or result.outcome.value
+        got = ", ".join(sorted(result.failing_codes)) or result.outcome.value
         finding = STALE.at(Place(case=result.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))
         return replace(result, outcome=Outcome.STALE, findings=(finding, *result.findings), reason=entry.reason)
 
-    def unmatched(self, played: Iterable[str]) -> list[Finding]:
-        """Return a finding for each entry that none of the ids played matches."""
+    def find_unmatched(self, played: Iterable[str]) -> list[Finding]:
+        """Return a finding for each entry whose id is not among those played."""
         seen = set(played)
         if not self.strict:
             return []
@@ -86,33 +86,33 @@ class Baseline:
         ]
 
 
-_SAME = {"ai-sdk-browser": "ai-sdk-client"}
-"""Peers that do what another does: one package, on a screen and without one."""
+_SAME_BEHAVIOUR = {"ai-sdk-browser": "ai-sdk-client"}
+"""Peers that share another peer's baseline: the same package, with and without a browser."""
 
 
 def load_baseline(path: Path | None = None, *, server: str = "reference", client: str = "reference") -> Baseline:
-    """Read a baseline file, the built-in ones for None. InputError or UsageError names the file and the entry.
+    """Read a baseline file, or the built-in ones if `path` is None. InputError or UsageError names file and entry.
 
-    The built-in ones are what recorded streams get wrong, and what the peers do that `server` and `client` name.
+    The built-in ones cover the recorded streams and the peers that `server` and `client` name.
     """
     if path is not None:
-        return _read(path)
+        return _read_file(path)
     folder = conformance_dir() / "baselines"
     entries: dict[str, BaselineEntry] = {}
     for file in sorted(folder.glob("*.yaml")):
-        found = _read(file).entries
+        found = _read_file(file).entries
         others = {server, client} != {"reference"}
         entries.update({case: replace(entry, may_pass=others) for case, entry in found.items()})
     for role, spec in (("server", server), ("client", client)):
         kind, _, name = spec.partition(":")
-        file = folder / "peers" / f"{role}-{_SAME.get(name, name)}.yaml"
+        file = folder / "peers" / f"{role}-{_SAME_BEHAVIOUR.get(name, name)}.yaml"
         if kind == "peer" and file.is_file():
-            entries.update(_read(file).entries)
+            entries.update(_read_file(file).entries)
     alone = "reference" in (server, client)
     return Baseline(entries=entries, path=str(folder), strict=alone)
 
 
-def _read(path: Path) -> Baseline:
+def _read_file(path: Path) -> Baseline:
     try:
         loaded = yaml.safe_load(path.read_text("utf-8"))
     except OSError as error:
@@ -123,19 +123,19 @@ def _read(path: Path) -> Baseline:
         return Baseline(entries={}, path=str(path))
     if not isinstance(loaded, list):
         raise UsageError(f"{path}: a baseline is a list of entries, not {type(loaded).__name__}")
-    entries = [entry for index, item in enumerate(loaded) for entry in _entries(item, index, path)]
+    entries = [entry for index, item in enumerate(loaded) for entry in _parse_item(item, index, path)]
     twice = {e.id for i, e in enumerate(entries) if any(e.id == other.id for other in entries[:i])}
     if twice:
         raise UsageError(f"{path}: more than one entry for {', '.join(sorted(twice))}")
     return Baseline(entries={entry.id: entry for entry in entries}, path=str(path))
 
 
-def _entries(item: Any, index: int, path: Path) -> list[BaselineEntry]:
-    """Return the entries of one item: a case, or a departure with the cases that show it, by their findings."""
+def _parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
+    """Return the entries of one item: a case, or a departure with its cases grouped by finding."""
     if not isinstance(item, dict):
-        raise UsageError(f"{path}: entry {index + 1} is no map", hint="write id, findings, reason and clauses")
+        raise UsageError(f"{path}: entry {index + 1} is not a map", hint="write id, findings, reason and clauses")
     if "cases" not in item:
-        return [_entry(item, index, path)]
+        return [_parse_entry(item, index, path)]
     where = f"{path}: entry {index + 1} ({item.get('departure', '?')})"
     cases = item["cases"]
     if not isinstance(cases, dict) or not all(isinstance(ids, list) for ids in cases.values()):
@@ -143,7 +143,7 @@ def _entries(item: Any, index: int, path: Path) -> list[BaselineEntry]:
     shared = {key: value for key, value in item.items() if key not in ("cases", "departure", "title")}
     return [
         replace(
-            _entry({**shared, "id": case, "findings": str(findings).split()}, index, path),
+            _parse_entry({**shared, "id": case, "findings": str(findings).split()}, index, path),
             departure=str(item.get("departure", "")),
         )
         for findings, ids in cases.items()
@@ -151,7 +151,7 @@ def _entries(item: Any, index: int, path: Path) -> list[BaselineEntry]:
     ]
 
 
-def _entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
+def _parse_entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
     missing = [key for key in ("id", "findings", "reason") if not item.get(key)]
     unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules"})
     if missing or unknown:

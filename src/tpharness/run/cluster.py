@@ -1,8 +1,8 @@
-"""A cluster: the scenarios of a run played by Dask workers, on this machine or on many.
+"""Run work on a Dask cluster, on this machine or on many.
 
-In: a function, what it is called with, and where the cluster is: `local`, `local:N`, or the address of a scheduler.
-Out: the results, in order. A worker that is lost loses nothing: what it had not finished is played again elsewhere.
-Needs the extra `cluster`; workers need the same tpharness, and for scenarios of your own the same files.
+In: a function, its arguments, and the cluster: `local`, `local:N`, or the address of a scheduler. Out: the results, in
+order. If a worker is lost, another one plays what it had not finished. This needs the extra `cluster`; the workers need
+the same version of tpharness, and the same files if you play your own scenarios.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ from typing import Any, TypeVar
 
 from tpharness.errors import TargetError, UsageError
 
-__all__ = ["check_address", "on_cluster"]
+__all__ = ["check_address", "run_on_cluster"]
 
-_FORM = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
-_LOST = 4  # how many workers one item may end before it is given up: the first, and the three that Dask allows it
-_QUIET = {
-    "distributed.worker.profile.enabled": False,  # which looks at the stack a hundred times a second
+_ADDRESS = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
+_MAX_LOST_WORKERS = 4  # an item is given up after it has ended so many workers: the first, and Dask's three retries
+_DASK_CONFIG = {
+    "distributed.worker.profile.enabled": False,  # it samples the stack a hundred times a second
     "distributed.admin.system-monitor.interval": "5s",
 }
-_CONNECT = "10s"
+_CONNECT_TIMEOUT = "10s"
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 
 def check_address(text: str) -> str:
-    """Return the address of a cluster. UsageError for what is none."""
-    if not _FORM.fullmatch(text):
-        raise UsageError(f"{text!r} is no cluster", hint="write local, local:4, or tcp://HOST:PORT of a scheduler")
+    """Return the address of a cluster. UsageError if it is not one."""
+    if not _ADDRESS.fullmatch(text):
+        raise UsageError(
+            f"{text!r} is not the address of a cluster", hint="write local, local:4, or tcp://HOST:PORT of a scheduler"
+        )
     return text
 
 
-def on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
-    """Yield the result of each item, in order; items are taken when they are needed.
+def run_on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+    """Yield the result of each item, in order. Items are read lazily.
 
-    TargetError when there is no such cluster, when Dask is not installed, and for an item that ends its workers.
+    TargetError if the cluster cannot be reached, Dask is not installed, or an item ends its workers.
     """
     try:
         import dask  # noqa: PLC0415  # an optional extra, which takes a second to load
@@ -53,12 +55,12 @@ def on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iter
     logging.getLogger("distributed").setLevel(logging.ERROR)
     waiting: deque[tuple[A, Any]] = deque()
     more = iter(items)
-    with dask.config.set(_QUIET), _client(distributed, address) as client:
+    with dask.config.set(_DASK_CONFIG), _connect(distributed, address) as client:
         try:
             while True:
                 handed_in = [
                     (item, client.submit(work, item, pure=False))
-                    for item in islice(more, max(0, _ahead(client) - len(waiting)))
+                    for item in islice(more, max(0, _queue_length(client) - len(waiting)))
                 ]
                 waiting.extend(handed_in)
                 if not waiting:
@@ -68,7 +70,7 @@ def on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iter
                     result: B = future.result()
                 except distributed.KilledWorker as error:
                     raise TargetError(
-                        f"{_LOST} workers ended while they played {item}: {error}",
+                        f"{_MAX_LOST_WORKERS} workers ended while they played {item}: {error}",
                         hint="play it with --jobs 1: the process says what ends it, or ends with it",
                     ) from error
                 waiting.popleft()
@@ -78,12 +80,12 @@ def on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iter
             client.cancel([future for _, future in waiting])
 
 
-def _ahead(client: Any) -> int:
-    """Return how many items are handed in at a time, enough for workers to have the next one when one is done."""
+def _queue_length(client: Any) -> int:
+    """Return how many items are submitted ahead, so that no worker waits for the next one."""
     return 4 * max(2, sum(map(int, client.nthreads().values())))
 
 
-def _client(distributed: Any, address: str) -> Any:
+def _connect(distributed: Any, address: str) -> Any:
     if address.startswith("local"):
         count = int(address.partition(":")[2] or os.cpu_count() or 1)
         cluster = distributed.LocalCluster(
@@ -91,7 +93,7 @@ def _client(distributed: Any, address: str) -> Any:
         )
         return distributed.Client(cluster, set_as_default=False)
     try:
-        return distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+        return distributed.Client(address, timeout=_CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise TargetError(
             f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler`"

@@ -1,7 +1,7 @@
-"""Scenario files → results: on a session of this process, several at once where a target is remote, or by workers.
+"""Scenario files → results, played on a session in this process (concurrently if a target is remote) or by workers.
 
-A file that does not load, and a case on which tpharness itself raises, is an errored result: one bad case never ends a
-run.
+A file that does not load, or a case on which tpharness itself raises, gives an errored result: one bad case never ends
+a run.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
-from tpharness.run.select import Selected
+from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
-from tpharness.run.workers import Workers, in_order
+from tpharness.run.workers import Workers, map_in_order
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
 
-__all__ = ["harness_failed", "load_selected", "open_session", "play_one", "play_selected"]
+__all__ = ["harness_error_result", "load_selected", "open_session", "play_one", "play_selected"]
 
 
 def open_session(options: RunOptions) -> Session:
-    """Return the session of the targets that the options name; it is opened when it is entered."""
+    """Return the session of the targets that the options name. Entering it opens them."""
     named = [one.partition("@fault-")[2] for one in options.ids]
     return Session(
         server=options.server,
@@ -37,31 +37,33 @@ def open_session(options: RunOptions) -> Session:
     )
 
 
-def play_selected(selected: Sequence[Selected], options: RunOptions, session: Session) -> Iterator[list[Result]]:
-    """Yield the results of each scenario, in order: played on the session, or by the workers that the options name."""
+def play_selected(
+    selected: Sequence[SelectedScenario], options: RunOptions, session: Session
+) -> Iterator[list[Result]]:
+    """Yield the results of each scenario, in order, played on the session or by the workers of the options."""
     workers = Workers(jobs=options.jobs, cluster=options.cluster)
-    if session.far and not options.cluster:
-        yield from session.several([partial(_play_file, one, session) for one in selected])
+    if session.has_remote and not options.cluster:
+        yield from session.run_concurrently([partial(_play_file, one, session) for one in selected])
     elif workers and len(selected) > 1:
-        yield from in_order(partial(_in_worker, options=options), selected, workers)
+        yield from map_in_order(partial(_play_in_worker, options=options), selected, workers)
     else:
         for one in selected:
             yield session.run(_play_file(one, session))
 
 
-def _in_worker(one: Selected, options: RunOptions) -> list[Result]:
+def _play_in_worker(one: SelectedScenario, options: RunOptions) -> list[Result]:
     with open_session(options) as session:
         return session.run(_play_file(one, session))
 
 
-async def _play_file(one: Selected, session: Session) -> list[Result]:
+async def _play_file(one: SelectedScenario, session: Session) -> list[Result]:
     scenario = load_selected(one)
     if isinstance(scenario, Result):
         return [scenario]
     try:
         return await session.play(scenario, one.place)
-    except Exception as error:  # noqa: BLE001  # one broken case must not hide the verdicts on the others
-        return [harness_failed(scenario, error)]
+    except Exception as error:  # noqa: BLE001  # one broken case must not hide the other verdicts
+        return [harness_error_result(scenario, error)]
 
 
 def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = None) -> list[Result]:
@@ -74,8 +76,8 @@ def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = Non
         return [Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)]
 
 
-def load_selected(one: Selected) -> Scenario | Result:
-    """Load a selected scenario; where that fails, return the errored result that says why."""
+def load_selected(one: SelectedScenario) -> Scenario | Result:
+    """Load a selected scenario, or return the errored result that says why it does not load."""
     try:
         return load_scenario(one.path, root=one.root)
     except ScenarioError as error:
@@ -84,7 +86,7 @@ def load_selected(one: Selected) -> Scenario | Result:
         return Result(id=one.id, outcome=Outcome.ERRORED, reason=f"{error} {error.hint}".strip())
 
 
-def harness_failed(scenario: Scenario, error: Exception) -> Result:
+def harness_error_result(scenario: Scenario, error: Exception) -> Result:
     """Return the errored result of a scenario on which tpharness itself raised."""
     reason = f"tpharness itself failed: {type(error).__name__}: {error}"
     return Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)

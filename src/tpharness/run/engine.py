@@ -1,8 +1,7 @@
-"""The one engine: everything that plays scenarios (command line, pytest plugin, suite) comes through here.
+"""The engine that the command line, the pytest plugin and the suite all use to play scenarios.
 
-`run_suite` yields run events; what is done with them is the reports' business. Scenarios are independent, so with
-`jobs` they are dealt out to worker processes, and given to a remote target several at a time; events come in the order
-of ids whatever finishes first.
+`run_suite` yields run events, which the reports consume. Scenarios are independent: with `jobs` worker processes play
+them, and a remote target plays several concurrently. Events always come in the order of the ids.
 """
 
 from __future__ import annotations
@@ -17,52 +16,54 @@ from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
-from tpharness.run.applicable import label, written
+from tpharness.run.applicable import describe_target, find_common_versions
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.dealing import open_session, play_selected
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
-from tpharness.run.select import Selected, find
+from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.shard import Shard
-from tpharness.run.trace import as_if_played, exercised, unexercised
+from tpharness.run.trace import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
-__all__ = ["judged_events", "run_finished", "run_suite"]
+__all__ = ["apply_baseline", "finish_run", "run_suite"]
 
 
 def run_suite(options: RunOptions) -> Iterator[RunEvent]:
-    """Play the selected scenarios and yield what happens.
+    """Play the selected scenarios and yield the events of the run.
 
-    UsageError and InputError come before the first event, and so does TargetError for a target that cannot be played
-    at all: one that is not there, or whose capabilities cannot be had.
+    Before the first event it may raise UsageError, InputError, or TargetError if a target cannot be reached or does not
+    answer with its capabilities.
     """
     begun = time.perf_counter()
-    everything = find(options.ids, options.roots or (scenarios_dir(),))
-    selected = everything if options.shard is None else options.shard.of_selected(everything)
-    baseline = _baseline(options)
+    everything = select_scenarios(options.ids, options.roots or (scenarios_dir(),))
+    selected = everything if options.shard is None else options.shard.select_from(everything)
+    baseline = _choose_baseline(options)
     with open_session(options) as session:
         yield RunStarted(
             scenarios=len(selected),
-            server=label(session.players.server),
-            client=label(session.players.client),
-            versions=tuple(str(v.value) for v in written(options.versions or tuple(Version), session.players)),
-            shard=None if options.shard is None else _part(options, options.shard, everything),
+            server=describe_target(session.players.server),
+            client=describe_target(session.players.client),
+            versions=tuple(
+                str(v.value) for v in find_common_versions(options.versions or tuple(Version), session.players)
+            ),
+            shard=None if options.shard is None else _describe_shard(options, options.shard, everything),
         )
         played: list[Result] = []
-        yield from judged_events(selected, play_selected(selected, options, session), baseline, played)
+        yield from apply_baseline(selected, play_selected(selected, options, session), baseline, played)
     clauses = load_clauses()
-    found = exercised(played)
+    found = map_exercised_clauses(played)
     problems: list[Finding] = []
     if options.shard is None and (options.whole_suite or options.baseline is not None):
-        problems += baseline.unmatched(result.id for result in played)
+        problems += baseline.find_unmatched(result.id for result in played)
     if options.shard is None and options.whole_suite:
-        problems += unexercised(clauses, exercised(map(as_if_played, played)))
-    finished = run_finished(played, problems, time.perf_counter() - begun)
-    yield replace(finished, exercised=found, clauses_owed=len(clauses))
+        problems += find_unexercised_clauses(clauses, map_exercised_clauses(map(count_as_played, played)))
+    finished = finish_run(played, problems, time.perf_counter() - begun)
+    yield replace(finished, exercised=found, clause_count=len(clauses))
 
 
-def _part(options: RunOptions, shard: Shard, everything: Sequence[Selected]) -> dict[str, Any]:
-    """Return what a report says of a shard; what only the whole can tell is owed by whoever puts it together."""
+def _describe_shard(options: RunOptions, shard: Shard, everything: Sequence[SelectedScenario]) -> dict[str, Any]:
+    """Return what a report says of a shard. `merge_reports` adds what only the whole run shows."""
     baseline = None if options.baseline is None else options.baseline.read_bytes()
     settings = (options.versions, options.compare, options.faults, options.server, options.client, baseline)
     return {
@@ -72,20 +73,20 @@ def _part(options: RunOptions, shard: Shard, everything: Sequence[Selected]) -> 
     }
 
 
-def judged_events(
-    selected: Sequence[Selected], results: Iterable[list[Result]], baseline: Baseline, played: list[Result]
+def apply_baseline(
+    selected: Sequence[SelectedScenario], results: Iterable[list[Result]], baseline: Baseline, played: list[Result]
 ) -> Iterator[RunEvent]:
-    """Yield the verdicts as the baseline sees them, and add them to `played`."""
+    """Apply the baseline to the results, yield them as events, and add them to `played`."""
     for one, some in zip(selected, results, strict=True):
         for result in some:
-            judged = baseline.judged(result)
+            judged = baseline.apply(result)
             played.append(judged)
             yield ResultReady(result=judged)
         yield ScenarioFinished(id=one.id)
 
 
-def run_finished(played: Sequence[Result], problems: Sequence[Finding], seconds: float) -> RunFinished:
-    """Return the end of a run: what was played counted by outcome, and whether it passed."""
+def finish_run(played: Sequence[Result], problems: Sequence[Finding], seconds: float) -> RunFinished:
+    """Return the last event of a run: the number of cases by outcome, and whether the run passed."""
     counts: Counter[Outcome] = Counter()
     for result in played:
         counts[result.outcome] += result.cases
@@ -99,7 +100,7 @@ def run_finished(played: Sequence[Result], problems: Sequence[Finding], seconds:
     )
 
 
-def _baseline(options: RunOptions) -> Baseline:
+def _choose_baseline(options: RunOptions) -> Baseline:
     if options.baseline is not None:
         return load_baseline(options.baseline)
     if options.roots:

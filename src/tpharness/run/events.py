@@ -1,4 +1,4 @@
-"""What a run tells while it goes on. Every report, the pytest plugin and the console consume the same events."""
+"""The events of a run in progress. The reports, the pytest plugin and the console all consume them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["ResultReady", "RunEvent", "RunFinished", "RunStarted", "ScenarioFini
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The run begins: how many scenarios are played, on which server and client, in which versions.
+    """The run begins: how many scenarios it plays, on which server and client, in which versions.
 
-    `history` is the history dialect that they are played through, empty where threads are played.
+    `history` is the history dialect that the scenarios are played through, empty for ThreadProtocol.
     """
 
     scenarios: int
@@ -25,7 +25,7 @@ class RunStarted:
     versions: tuple[str, ...]
     history: str = ""
     shard: Mapping[str, Any] | None = None
-    """Which part of a run this is, as the report of a shard tells it; None for a whole run."""
+    """Which part of a run this is, as the report of a shard says it; None for a whole run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class ResultReady:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioFinished:
-    """All verdicts of one scenario are in; for progress."""
+    """All results of one scenario have been yielded; for progress displays."""
 
     id: str
 
@@ -55,7 +55,7 @@ class RunFinished:
     seconds: float
     problems: tuple[Finding, ...] = ()
     exercised: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    clauses_owed: int = 0
+    clause_count: int = 0
 
 
 RunEvent = RunStarted | ResultReady | ScenarioFinished | RunFinished

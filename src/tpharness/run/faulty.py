@@ -1,11 +1,11 @@
-"""Scenarios with faults on the wire: the same case again, its bytes carried by a relay that has a plan.
+"""Play a case again with faults on the wire, made by a relay that follows a plan.
 
-In: a case, the players, faults. Out: a result for each fault, `theme/name@fault-NAME`. The case is played unharmed
-first, through the relay as well: what was recorded then says where each fault strikes, so that a place is one in the
-stream and not in time. The last run of a case is the one that is struck.
+In: a case, the players, faults. Out: a result for each fault, with the id `theme/name@fault-NAME`. The case is first
+played unharmed through the same relay: the recording says at which byte each fault strikes, so that a place is one in
+the stream and not in time. A fault strikes the last run of a case.
 
-The wire with faults is that between server and harness when the server is reached over HTTP, else that between harness
-and client.
+If the server is reached over HTTP, the fault is on the wire between server and harness, otherwise on that between
+harness and client.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from tpharness.targets.peers import PeerServer
 from tpharness.targets.relay import Relay
 from tpharness.targets.remote import UnreachableError
 
-__all__ = ["FaultCase", "fault_cases", "fault_name", "not_struck", "play_fault", "why_not"]
+__all__ = ["FaultCase", "fault_name", "find_obstacle", "plan_faults", "play_fault", "unplayed_result"]
 
 
-_SILENCE = 0.5  # seconds: how long a connection on which nothing passes any more is listened to
+_SILENCE = 0.5  # seconds without a byte after which a connection is taken to be silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultCase:
-    """One fault on one case: its plan, made of what was recorded, or why there is none."""
+    """One fault on one case: the relay's plan, made from the recording, or the reason why there is none."""
 
     id: str
     fault: Fault
@@ -49,7 +49,7 @@ class FaultCase:
 
     @classmethod
     def unplayed(cls, case: Case, name: str, reason: str) -> FaultCase:
-        """Return a fault that is not made on a case, and why."""
+        """Return the case for a fault that is not played, with the reason."""
         return cls(id=fault_name(case.id, name), fault=FAULTS[name], plan=None, struck=0, reason=reason)
 
 
@@ -58,9 +58,9 @@ def fault_name(scenario: str, fault: str) -> str:
     return f"{scenario}@fault-{fault}"
 
 
-def why_not(case: Case, players: Players) -> str:
-    """Return why no fault can be made on a case with these players; "" when it can."""
-    wire = _wire(players)
+def find_obstacle(case: Case, players: Players) -> str:
+    """Return why no fault can be played on a case with these players; "" if one can."""
+    wire = _target_on_wire(players)
     if wire is None or wire.address is None:
         return "faults are made on the wire, and neither target is reached over plain HTTP"
     runs = [turn for turn in case.scenario.turns if isinstance(turn, AgentRun)]
@@ -75,12 +75,12 @@ def why_not(case: Case, players: Players) -> str:
     return ""
 
 
-async def fault_cases(case: Case, players: Players, faults: Sequence[str]) -> list[FaultCase]:
-    """Play a case unharmed through a relay, and return where each fault strikes."""
-    address = _address(players)
+async def plan_faults(case: Case, players: Players, faults: Sequence[str]) -> list[FaultCase]:
+    """Play a case unharmed through a relay, and return the plan of each fault."""
+    address = _wire_address(players)
     async with Relay(*address) as relay:
-        unharmed = await play(case, _through(players, relay.port), thorough=False)
-        _reached(relay)
+        unharmed = await play(case, _connect_through(players, relay.port), thorough=False)
+        _check_reached(relay)
         responses = [RecordedResponse.parse(bytes(raw)) for raw in relay.recorded]
     runs = len(case.scenario.runs)
     if len(responses) != runs or not responses[-1].whole:
@@ -96,7 +96,7 @@ async def fault_cases(case: Case, players: Players, faults: Sequence[str]) -> li
         plan, reason = fault.plan(response), ""
         if plan is None:
             reason = f"its last stream has no place {fault.place}"
-        elif (lacks := _lacks(fault, players, case)) != "":
+        elif (lacks := _find_missing_capability(fault, players, case)) != "":
             plan, reason = None, lacks
         where = f"{fault.title} (byte {fault.offset(response)} of {len(response.raw)})"
         case_id = fault_name(case.id, name)
@@ -108,21 +108,21 @@ async def fault_cases(case: Case, players: Players, faults: Sequence[str]) -> li
                 struck=struck,
                 reason=reason,
                 where=where,
-                unharmed=_owed(fault, players, unharmed),
+                unharmed=_select_expected(fault, players, unharmed),
             )
         )
     return found
 
 
 async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Evidence]:
-    """Play a case with a fault on the last of its streams; return what both sides made of it."""
+    """Play a case with a fault on the last of its streams; return the evidence of both sides."""
     fault, plan = struck.fault, struck.plan
     if plan is None:
         raise ValueError(f"{struck.id} has no plan")
     stop = asyncio.Event()
     crashes: list[asyncio.Task[None]] = []
 
-    def called(name: str) -> None:
+    def crash_or_cancel(name: str) -> None:
         if name == CANCEL:
             stop.set()
         elif isinstance(players.server, PeerServer):
@@ -139,29 +139,29 @@ async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Ev
         Guarantee.CONTENT,
     ):  # what the scenario pins is the thread of an unharmed run
         case = replace(case, scenario=replace(case.scenario, expect=Expectation()))
-    async with Relay(*_address(players), on_notify=called) as relay:
+    async with Relay(*_wire_address(players), on_notify=crash_or_cancel) as relay:
         relay.plan(*[Plan()] * struck.struck, plan)
-        via_relay = _through(players, relay.port, fault=fault, stop=stop, recovered=recovered)
+        via_relay = _connect_through(players, relay.port, fault=fault, stop=stop, recovered=recovered)
         pieces = await play(case, via_relay, thorough=False, lost=fault.guarantee is Guarantee.PREFIX)
-        _reached(relay)
-    return [_held_against(piece, struck.unharmed) for piece in pieces]
+        _check_reached(relay)
+    return [_compare_with_unharmed(piece, struck.unharmed) for piece in pieces]
 
 
-def not_struck(struck: FaultCase, case: Case) -> Result:
-    """Return the result for a fault that finds no place."""
+def unplayed_result(struck: FaultCase, case: Case) -> Result:
+    """Return the not-applicable result of a fault that was not played."""
     clauses = case.scenario.clauses
     return Result(id=struck.id, outcome=Outcome.NOT_APPLICABLE, reason=struck.reason, clauses=clauses)
 
 
-def _reached(relay: Relay) -> None:
+def _check_reached(relay: Relay) -> None:
     if relay.refused:
         raise UnreachableError(
             f"{relay.refused} connections to the target were refused", hint="is it overloaded? its own log may say more"
         )
 
 
-def _owed(fault: Fault, players: Players, unharmed: Sequence[Evidence]) -> list[Evidence]:
-    """Return whose threads are to be those of the unharmed run: both, that of a server that goes on, or none."""
+def _select_expected(fault: Fault, players: Players, unharmed: Sequence[Evidence]) -> list[Evidence]:
+    """Return the unharmed threads that a fault must reproduce: both, the server's if it goes on, or none."""
     if fault.guarantee is Guarantee.IDENTITY:
         return list(unharmed)
     goes_on = isinstance(players.server, HttpServer) and "continue" in players.server.capabilities.disconnect
@@ -170,32 +170,32 @@ def _owed(fault: Fault, players: Players, unharmed: Sequence[Evidence]) -> list[
     return []
 
 
-def _held_against(piece: Evidence, unharmed: Sequence[Evidence]) -> Evidence:
-    """Add the threads of the unharmed run of the same version as what has to come out again."""
-    told = [
+def _compare_with_unharmed(piece: Evidence, unharmed: Sequence[Evidence]) -> Evidence:
+    """Add the unharmed threads of the same version to the threads that the played ones must equal."""
+    expected = [
         Variant(name="the same without the fault", side=side.name, thread=side.thread)
         for other in unharmed
         if other.version is piece.version
         for side in (other.server, other.client)
         if side is not None
     ]
-    return replace(piece, repeated=(*piece.repeated, *told))
+    return replace(piece, repeated=(*piece.repeated, *expected))
 
 
-def _wire(players: Players) -> HttpServer | HttpClient | None:
+def _target_on_wire(players: Players) -> HttpServer | HttpClient | None:
     if isinstance(players.server, HttpServer):
         return players.server
     return players.client if isinstance(players.client, HttpClient) else None
 
 
-def _address(players: Players) -> tuple[str, int]:
-    wire = _wire(players)
+def _wire_address(players: Players) -> tuple[str, int]:
+    wire = _target_on_wire(players)
     if wire is None or wire.address is None:
         raise ValueError("no wire to make faults on")
     return wire.address
 
 
-def _through(
+def _connect_through(
     players: Players,
     port: int,
     *,
@@ -205,27 +205,27 @@ def _through(
 ) -> Players:
     if isinstance(players.server, HttpServer):
         resume_from = None if fault is None else fault.resume_from
-        silence = _SILENCE if fault is not None and _ends(fault) == "timeout" else None
+        silence = _SILENCE if fault is not None and _observed_end(fault) == "timeout" else None
         recovered = recovered if fault is not None and fault.kills else None
         server = players.server.via_relay(
             port, resume_from=resume_from, stop=stop, silence=silence, recovered=recovered
         )
         return replace(players, server=server)
     if isinstance(players.client, HttpClient):
-        resume_from, ends = (None, None) if fault is None else (fault.resume_from, _ends(fault))
+        resume_from, ends = (None, None) if fault is None else (fault.resume_from, _observed_end(fault))
         return replace(players, client=players.client.via_relay(port, ends=ends, resume_from=resume_from))
     return players
 
 
-def _ends(fault: Fault) -> str | None:
-    """Return what a client sees of the end of a stream that a fault has struck, None for nothing at all."""
+def _observed_end(fault: Fault) -> str | None:
+    """Return the reason that a client observes when a fault ends its stream; None if the fault does not end it."""
     if fault.guarantee is not Guarantee.PREFIX:
         return None
     return "timeout" if fault.falls_silent else "network_failure"
 
 
-def _lacks(fault: Fault, players: Players, case: Case) -> str:
-    """Return what the target on the wire does not declare of what a fault needs, or why it says nothing here."""
+def _find_missing_capability(fault: Fault, players: Players, case: Case) -> str:
+    """Return which capability a fault needs and the target on the wire lacks, or why it does not apply; else ""."""
     given = any(run.events is None or run.wire is not None for _, run in case.scenario.runs)
     if given and (
         isinstance(players.server, HttpServer)
@@ -244,7 +244,7 @@ def _lacks(fault: Fault, players: Players, case: Case) -> str:
         return ""
     if fault.resume_from is not None and not players.client.capabilities.resume:
         return "the client does not declare resume"
-    if _ends(fault) == "timeout" and "timeout" not in players.client.capabilities.detects:
+    if _observed_end(fault) == "timeout" and "timeout" not in players.client.capabilities.detects:
         return "the client does not declare that it notices a timeout"
     if fault.guarantee is Guarantee.AGREEMENT:
         return "a client cannot be cancelled from outside"

@@ -1,4 +1,4 @@
-"""Evidence → result. Pure: the checks find, this counts, compares with the baseline and names the outcome."""
+"""Evidence → result: run the checks, collect their findings and decide the outcome. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.jcs import CanonicalError
 from tpharness.protocol.versions import Version
 
-__all__ = ["CheckState", "NotJudged", "Outcome", "Result", "both_unjudged", "judge"]
+__all__ = ["CheckState", "NotJudged", "Outcome", "Result", "judge", "merge_not_judged"]
 
 NotJudged = Mapping[Version, Mapping[str, NotApplicable]]
 """By version, the names of the checks that had nothing to judge in it, each with its reason."""
@@ -22,20 +22,20 @@ class Outcome(Enum):
 
     PASSED = "passed"
     FAILED = "failed"
-    EXPECTED = "expected"  # failed just as the baseline says, with a reason
-    STALE = "stale"  # the baseline says that it fails, but it passes or fails otherwise
+    EXPECTED = "expected"  # failed exactly as the baseline says
+    STALE = "stale"  # the baseline expects a failure, but the case passes or has other findings
     ERRORED = "errored"  # the harness or the set-up broke
-    NOT_APPLICABLE = "not-applicable"  # a capability that the target does not declare
+    NOT_APPLICABLE = "not-applicable"  # needs a capability that the target does not declare
     COULD_NOT_RUN = "could-not-run"  # something that the case needs is missing
 
     @property
     def green(self) -> bool:
-        """Whether the run may pass with it."""
+        """Whether a run with this outcome may pass."""
         return self in (Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE)
 
 
 class CheckState(Enum):
-    """What one check said of a case."""
+    """The verdict of one check on a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -46,7 +46,8 @@ class CheckState(Enum):
 class Result:
     """The verdict on one case. `cases` counts the places of a sweep that this result stands for.
 
-    `checks` has the state of each check over all versions, `not_judged` where one had nothing to judge, and why.
+    `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and
+    why.
     """
 
     id: str
@@ -60,13 +61,13 @@ class Result:
     clauses: tuple[str, ...] = ()
 
     @property
-    def failing(self) -> frozenset[str]:
+    def failing_codes(self) -> frozenset[str]:
         """The codes of the findings at MUST."""
         return frozenset(f.code for f in self.findings if f.level is Level.MUST)
 
 
 NO_CANONICAL_FORM = Kind("no-canonical-form")
-_STRENGTH = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICABLE: 0}
+_SEVERITY = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICABLE: 0}
 
 
 def judge(
@@ -78,14 +79,14 @@ def judge(
     findings: dict[tuple[object, ...], Finding] = {}
     for piece in evidence:
         reasons = {check.name: why for check in checks if (why := check.not_applicable(piece)) is not None}
-        not_judged = both_unjudged(not_judged, {piece.version: reasons})
+        not_judged = merge_not_judged(not_judged, {piece.version: reasons})
         for check in checks:
             if check.name in reasons:
                 continue
-            found = _found(check, piece)
+            found = _run_check(check, piece)
             failed = any(f.level is Level.MUST for f in found)
             state = CheckState.FAILED if failed else CheckState.PASSED
-            states[check.name] = max(states[check.name], state, key=_STRENGTH.__getitem__)
+            states[check.name] = max(states[check.name], state, key=_SEVERITY.__getitem__)
             for finding in found:
                 key = (finding.code, finding.message, finding.place.side, finding.place.pointer)
                 findings.setdefault(key, finding.with_place(case=piece.case))
@@ -100,8 +101,8 @@ def judge(
     )
 
 
-def both_unjudged(one: NotJudged, other: NotJudged) -> dict[Version, Mapping[str, NotApplicable]]:
-    """Return what was judged neither here nor there; a version that only one of them has is taken as it is there."""
+def merge_not_judged(one: NotJudged, other: NotJudged) -> dict[Version, Mapping[str, NotApplicable]]:
+    """Return, by version, the checks that neither of the two judged. A version that only one of them has is copied."""
     both = {**one, **other}
     for version in one.keys() & other.keys():
         mine, theirs = one[version], other[version]
@@ -109,7 +110,7 @@ def both_unjudged(one: NotJudged, other: NotJudged) -> dict[Version, Mapping[str
     return both
 
 
-def _found(check: Check, evidence: Evidence) -> list[Finding]:
+def _run_check(check: Check, evidence: Evidence) -> list[Finding]:
     try:
         return check.judge(evidence)
     except CanonicalError as error:

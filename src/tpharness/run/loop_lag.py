@@ -1,8 +1,7 @@
-"""Whether the clock could be trusted while something was measured by it.
+"""Measure how late the event loop's timers are, to know whether timeouts can be trusted.
 
-In: the running loop. Out: how late its timers were. A machine that stops for a second – another one wants its core, it
-is moved, it is suspended – makes a target that keeps its word look as if it did not; a loop whose own timers were late
-has no business to say so.
+In: the running loop. Out: the longest delay of its timers. A machine that stands still for a second – it is overloaded,
+moved or suspended – makes a correct target look slow; a loop whose own timers were late cannot blame the target.
 """
 
 from __future__ import annotations
@@ -12,34 +11,34 @@ from typing import Self
 
 __all__ = ["LoopLag"]
 
-_BEAT = 0.05
+_INTERVAL = 0.05
 
 
 class LoopLag:
-    """Beats while it is entered; `late` is by how many seconds a beat was too late at most."""
+    """Runs a timer while it is entered; `max_delay` is the longest delay of that timer, in seconds."""
 
     def __init__(self) -> None:
-        self.late = 0.0
-        self._due = 0.0
+        self.max_delay = 0.0
+        self._due_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
-        self._next()
+        self._schedule()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._look()
+        self._measure()
 
-    def _next(self) -> None:
+    def _schedule(self) -> None:
         loop = asyncio.get_running_loop()
-        self._due = loop.time() + _BEAT
-        self._timer = loop.call_at(self._due, self._beat)
+        self._due_at = loop.time() + _INTERVAL
+        self._timer = loop.call_at(self._due_at, self._on_timer)
 
-    def _beat(self) -> None:
-        self._look()
-        self._next()
+    def _on_timer(self) -> None:
+        self._measure()
+        self._schedule()
 
-    def _look(self) -> None:
-        self.late = max(self.late, asyncio.get_running_loop().time() - self._due)
+    def _measure(self) -> None:
+        self.max_delay = max(self.max_delay, asyncio.get_running_loop().time() - self._due_at)

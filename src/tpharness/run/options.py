@@ -17,10 +17,10 @@ __all__ = ["RunOptions"]
 class RunOptions:
     """What to play, on whom, and how.
 
-    `roots` are folders or files with scenarios, the built-in ones when empty. `baseline` None means the built-in one
-    when built-in scenarios are played, and none otherwise. `patience` is how long a remote target is waited for.
-    With `faults` every scenario is played with each of them, and not without. `history` names the history dialect that
-    the room of the histories plays.
+    `roots` are folders or files with scenarios, the built-in ones if empty. `baseline` None means the built-in one if
+    built-in scenarios are played, otherwise none. `patience` has the timeouts of remote targets. With `faults` every
+    scenario is played with each of them, and not without one. `history` names a history dialect, which the histories
+    room plays instead of ThreadProtocol.
     """
 
     ids: tuple[str, ...] = ()
@@ -39,5 +39,5 @@ class RunOptions:
 
     @property
     def whole_suite(self) -> bool:
-        """Whether everything that is built in is played, so that every clause is owed."""
+        """Whether all built-in scenarios are played, so that every clause must be exercised."""
         return not self.ids and not self.roots and self.versions is None and not self.faults

@@ -1,7 +1,7 @@
-"""What one request to play stands for: every server with every client, and every history by itself. Pure.
+"""Expand one request into runs: every server with every client, and every history by itself. Pure.
 
-In: the names of servers, clients, dialects and faults as people write them. Out: the options of each run, by the pair
-that plays it. UsageError says which names cannot stand together.
+In: names of servers, clients, dialects and faults as users write them. Out: the options of each run, by the pair that
+plays it. UsageError says which names cannot be combined.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tpharness.run.engine import run_suite
 from tpharness.run.events import RunEvent
 from tpharness.run.options import RunOptions
 
-__all__ = ["Pair", "parse_dialects", "parse_faults", "run_events", "runs_of"]
+__all__ = ["Pair", "parse_dialects", "parse_faults", "plan_runs", "play_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Who played whom, as named with `--server` and `--client`."""
+    """The server and the client of a run, as named with `--server` and `--client`."""
 
     server: str
     client: str
@@ -34,7 +34,7 @@ class Pair:
 
 
 def parse_dialects(names: Sequence[str]) -> tuple[tuple[Version, ...], tuple[str, ...]]:
-    """Return the versions that are named, and the histories, a name without a variant with all of its variants."""
+    """Return the named versions and histories. A history named without a variant stands for all of its variants."""
     room = histories_room()
     versions: dict[Version, None] = {}
     histories: dict[str, None] = {}
@@ -47,7 +47,7 @@ def parse_dialects(names: Sequence[str]) -> tuple[tuple[Version, ...], tuple[str
 
 
 def parse_faults(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the faults that are named, each once, in the order of the catalogue; `all` names every one."""
+    """Return the named faults in the order of the catalogue, without repetitions; `all` names every one."""
     wanted = {name for given in names for name in given.split(",")}
     unknown = sorted(wanted - set(FAULTS) - {"all"})
     if unknown:
@@ -57,12 +57,12 @@ def parse_faults(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in FAULTS if name in wanted or "all" in wanted)
 
 
-def runs_of(
+def plan_runs(
     options: RunOptions, *, servers: Sequence[str], clients: Sequence[str], dialects: Sequence[str]
 ) -> Mapping[Pair, RunOptions]:
-    """Return the runs that are asked for; the reference plays a side that nobody is named for.
+    """Return the runs by pair. The reference plays a side for which no target is named.
 
-    `options` are what the runs share. UsageError for a shard of several runs, and for a history with a target or fault.
+    `options` are shared by all runs. UsageError for a shard of several runs, and for a history with a target or fault.
     """
     versions, histories = parse_dialects(dialects)
     if histories and (servers or clients or options.faults or options.compare):
@@ -82,7 +82,7 @@ def runs_of(
     return runs
 
 
-def run_events(options: RunOptions) -> Iterator[RunEvent]:
-    """Play one run and yield what happens, on targets or through the history that the options name."""
+def play_run(options: RunOptions) -> Iterator[RunEvent]:
+    """Play one run, on targets or through the history that the options name, and yield its events."""
     room = histories_room()
     return room.run_history(options) if options.history and room is not None else run_suite(options)

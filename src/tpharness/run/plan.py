@@ -1,4 +1,4 @@
-"""Scenario → cases, and case → what each side is told. Pure.
+"""Scenario → cases, and case → what each side is given to play. Pure.
 
 In: a loaded scenario. Out: its cases (one, or one for each place of a sweep), the `Script` for the server, and the
 `Stream`s for the client, cut where the scenario says. Nothing here plays or judges.
@@ -38,11 +38,11 @@ __all__ = [
     "cut_case",
     "cut_places",
     "cut_time",
-    "delivery",
+    "expected_delivery",
     "explicit_packets",
+    "make_script",
+    "make_streams",
     "place_name",
-    "script_of",
-    "streams_of",
 ]
 
 
@@ -66,7 +66,7 @@ class SweepPlace:
 
 
 def base_case(scenario: Scenario, versions: Sequence[Version] | None = None) -> Case:
-    """Return the scenario itself as a case, in those of the versions that it holds for."""
+    """Return the scenario itself as a case, in those of `versions` (None: all) that it supports."""
     wanted = tuple(v for v in scenario.versions if versions is None or v in versions)
     return Case(id=scenario.id, scenario=scenario, versions=wanted)
 
@@ -102,7 +102,7 @@ def cut_case(case: Case, place: SweepPlace) -> Case:
     scenario = case.scenario
     run = scenario.turns[place.turn]
     if not isinstance(run, AgentRun) or scenario.cut is None:
-        raise TypeError(f"turn {place.turn} of {scenario.id} is no run of a sweep")
+        raise TypeError(f"turn {place.turn} of {scenario.id} is not a run of a sweep")
     both = scenario.cut.side is CutSide.BOTH
     interrupt = Interrupt(
         reason=place.reason,
@@ -118,7 +118,7 @@ def cut_case(case: Case, place: SweepPlace) -> Case:
 
 
 def cut_time(run: AgentRun, count: int) -> str:
-    """Return when a run that is cut after `count` events is cut: just after the last of them that has a time."""
+    """Return the time of a cut after `count` events: one millisecond after the last of them that has a time."""
     events = run.events or ()
     for index in range(min(count, len(events)) - 1, -1, -1):
         if "at" in events[index]:
@@ -126,10 +126,10 @@ def cut_time(run: AgentRun, count: int) -> str:
     return shift(run.started_at, 0.001)
 
 
-def script_of(case: Case) -> Script:
-    """Return what the server is told."""
+def make_script(case: Case) -> Script:
+    """Return the script that the server plays."""
     scenario = case.scenario
-    turns = [_user(turn) if isinstance(turn, UserInput) else _run(turn) for turn in scenario.turns]
+    turns = [_user_turn(turn) if isinstance(turn, UserInput) else _run_script(turn) for turn in scenario.turns]
     return Script(
         header=ThreadHeader(thread_id=scenario.thread_id, created_at=scenario.created_at, agents=scenario.agents),
         turns=tuple(turns),
@@ -139,13 +139,13 @@ def script_of(case: Case) -> Script:
     )
 
 
-def streams_of(case: Case, derived: Sequence[Sequence[Packet]] | None) -> tuple[journal.UserTurn | Stream, ...]:
-    """Return what the client gets: the scenario's own streams where it gives them, else the server's, both cut."""
+def make_streams(case: Case, derived: Sequence[Sequence[Packet]] | None) -> tuple[journal.UserTurn | Stream, ...]:
+    """Return what the client receives: the scenario's own streams, or else those that the server sent, both cut."""
     turns: list[journal.UserTurn | Stream] = []
     sent = iter(derived or ())
     for turn in case.scenario.turns:
         if isinstance(turn, UserInput):
-            turns.append(_user(turn))
+            turns.append(_user_turn(turn))
             continue
         packets: Sequence[Packet] = next(sent, ())
         if turn.wire is not None:
@@ -154,15 +154,15 @@ def streams_of(case: Case, derived: Sequence[Sequence[Packet]] | None) -> tuple[
             Stream(
                 agent_id=turn.agent_id,
                 begun_at=turn.started_at,
-                packets=tuple(_cut(packets, turn.interrupt)),
-                end=_observed(turn, packets),
+                packets=tuple(_cut_packets(packets, turn.interrupt)),
+                end=_stream_end(turn, packets),
             )
         )
     return tuple(turns)
 
 
-def delivery(case: Case) -> Delivery:
-    """Return how much of what the server said reaches the client."""
+def expected_delivery(case: Case) -> Delivery:
+    """Return how much of what the server sends reaches the client."""
     runs = [run for _, run in case.scenario.runs]
     recorded = case.scenario.recorded
     if any(run.events is None for run in runs):
@@ -175,7 +175,7 @@ def delivery(case: Case) -> Delivery:
 
 
 def explicit_packets(run: AgentRun) -> list[Packet]:
-    """Return a stream that the scenario gives itself; chunks get one tick each, raw bytes all come at the start."""
+    """Return the packets of a stream that the scenario gives itself, one for each chunk or one for raw bytes."""
     wire = run.wire
     if wire is None:
         return []
@@ -186,11 +186,11 @@ def explicit_packets(run: AgentRun) -> list[Packet]:
     return [*chunks, Packet(data=DONE if ended else b"", at=run.started_at)]
 
 
-def _user(turn: UserInput) -> journal.UserTurn:
+def _user_turn(turn: UserInput) -> journal.UserTurn:
     return journal.UserTurn(at=turn.submitted_at, parts=turn.parts, client_metadata=turn.client_metadata)
 
 
-def _run(run: AgentRun) -> RunScript:
+def _run_script(run: AgentRun) -> RunScript:
     interrupt = run.interrupt
     events = run.happened
     base = RunScript(agent_id=run.agent_id, started_at=run.started_at, events=events, message_id=run.message_id)
@@ -198,32 +198,32 @@ def _run(run: AgentRun) -> RunScript:
         return base  # the server went on to its end
     cut = Interrupted(reason=interrupt.reason, at=interrupt.at)
     if any(e.get("event_kind") == "agent_run_result" for e in events):
-        return replace(base, interruption=cut)  # R26: the run has ended, there is nothing to tell any more
+        return replace(base, interruption=cut)  # R26: the run has ended, so nothing more is sent
     match interrupt.wire:
         case WireEnd.ERROR if not any(e.get("event_kind") == "error" for e in events):
-            told = {"event_kind": "error", "error_text": "the run failed", "at": interrupt.at}
-            return replace(base, events=(*events, told), interruption=cut)
+            error = {"event_kind": "error", "error_text": "the run failed", "at": interrupt.at}
+            return replace(base, events=(*events, error), interruption=cut)
         case WireEnd.FINISH:
-            told = {"event_kind": "agent_run_result", "finish_reason": "content_filter", "at": interrupt.at}
-            return replace(base, events=(*events, told), interruption=cut)
+            result = {"event_kind": "agent_run_result", "finish_reason": "content_filter", "at": interrupt.at}
+            return replace(base, events=(*events, result), interruption=cut)
         case WireEnd.ABORT:
             return replace(base, interruption=cut, abort=True)
         case _:
             return replace(base, interruption=cut)
 
 
-def _observed(run: AgentRun, packets: Sequence[Packet]) -> StreamEnd:
+def _stream_end(run: AgentRun, packets: Sequence[Packet]) -> StreamEnd:
     interrupt = run.interrupt
     if interrupt is None:
         last = packets[-1].at if packets else run.started_at
         events = run.events or ()
         return StreamEnd(reason=None, at=str(events[-1].get("at", last)) if events else last)
-    told = interrupt.wire in (WireEnd.ABORT, WireEnd.ERROR, WireEnd.FINISH) and interrupt.client_after is None
-    reason = interrupt.client_reason or (None if told else interrupt.reason)
+    signalled = interrupt.wire in (WireEnd.ABORT, WireEnd.ERROR, WireEnd.FINISH) and interrupt.client_after is None
+    reason = interrupt.client_reason or (None if signalled else interrupt.reason)
     return StreamEnd(reason=reason, at=interrupt.at)
 
 
-def _cut(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iterator[Packet]:
+def _cut_packets(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iterator[Packet]:
     after = None if interrupt is None else interrupt.client_after
     if after is None:
         yield from packets
@@ -235,14 +235,16 @@ def _cut(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iterator[Pac
             if packets and all(packet.event is None for packet in packets):
                 raise TargetError(
                     "the server's packets belong to no events, so its stream cannot be cut at one",
-                    hint="give each Packet the index of the event that it ends, or cut at a byte",
+                    hint="set Packet.event to the index of the event that the packet ends, or cut at a byte",
                 )
-            yield from (p for i, p in enumerate(packets) if (-1 if i == 0 else _event_of(p, after.count)) < after.count)
+            yield from (
+                p for i, p in enumerate(packets) if (-1 if i == 0 else _event_index(p, after.count)) < after.count
+            )
         case CutUnit.CHUNK:
             yield from _first_chunks(packets, after.count)
 
 
-def _event_of(packet: Packet, otherwise: int) -> int:
+def _event_index(packet: Packet, otherwise: int) -> int:
     return otherwise if packet.event is None else packet.event
 
 

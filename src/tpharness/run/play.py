@@ -1,7 +1,7 @@
-"""Playing one case against a server and a client: the only part of a run that does I/O.
+"""Play one case on a server and a client: the only part of a run that does I/O.
 
-In: a case and two targets. Out: evidence, one piece for each version. Nothing here judges. What a target declares
-decides how it is compared: exactly only where both have carriers (R39), by the readings that it declares.
+In: a case and two targets. Out: evidence, one piece for each version. Nothing here judges. The capabilities of the
+targets decide how their threads are compared: exactly only if both have carriers (R39), and by their readings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.run.plan import Case, delivery, script_of, streams_of
+from tpharness.run.plan import Case, expected_delivery, make_script, make_streams
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
 from tpharness.targets.contract import (
@@ -35,25 +35,25 @@ from tpharness.targets.reference import Reference, ReferenceClient, ReferenceSer
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.vsp.frames import split_frames
 
-__all__ = ["Players", "mode_of", "play"]
+__all__ = ["Players", "comparison_mode", "play"]
 
 _READ_SIZES = (1, 7)
-_CARRIED = frozenset(
+_CARRIED_FIELDS = frozenset(
     (
         *("agent_id", "timestamp", "started_at", "completed_at", "submitted_at", "interrupted_at"),
         *("model_name", "provider_name", "provider_response_id", "finish_reason", "usage", "total_usage"),
         *("id", "thinking_id", "metadata", "content_ref"),
     )
 )
-"""Fields of a thread that a stream without carriers does not tell, or tells otherwise (R39)."""
+"""Fields of a thread that a stream without carriers lacks, or has in another form (R39)."""
 
 
-_Told = list[tuple[str, str, TargetOutput]]
+_Playings = list[tuple[str, str, TargetOutput]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Players:
-    """Who plays: a server, a client, and how their threads are compared (None: as the scenario says)."""
+    """The server and the client of a case, and how their threads are compared (None: as the scenario says)."""
 
     server: ServerTarget
     client: ClientTarget
@@ -66,58 +66,59 @@ class Players:
 
 
 async def play(case: Case, players: Players, *, thorough: bool = True, lost: bool = False) -> list[Evidence]:
-    """Play a case; `thorough` adds the variants that the checks on chunking, growth and repetition look at.
+    """Play a case and return its evidence by version.
 
-    `lost` says that bytes are lost on the way for a reason that is none of the scenario's (R32).
+    `thorough` also plays the variants that the checks chunking, monotonicity and idempotence need. `lost` says that
+    bytes are lost on the way for a reason that the scenario does not give (R32), such as a fault.
     """
-    script = script_of(case)
-    how = Delivery.PART if lost else delivery(case)
+    script = make_script(case)
+    how = Delivery.PART if lost else expected_delivery(case)
     has_server = how is not Delivery.UNRELATED
-    recorded = _recorded(case, players)
+    recorded = _recorded_output(case, players)
     served = await players.server.serve(script) if has_server and recorded is None else recorded
     if served is not None and not players.server.capabilities.marks and isinstance(players.server, Remote):
-        _need_events(case, served)
-    turns = _as_seen(case, streams_of(case, served.streams if served is not None else None), served)
+        _check_event_packets(case, served)
+    turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
-    trail = _trail(script, turns, players.client) if thorough else {}
+    trail = _collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
-    rechunked, repeated = ([], []) if not thorough else await _variants(script, turns, players, again)
+    rechunked, repeated = ([], []) if not thorough else await _play_variants(script, turns, players, again)
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
-    library = _library(case, script)
+    library = _render_library_messages(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
-    server, client = _with_fold(case, script, turns, served, received, players)
+    server, client = _add_reference_findings(case, script, turns, served, received, players)
     pieces = [
         Evidence(
             case=case.id,
             version=version,
-            mode=mode_of(case.scenario, players),
+            mode=comparison_mode(case.scenario, players),
             delivery=how,
-            server=_side("server", server, version),
-            client=_side("client", client, version),
+            server=_make_side("server", server, version),
+            client=_make_side("client", client, version),
             library=Side(name="library", thread=library[version]) if library else None,
             adopted=adopted.get(version),
             trail=trail.get(version, ()),
-            rechunked=_told_in(rechunked, version),
-            repeated=_told_in(repeated, version),
+            rechunked=_variants_of(rechunked, version),
+            repeated=_variants_of(repeated, version),
             expectation=case.scenario.expect,
             readings=case.scenario.readings,
         )
         for version in case.versions
     ]
-    return [told for piece in pieces for told in _as_told(case, piece, players)]
+    return [split for piece in pieces for split in _split_by_carriers(case, piece, players)]
 
 
-def _recorded(case: Case, players: Players) -> TargetOutput | None:
-    """Return what a recorded server ended up with, where nobody but the reference plays the server."""
+def _recorded_output(case: Case, players: Players) -> TargetOutput | None:
+    """Return the threads of a recorded server, if the reference plays the server; else None."""
     recorded = case.scenario.recorded
     if recorded is None or not recorded.threads or not isinstance(players.server, Reference):
         return None
     return TargetOutput(threads={v: dict(thread) for v, thread in recorded.threads.items() if v in case.versions})
 
 
-def _need_events(case: Case, served: TargetOutput) -> None:
+def _check_event_packets(case: Case, served: TargetOutput) -> None:
     for (_, run), packets in zip(case.scenario.runs, served.streams, strict=False):
         after = None if run.interrupt is None else run.interrupt.client_after
         at_event = run.wire is None and after is not None and after.unit is CutUnit.EVENT
@@ -125,19 +126,16 @@ def _need_events(case: Case, served: TargetOutput) -> None:
             raise CannotPlayError("it cuts what the client sees at an event, and the server declares no marks")
 
 
-def mode_of(scenario: Scenario, players: Players) -> Compare:
-    """R39: the exact comparison is owed only where the stream carries what the wire does not say, and is read so."""
+def comparison_mode(scenario: Scenario, players: Players) -> Compare:
+    """R39: return how the threads are compared: exactly only if the stream has carriers and the client reads them."""
     wanted = players.compare or scenario.compare
     return wanted if scenario.carriers and players.carriers else Compare.CONTENT
 
 
-def _as_seen(
+def _use_observed_ends(
     case: Case, turns: Sequence[UserTurn | Stream], served: TargetOutput | None
 ) -> tuple[UserTurn | Stream, ...]:
-    """Return the streams with what was really seen of their ends, where the scenario says nothing of them.
-
-    A scenario that gives a stream itself, or says how it breaks off, has the last word.
-    """
+    """Return the streams with the ends that were observed, unless the scenario gives a stream or its end itself."""
     if served is None or not served.ends:
         return tuple(turns)
     ends = iter(served.ends)
@@ -152,7 +150,7 @@ def _as_seen(
     return tuple(seen)
 
 
-def _with_fold(
+def _add_reference_findings(
     case: Case,
     script: Script,
     turns: Sequence[UserTurn | Stream],
@@ -160,7 +158,7 @@ def _with_fold(
     received: TargetOutput,
     players: Players,
 ) -> tuple[TargetOutput | None, TargetOutput]:
-    """Add what the harness itself finds in the events and in the streams, where a remote target tells no findings."""
+    """Add the reference's findings on the events and the streams for remote targets, which report none."""
     if served is not None and isinstance(players.server, Remote) and case.scenario.expect.findings:
         served = replace(served, findings=(*served.findings, *_server_findings(script)))
     if isinstance(players.client, Remote):
@@ -180,15 +178,15 @@ def _client_findings(script: Script, turns: Sequence[UserTurn | Stream]) -> tupl
     return session.findings()
 
 
-def _as_told(case: Case, piece: Evidence, players: Players) -> list[Evidence]:
-    """Return the evidence as it can be judged where the stream has no carriers though the scenario counts on them.
+def _split_by_carriers(case: Case, piece: Evidence, players: Players) -> list[Evidence]:
+    """Split the evidence if the scenario relies on carriers and the stream has none.
 
-    What only a carrier tells is expected of the server alone then.
+    Fields that only a carrier transports are then expected of the server alone.
     """
     pinned = case.scenario.expect.thread.get(piece.version)
     if pinned is None or not case.scenario.carriers or players.carriers or piece.server is None:
         return [piece]
-    bare = _without_carried(pinned)
+    bare = _remove_carried(pinned)
     if bare == pinned:
         return [piece]
     expect = replace(case.scenario.expect, thread={piece.version: bare})
@@ -204,48 +202,48 @@ def _as_told(case: Case, piece: Evidence, players: Players) -> list[Evidence]:
     return [replace(piece, expectation=expect), alone]
 
 
-def _without_carried(value: Any) -> Any:
+def _remove_carried(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {k: _without_carried(v) for k, v in value.items() if k not in _CARRIED}
-    return [_without_carried(v) for v in value] if isinstance(value, list | tuple) else value
+        return {k: _remove_carried(v) for k, v in value.items() if k not in _CARRIED_FIELDS}
+    return [_remove_carried(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _broken_promises(*told: _Told) -> list[Finding]:
-    """Return what a remote client did not keep in the variants; of a server the first playing tells enough."""
-    return [f for group in told for _, side, o in group if side == "client" for f in o.findings if f.kind in KINDS]
+def _broken_promises(*playings: _Playings) -> list[Finding]:
+    """Return the promises that a remote client broke in the variants; a server is judged by the first playing."""
+    return [f for group in playings for _, side, o in group if side == "client" for f in o.findings if f.kind in KINDS]
 
 
-def _told_in(told: _Told, version: Version) -> tuple[Variant, ...]:
-    return tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in told if version in o.threads)
+def _variants_of(playings: _Playings, version: Version) -> tuple[Variant, ...]:
+    return tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in playings if version in o.threads)
 
 
-def _side(name: str, outcome: TargetOutput | None, version: Version) -> Side | None:
+def _make_side(name: str, outcome: TargetOutput | None, version: Version) -> Side | None:
     if outcome is None or version not in outcome.threads:
         return None
     findings: tuple[Finding, ...] = tuple(f.with_place(side=name) for f in outcome.findings)
     return Side(name=name, thread=outcome.threads[version], findings=findings)
 
 
-async def _variants(
+async def _play_variants(
     script: Script,
     turns: Sequence[UserTurn | Stream],
     players: Players,
     served: TargetOutput | None,
-) -> tuple[_Told, _Told]:
-    rechunked: _Told = []
+) -> tuple[_Playings, _Playings]:
+    rechunked: _Playings = []
     for size in _READ_SIZES:
-        told = await players.client.receive(script, [_in_reads(turn, size) for turn in turns])
-        rechunked.append((f"reads of {size} byte{'s' if size > 1 else ''}", "client", told))
-    told = await players.client.receive(script, [_in_deltas(turn) for turn in turns])
-    rechunked.append(("deltas of one UTF-16 unit", "client", told))
-    repeated: _Told = [("a second run", "client", await players.client.receive(script, turns))]
+        output = await players.client.receive(script, [_rechunk_reads(turn, size) for turn in turns])
+        rechunked.append((f"reads of {size} byte{'s' if size > 1 else ''}", "client", output))
+    output = await players.client.receive(script, [_rechunk_deltas(turn) for turn in turns])
+    rechunked.append(("deltas of one UTF-16 unit", "client", output))
+    repeated: _Playings = [("a second run", "client", await players.client.receive(script, turns))]
     if isinstance(players.client, ResumingClient) and players.client.capabilities.resume:
-        told = await players.client.receive_resumed(script, turns)
-        repeated.append(("streams broken off and gone on with", "client", told))
+        output = await players.client.receive_resumed(script, turns)
+        repeated.append(("streams broken off and gone on with", "client", output))
     if served is not None:
         if isinstance(players.server, Remote):  # the older versions are written from the same record: one is enough
             script = replace(script, versions=tuple(v for v in Version if v in script.versions)[-1:])
-        single = replace(script, turns=tuple(_in_event_deltas(turn) for turn in script.turns))
+        single = replace(script, turns=tuple(_rechunk_event_deltas(turn) for turn in script.turns))
         rechunked.append(("event deltas of one character", "server", await players.server.serve(single)))
         repeated.append(("a second run", "server", await players.server.serve(script)))
         if isinstance(players.server, SeededServer) and players.server.capabilities.seed:
@@ -255,29 +253,29 @@ async def _variants(
     return rechunked, repeated
 
 
-def _in_reads(turn: UserTurn | Stream, size: int) -> UserTurn | Stream:
+def _rechunk_reads(turn: UserTurn | Stream, size: int) -> UserTurn | Stream:
     if isinstance(turn, UserTurn):
         return turn
     packets = tuple(Packet(data=piece, at=p.at) for p in turn.packets for piece in split_reads(p.data, size))
     return replace(turn, packets=packets)
 
 
-def _in_deltas(turn: UserTurn | Stream) -> UserTurn | Stream:
+def _rechunk_deltas(turn: UserTurn | Stream) -> UserTurn | Stream:
     if isinstance(turn, UserTurn):
         return turn
     return replace(turn, packets=tuple(replace(p, data=split_deltas(p.data)) for p in turn.packets))
 
 
-def _in_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
+def _rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
     if isinstance(turn, UserTurn):
         return turn
     return replace(turn, events=tuple(piece for event in turn.events for piece in split_event_deltas(event)))
 
 
-def _trail(
+def _collect_trail(
     script: Script, turns: Sequence[UserTurn | Stream], client: ClientTarget
 ) -> dict[Version, tuple[Mapping[str, Any], ...]]:
-    """Return the client's threads over growing prefixes of its streams, if it can be stepped."""
+    """Return the client's threads after each growing prefix of its streams; empty if it cannot be stepped."""
     if not isinstance(client, SteppableClient):
         return {}
     session = client.client_session(script)
@@ -293,7 +291,7 @@ def _trail(
                 session.feed(piece, packet.at)
                 if session.version != seen:
                     seen = session.version
-                    for version, thread in session.threads(_lost(packet.at)).items():
+                    for version, thread in session.threads(_connection_lost(packet.at)).items():
                         trail[version].append(thread)
         session.close(turn.end)
     for version, thread in session.threads().items():
@@ -301,29 +299,29 @@ def _trail(
     return {version: tuple(threads) for version, threads in trail.items()}
 
 
-def _lost(at: str) -> Interrupted:
+def _connection_lost(at: str) -> Interrupted:
     return Interrupted(reason="network_failure", at=at)
 
 
-def _library(case: Case, script: Script) -> dict[Version, dict[str, Any]]:
-    """Return the implementation's own history of the last run as threads of that one turn."""
+def _render_library_messages(case: Case, script: Script) -> dict[Version, dict[str, Any]]:
+    """Render the model messages that the implementation kept of the last run as threads of that one turn."""
     if not case.scenario.runs:
         return {}
     _, run = case.scenario.runs[-1]
     if run.library_messages is None:
         return {}
-    told = [turn for turn in script.turns if isinstance(turn, RunScript)][-1]
+    last_run = [turn for turn in script.turns if isinstance(turn, RunScript)][-1]
     writer = JournalWriter()
-    fold_messages(writer, run.library_messages, agent_id=run.agent_id, at=run.started_at, cut=_ending(told))
+    fold_messages(writer, run.library_messages, agent_id=run.agent_id, at=run.started_at, cut=_end_of_run(last_run))
     journal = writer.journal()
     last = Journal(ended=Log([journal.ended[-1]]))
     renderers = {version: DIALECTS[version].renderer(script.header, script.readings) for version in script.versions}
     return {version: cast("dict[str, Any]", renderer.render(last)) for version, renderer in renderers.items()}
 
 
-def _ending(told: RunScript) -> Interrupted | None:
-    """Return how the run ended by its events: an error that no regular result follows interrupts it as well (R27)."""
-    kinds = [event.get("event_kind") for event in told.events]
+def _end_of_run(run: RunScript) -> Interrupted | None:
+    """Return the interruption of a run, None if it completed. A run that ends without a result was cut (R27)."""
+    kinds = [event.get("event_kind") for event in run.events]
     if "agent_run_result" in kinds:
         return None
-    return told.interruption or Interrupted(reason="network_failure", at=told.started_at)
+    return run.interruption or Interrupted(reason="network_failure", at=run.started_at)

@@ -1,7 +1,7 @@
-"""A live run → a scenario that holds it: the stream as it came, and the thread that the server had afterwards.
+"""A live run → a scenario with its stream and the thread that the server held afterwards.
 
-In: a case and a server that has played it, or a stream that was captured. Out: a scenario that gets the verdict that
-the live run got, on the embedded reference and without the server.
+In: a case and the output of the server that played it, or a captured stream. Out: a scenario that gets the same verdict
+on the embedded reference, without the server.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from tpharness.scenario.records import (
 from tpharness.targets.capture import CapturedStream
 from tpharness.targets.contract import Capabilities, TargetOutput
 
-__all__ = ["recorded_case", "recorded_stream"]
+__all__ = ["record_case", "record_stream"]
 
-_AGENT = "assistant"
+_DEFAULT_AGENT = "assistant"
 
 
-def recorded_case(case: Case, declared: Capabilities, outcome: TargetOutput, scenario_id: str) -> Scenario:
-    """Return the scenario of a case that a server has played: its script, with the bytes and threads of that server."""
+def record_case(case: Case, declared: Capabilities, outcome: TargetOutput, scenario_id: str) -> Scenario:
+    """Return a case as a scenario with the bytes and threads of the server that played it."""
     streams = iter(outcome.streams)
     turns: list[Turn] = []
     for turn in case.scenario.turns:
@@ -45,7 +45,7 @@ def recorded_case(case: Case, declared: Capabilities, outcome: TargetOutput, sce
             continue
         sent = next(streams, ())
         wire = turn.wire or Wire(data=b"".join(packet.data for packet in sent))
-        turns.append(replace(turn, wire=wire, interrupt=_in_bytes(turn)))
+        turns.append(replace(turn, wire=wire, interrupt=_check_recordable(turn)))
     carriers = case.scenario.carriers and declared.carriers
     return replace(
         case.scenario,
@@ -65,8 +65,8 @@ def recorded_case(case: Case, declared: Capabilities, outcome: TargetOutput, sce
     )
 
 
-def _in_bytes(run: AgentRun) -> Interrupt | None:
-    """Return the interruption as it is told of a stream that is given: what the client saw of it is all there is."""
+def _check_recordable(run: AgentRun) -> Interrupt | None:
+    """Return the interruption of a run. UsageError if the client's cut cannot be expressed on recorded bytes."""
     cut = run.interrupt
     if cut is None or cut.client_after is None or run.wire is not None:
         return cut
@@ -78,7 +78,7 @@ def _in_bytes(run: AgentRun) -> Interrupt | None:
     )
 
 
-def recorded_stream(
+def record_stream(
     captured: CapturedStream,
     prompts: Sequence[str],
     *,
@@ -87,11 +87,11 @@ def recorded_stream(
     source: str,
     threads: Mapping[Version, Mapping[str, Any]],
 ) -> Scenario:
-    """Return the scenario of a stream that was captured from any application; there is nothing to expect of it yet."""
+    """Return the scenario of a stream that was captured from any application, without expectations."""
     thread: Mapping[str, Any] = next(iter(threads.values()), {})
     agents = dict(thread.get("agents") or {}) or {
-        _AGENT: {
-            "agent_id": _AGENT,
+        _DEFAULT_AGENT: {
+            "agent_id": _DEFAULT_AGENT,
             "agent_name": "Assistant",
             "model_name": "unknown",
             "provider_name": "unknown",

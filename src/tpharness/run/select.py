@@ -1,4 +1,4 @@
-"""Which scenarios a run plays: ids and patterns over the scenario files found."""
+"""Select the scenarios of a run by ids and patterns."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.scenario import find_scenarios, scenario_id
 
-__all__ = ["Selected", "find"]
+__all__ = ["SelectedScenario", "select_scenarios"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selected:
-    """One scenario file; `place` is the full id of one place of its sweep when only that was asked for."""
+class SelectedScenario:
+    """One scenario file. `place` is the full id of a place of its sweep if only that place is to be played."""
 
     id: str
     path: Path
@@ -28,17 +28,17 @@ class Selected:
         return self.place or self.id
 
 
-def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
-    """Return the scenarios below `roots` that the ids name, all of them for no ids.
+def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[SelectedScenario]:
+    """Return the scenarios below `roots` that the ids name, or all of them if there are no ids.
 
     An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`. UsageError
     with the nearest names when an id names nothing: a run that selects nothing is never green.
     """
-    known: dict[str, Selected] = {}
+    known: dict[str, SelectedScenario] = {}
     for root in roots:
         for path in find_scenarios([root]):
             folder = root if root.is_dir() else root.parent
-            one = Selected(id=scenario_id(path, folder), path=path, root=folder)
+            one = SelectedScenario(id=scenario_id(path, folder), path=path, root=folder)
             other = known.setdefault(one.id, one)
             if other.path.resolve() != path.resolve():
                 raise UsageError(
@@ -50,7 +50,7 @@ def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
         )
     if not ids:
         return [known[name] for name in sorted(known)]
-    chosen: dict[str, Selected] = {}
+    chosen: dict[str, SelectedScenario] = {}
     for wanted in ids:
         base, at, _ = wanted.partition("@")
         hits = [
@@ -70,5 +70,5 @@ def find(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected]:
         for name in hits:
             one = known[name]
             place = wanted if at and "*" not in wanted else None
-            chosen.setdefault(name, Selected(id=one.id, path=one.path, root=one.root, place=place))
+            chosen.setdefault(name, SelectedScenario(id=one.id, path=one.path, root=one.root, place=place))
     return [chosen[name] for name in sorted(chosen)]

@@ -1,8 +1,8 @@
-"""Two targets on one event loop, and one scenario after the other, or several at once, played on them.
+"""Play scenarios on a server and a client, which share one event loop.
 
-In: what `--server` and `--client` say. Out: verdicts. A `Session` is a context: remote targets are opened when it is
-entered and closed when it is left. What a target does not declare makes a case not applicable; a target that does not
-answer any more is not asked for ever.
+In: the values of `--server` and `--client`. Out: results. A `Session` is a context manager: entering it opens remote
+targets, leaving it closes them. A case that needs an undeclared capability is not applicable. After five consecutive
+cases without an answer from a target, the remaining ones are not tried.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tpharness.errors import TargetError
 from tpharness.findings import Finding
 from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
-from tpharness.run.applicable import applicable, needs_carriers
-from tpharness.run.faulty import FaultCase, fault_cases, not_struck, play_fault, why_not
+from tpharness.run.applicable import adapt_scenario, needs_carriers
+from tpharness.run.faulty import FaultCase, find_obstacle, plan_faults, play_fault, unplayed_result
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, cut_case, cut_places
-from tpharness.run.play import Players, mode_of, play
+from tpharness.run.play import Players, comparison_mode, play
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
@@ -35,10 +35,10 @@ from tpharness.targets.spec import resolve_client, resolve_server
 __all__ = ["Session"]
 
 _MOST_OUTAGES = 5
-"""After so many cases in a row that the target did not answer, no more are tried."""
+"""The number of consecutive cases without an answer after which no more are tried."""
 
 _STOOD_STILL = 0.1
-"""By so many seconds the loop's own timers are late when the machine stands still, and hardly ever else."""
+"""Seconds of timer delay above which this machine is taken to have stood still during a case."""
 
 _MOST_PLAYS = 3
 
@@ -47,9 +47,10 @@ _T = TypeVar("_T")
 
 
 class Session:
-    """A server and a client, opened, and what plays scenarios on them.
+    """A server and a client, and the event loop on which they play.
 
-    `specs` are the words that name the two, `versions` those that are asked for, None for all.
+    `specs` are the values of `--server` and `--client`; `versions` restricts the versions, None means all. `alone`
+    plays one case at a time.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Session:
         self.versions = versions
         self._faults = faults
         self._runner = asyncio.Runner()
-        # Whoever is killed is killed for every case that goes on.
+        # A fault that kills the server kills it for every case in progress.
         self._at_once = 1 if alone else min((target.at_once for target in self._remotes), default=1)
         self._gate = asyncio.Semaphore(self._at_once)
         self._outages = 0
@@ -94,8 +95,8 @@ class Session:
             self._runner.close()
 
     @property
-    def far(self) -> bool:
-        """Whether a target is outside this process, so that several cases are played at once."""
+    def has_remote(self) -> bool:
+        """Whether a target is outside this process, so that several cases are played concurrently."""
         return bool(self._remotes)
 
     @property
@@ -111,54 +112,54 @@ class Session:
             await target.close()
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run something on the session's loop until it is done."""
+        """Run a coroutine on the session's loop and return its result."""
         return self._runner.run(work)
 
-    def several(self, work: Sequence[Callable[[], Coroutine[Any, Any, _T]]]) -> Iterator[_T]:
-        """Run several things at once; yield what they give, in order."""
+    def run_concurrently(self, work: Sequence[Callable[[], Coroutine[Any, Any, _T]]]) -> Iterator[_T]:
+        """Run coroutine functions concurrently; yield their results, in order."""
         loop = self._runner.get_loop()
         begun = asyncio.Semaphore(self._at_once)
-        tasks = [loop.create_task(_within(begun, one)) for one in work]
+        tasks = [loop.create_task(_run_within(begun, one)) for one in work]
         try:
             for task in tasks:
-                yield self.run(_awaited(task))
+                yield self.run(_await_task(task))
         finally:
             for task in tasks:
                 task.cancel()
-            self.run(_gathered(tasks))
+            self.run(_gather(tasks))
 
     # ------------------------------------------------------------------------------------------------ scenarios
 
     async def play(self, scenario: Scenario, place: str | None = None) -> list[Result]:
-        """Play one scenario with its sweep, or one place of that; the first result has the time it took."""
+        """Play one scenario with its sweep, or one place of the sweep; the first result has the seconds it took."""
         begun = time.perf_counter()
-        case, reason = await self.usable(scenario)
+        case, reason = await self.adapt(scenario)
         if reason:
             return [Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)]
         faults = (place.partition("@fault-")[2],) if place and "@fault-" in place else self._faults
         if faults:
             return await self._with_faults(case, faults)
-        results = [] if place is not None else [await self._one(case, partial(play, case, self.players))]
+        results = [] if place is not None else [await self._play_judged(case, partial(play, case, self.players))]
         if case.scenario.cut is not None:
             results += await self._sweep(case, place)
         seconds = time.perf_counter() - begun
         return [replace(results[0], seconds=seconds), *results[1:]] if results else []
 
-    async def usable(self, scenario: Scenario) -> tuple[Case, str]:
-        """Return the scenario as a case for these two, and why it does not apply to them, "" when it does."""
-        case, reason = applicable(scenario, self.players, self.versions)
-        if not reason and needs_carriers(case, self.players) and not await self._told_without_carriers(case):
-            reason = "what it is about is told by carriers alone, and these two do not both have them"
+    async def adapt(self, scenario: Scenario) -> tuple[Case, str]:
+        """Return the scenario as a case for these targets, and why it does not apply ("" if it applies)."""
+        case, reason = adapt_scenario(scenario, self.players, self.versions)
+        if not reason and needs_carriers(case, self.players) and not await self._wire_suffices(case):
+            reason = "it needs carriers, and these two do not both have them"
         return case, reason
 
     async def play_case(self, case: Case) -> Result:
-        """Play a case that somebody made himself, once: without its sweep and without the variants of a whole run."""
-        return await self._one(case, partial(play, case, self.players, thorough=False))
+        """Play one case once, without a sweep and without the variants of a whole run."""
+        return await self._play_judged(case, partial(play, case, self.players, thorough=False))
 
     async def _sweep(self, case: Case, place: str | None) -> list[Result]:
         scenario, players = case.scenario, self.players
         if isinstance(players.server, SteppableServer) and isinstance(players.client, SteppableClient):
-            mode = mode_of(scenario, players)
+            mode = comparison_mode(scenario, players)
             found = sweep(case, players.server, players.client, compare=mode, only=place)
             passed = found.tried - len(found.failed)
             word = "event" if scenario.cut is not None and scenario.cut.at is CutAt.EVERY_EVENT else "byte"
@@ -173,51 +174,51 @@ class Session:
             )
             return [*([good] if passed else []), *(result for _, result in found.failed)]
         cuts = [cut_case(case, one) for one in cut_places(scenario) if place in (None, one.id)]
-        playing = [self._one(cut, partial(play, cut, players, thorough=False)) for cut in cuts]
+        playing = [self._play_judged(cut, partial(play, cut, players, thorough=False)) for cut in cuts]
         return list(await asyncio.gather(*playing))
 
     async def _with_faults(self, case: Case, faults: Sequence[str]) -> list[Result]:
         """Play a case once with each fault."""
-        reason = why_not(case, self.players)
+        reason = find_obstacle(case, self.players)
         if reason:
             unplayed = [FaultCase.unplayed(case, name, reason) for name in faults]
-            return [not_struck(one, case) for one in unplayed]
+            return [unplayed_result(one, case) for one in unplayed]
         found: list[FaultCase] = []
 
         async def unharmed() -> list[Evidence]:
-            found[:] = await fault_cases(case, self.players, faults)
+            found[:] = await plan_faults(case, self.players, faults)
             return []
 
-        first = await self._one(case, unharmed)
+        first = await self._play_judged(case, unharmed)
         if not found:
             return [first]
         results = []
         for one in found:
             if one.plan is None:
-                results.append(not_struck(one, case))
+                results.append(unplayed_result(one, case))
                 continue
-            result = await self._one(replace(case, id=one.id), partial(play_fault, case, self.players, one))
+            result = await self._play_judged(replace(case, id=one.id), partial(play_fault, case, self.players, one))
             results.append(result if result.outcome.green else replace(result, reason=result.reason or one.where))
         return results
 
-    async def _one(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
-        """Play and judge one case; what keeps it from a verdict is its outcome.
+    async def _play_judged(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+        """Play and judge one case, up to three times.
 
-        A case on remote targets that did not pass while this machine stood still is played again: nobody knows then
-        who was late.
+        A case on remote targets that did not pass while this machine stood still is played again, since the delay may
+        have been this machine's.
         """
         async with self._gate:
-            if not self.far:
-                return await self._played(case, playing)
+            if not self.has_remote:
+                return await self._play_once(case, playing)
             for _ in range(_MOST_PLAYS):
                 async with LoopLag() as lag:
-                    result = await self._played(case, playing)
-                ran = lag.late < _STOOD_STILL
+                    result = await self._play_once(case, playing)
+                ran = lag.max_delay < _STOOD_STILL
                 if result.outcome.green or ran or self._outages >= _MOST_OUTAGES:
                     break
         return result
 
-    async def _played(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+    async def _play_once(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
         clauses = case.scenario.clauses
         if self._outages >= _MOST_OUTAGES:
             reason = f"not tried: {self._outages} cases in a row had no answer, the last one: {self._outage}"
@@ -225,11 +226,11 @@ class Session:
         try:
             evidence = await playing()
         except remote.UnreachableError as error:
-            self._out(str(error))
-            return _errored(case, error)
+            self._count_outage(str(error))
+            return _errored_result(case, error)
         except remote.BrokenContractError as error:
             if error.finding.kind in _SLOW:
-                self._out(str(error))
+                self._count_outage(str(error))
             else:
                 self._outages = 0
             finding = error.finding.with_place(case=case.id)
@@ -239,40 +240,42 @@ class Session:
             return Result(id=case.id, outcome=Outcome.NOT_APPLICABLE, reason=str(error), clauses=clauses)
         except TargetError as error:
             self._outages = 0
-            return _errored(case, error)
+            return _errored_result(case, error)
         self._outages = 0
-        return _verdict(case, evidence)
+        return _judge_evidence(case, evidence)
 
-    async def _told_without_carriers(self, case: Case) -> bool:
-        """Whether the wire alone tells what the case is about: whether the reference passes without carriers."""
+    async def _wire_suffices(self, case: Case) -> bool:
+        """Whether the case can be judged without carriers: whether the reference passes it without them."""
         scenario = case.scenario
         bare = replace(scenario, carriers=False, expect=replace(scenario.expect, thread={}))
         both = Players(server=Reference(), client=Reference())
         evidence = await play(replace(case, scenario=bare), both, thorough=False)
         return judge(case.id, evidence).outcome is Outcome.PASSED
 
-    def _out(self, reason: str) -> None:
+    def _count_outage(self, reason: str) -> None:
         self._outages += 1
         self._outage = reason
 
 
-def _errored(case: Case, error: TargetError) -> Result:
+def _errored_result(case: Case, error: TargetError) -> Result:
     reason = f"{error}. {error.hint}" if error.hint else str(error)
     return Result(id=case.id, outcome=Outcome.ERRORED, reason=reason, clauses=case.scenario.clauses)
 
 
-def _verdict(case: Case, evidence: list[Evidence]) -> Result:
-    """Judge the evidence; a promise that a target did not keep fails the case whatever the threads say."""
+def _judge_evidence(case: Case, evidence: list[Evidence]) -> Result:
+    """Judge the evidence. A promise that a target did not keep fails the case even if the threads are right."""
     broken: dict[Finding, None] = {}
     pieces = []
     for piece in evidence:
         for side in piece.sides():
             broken.update((f.with_place(case=case.id), None) for f in side.findings if f.kind in remote.KINDS)
-        pieces.append(replace(piece, server=_without(piece.server), client=_without(piece.client)))
+        pieces.append(
+            replace(piece, server=_remove_promise_findings(piece.server), client=_remove_promise_findings(piece.client))
+        )
     try:
         result = judge(case.id, pieces, clauses=case.scenario.clauses)
     except Exception:
-        # The checks may count on what the schema says. What does not fit it is told, and nothing else of the case.
+        # The checks may rely on the schema. If a thread violates it, only those violations are reported.
         misfits = [
             finding.with_place(side=side.name, case=case.id)
             for piece in pieces
@@ -287,21 +290,21 @@ def _verdict(case: Case, evidence: list[Evidence]) -> Result:
     return replace(result, outcome=Outcome.FAILED, findings=(*broken, *result.findings))
 
 
-def _without(side: Side | None) -> Side | None:
-    """Return a side without what was found about promises."""
+def _remove_promise_findings(side: Side | None) -> Side | None:
+    """Return a side without the findings about broken promises."""
     if side is None or not any(f.kind in remote.KINDS for f in side.findings):
         return side
     return replace(side, findings=tuple(f for f in side.findings if f.kind not in remote.KINDS))
 
 
-async def _within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+async def _run_within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     async with gate:
         return await work()
 
 
-async def _awaited(task: Awaitable[_T]) -> _T:
+async def _await_task(task: Awaitable[_T]) -> _T:
     return await task
 
 
-async def _gathered(tasks: Sequence[asyncio.Task[Any]]) -> None:
+async def _gather(tasks: Sequence[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)

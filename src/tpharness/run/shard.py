@@ -1,7 +1,7 @@
-"""Shards: one run split over machines that know nothing of each other, and put together again without a gap.
+"""Shards: split one run over several machines, and merge the reports without a gap.
 
-In: `2/5`. Out: every fifth of the selected scenarios, beginning with the second. What is put together has to be shards
-of one and the same selection, each of them exactly once: only then have all cases been tried.
+In: `2/5`. Out: every fifth of the selected scenarios, beginning with the second. Reports are merged only if they are
+the shards of one selection, each exactly once: only then have all cases been tried.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tpharness.findings import Finding
 from tpharness.run.baseline import load_baseline
 from tpharness.run.events import RunFinished
 from tpharness.run.judge import Outcome, Result
-from tpharness.run.select import Selected
-from tpharness.run.trace import as_if_played, exercised, unexercised
+from tpharness.run.select import SelectedScenario
+from tpharness.run.trace import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
-__all__ = ["Merged", "Shard", "merge", "selection", "shards_of"]
+__all__ = ["Merged", "Shard", "check_shards", "merge_reports", "selection_digest"]
 
-_FORM = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
+_SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,22 +38,22 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read `INDEX/OF`. UsageError for what is none."""
-        match = _FORM.fullmatch(text)
+        """Read `INDEX/OF`. UsageError if it is not a shard."""
+        match = _SHARD.fullmatch(text)
         if match is None or int(match[1]) > int(match[2]):
-            raise UsageError(f"{text!r} is no shard", hint="write --shard 2/5 for the second of five")
+            raise UsageError(f"{text!r} is not a shard", hint="write --shard 2/5 for the second of five")
         return cls(index=int(match[1]), of=int(match[2]))
 
-    def of_selected(self, selected: Sequence[Selected]) -> list[Selected]:
-        """Return the scenarios of this shard; neighbours, which are alike, go to different shards."""
+    def select_from(self, selected: Sequence[SelectedScenario]) -> list[SelectedScenario]:
+        """Return the scenarios of this shard. Neighbours, which take similar time, go to different shards."""
         return list(selected[self.index - 1 :: self.of])
 
-    def as_json(self, everything: Sequence[Selected], *settings: object) -> dict[str, Any]:
-        """Return what a report says of the shard: which one of what; `settings` are how it is played."""
+    def as_json(self, everything: Sequence[SelectedScenario], *settings: object) -> dict[str, Any]:
+        """Return what a report says of the shard; `settings` are the options with which it is played."""
         return {
             "index": self.index,
             "of": self.of,
-            "selection": selection(everything, *settings),
+            "selection": selection_digest(everything, *settings),
             "scenarios": len(everything),
         }
 
@@ -63,7 +63,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """Several shards put together: the verdict on the whole, and the results of all, by id."""
+    """Merged shards: the verdict on the whole run, and the results of all shards by id."""
 
     shards: int
     scenarios: int
@@ -72,8 +72,8 @@ class Merged:
     report: Mapping[str, Any]
 
 
-def selection(selected: Sequence[Selected], *settings: object) -> str:
-    """Return what tells one selection from another: the scenarios to the byte, how they are played, and by which us."""
+def selection_digest(selected: Sequence[SelectedScenario], *settings: object) -> str:
+    """Return a digest of the scenario files, the settings and the version of tpharness."""
     digest = hashlib.sha256(version("tpharness").encode())
     for setting in settings:
         digest.update(repr(setting).encode() + b"\0")
@@ -82,24 +82,24 @@ def selection(selected: Sequence[Selected], *settings: object) -> str:
     return digest.hexdigest()[:16]
 
 
-def merge(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
-    """Put the JSON reports of shards together, by the names of their files.
+def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
+    """Merge the JSON reports of shards, given by the names of their files.
 
-    InputError for what is no report of a shard, for shards of different selections, for one that is there twice and
-    for one that is missing.
+    InputError for a file that is not the report of a shard, for shards of different selections, and for a shard that
+    occurs twice or is missing.
     """
     begun = time.perf_counter()
-    shards = shards_of(reports, "tpharness-report/1", what="run", write="--report json:PATH")
+    shards = check_shards(reports, "tpharness-report/1", what="run", write="--report json:PATH")
     first = next(iter(shards))
     results = sorted((r for report in reports.values() for r in report["results"]), key=lambda r: str(r["id"]))
-    played = [_result(result) for result in results]
+    played = [_parse_result(result) for result in results]
     errors = [str(report["error"]) for report in reports.values() if report.get("error")]
     problems: list[Finding] = []
     if shards[first]["whole_suite"]:
-        problems += load_baseline(server=shards[first]["spec"][0], client=shards[first]["spec"][1]).unmatched(
+        problems += load_baseline(server=shards[first]["spec"][0], client=shards[first]["spec"][1]).find_unmatched(
             result.id for result in played
         )
-        problems += unexercised(load_clauses(), exercised(map(as_if_played, played)))
+        problems += find_unexercised_clauses(load_clauses(), map_exercised_clauses(map(count_as_played, played)))
     counts: Counter[Outcome] = Counter()
     for result in played:
         counts[result.outcome] += result.cases
@@ -109,8 +109,8 @@ def merge(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
         counts=dict(counts),
         seconds=sum(float(report.get("seconds") or 0) for report in reports.values()),
         problems=tuple(problems),
-        exercised=exercised(played),
-        clauses_owed=len(load_clauses()),
+        exercised=map_exercised_clauses(played),
+        clause_count=len(load_clauses()),
     )
     whole = {key: value for key, value in reports[first].items() if key not in ("shard", "error")}
     whole |= {
@@ -126,43 +126,44 @@ def merge(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
     return Merged(shards=len(shards), scenarios=scenarios, finished=finished, results=tuple(results), report=whole)
 
 
-def shards_of(
+def check_shards(
     reports: Mapping[str, Mapping[str, Any]], form: str, *, what: str, write: str
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return what each report says of its shard, by file, when together they are all shards of one selection.
+    """Check that the reports are the shards of one selection; return what each says of its shard, by file.
 
-    InputError else. `form` is the format that the reports of a `what` have to have, `write` how one is made.
+    InputError if they are not. `form` is the required format, `what` names what was sharded, and `write` is the option
+    that writes such a report.
     """
-    shards = {name: _shard(name, report, form, what, write) for name, report in reports.items()}
+    shards = {name: _parse_shard(name, report, form, what, write) for name, report in reports.items()}
     first = next(iter(shards), None)
     if first is None:
-        raise InputError("there is nothing to put together", hint="give the JSON reports of all shards")
+        raise InputError("there is nothing to merge", hint="give the JSON reports of all shards")
     for name, shard in shards.items():
         for key in ("selection", "of", "server", "client"):
-            mine, theirs = _told(reports[first], shards[first], key), _told(reports[name], shard, key)
+            mine, theirs = _setting(reports[first], shards[first], key), _setting(reports[name], shard, key)
             if mine != theirs:
                 raise InputError(
-                    f"{name} and {first} are no shards of one run: {key} is {theirs} and {mine}",
+                    f"{name} and {first} are not shards of one run: {key} is {theirs} and {mine}",
                     hint="run every shard with the same scenarios, options and version of tpharness",
                 )
-    _complete({name: int(shard["index"]) for name, shard in shards.items()}, int(shards[first]["of"]))
+    _check_complete({name: int(shard["index"]) for name, shard in shards.items()}, int(shards[first]["of"]))
     return shards
 
 
-def _shard(name: str, report: Mapping[str, Any], form: str, what: str, write: str) -> Mapping[str, Any]:
+def _parse_shard(name: str, report: Mapping[str, Any], form: str, what: str, write: str) -> Mapping[str, Any]:
     if report.get("format") != form:
-        raise InputError(f"{name} is no report of a {what}", hint=f"write one with {write}")
+        raise InputError(f"{name} is not the report of a {what}", hint=f"write one with {write}")
     shard = report.get("shard")
     if not isinstance(shard, dict):
         raise InputError(f"{name} is the report of a whole {what}, not of a shard", hint="run with --shard INDEX/OF")
     return shard
 
 
-def _told(report: Mapping[str, Any], shard: Mapping[str, Any], key: str) -> Any:
+def _setting(report: Mapping[str, Any], shard: Mapping[str, Any], key: str) -> Any:
     return shard[key] if key in shard else report[key]
 
 
-def _complete(indices: Mapping[str, int], of: int) -> None:
+def _check_complete(indices: Mapping[str, int], of: int) -> None:
     found: dict[int, str] = {}
     for name, index in indices.items():
         if index in found:
@@ -173,7 +174,7 @@ def _complete(indices: Mapping[str, int], of: int) -> None:
         raise InputError(f"shard {', '.join(missing)} is missing", hint="give the reports of all shards")
 
 
-def _result(result: Mapping[str, Any]) -> Result:
+def _parse_result(result: Mapping[str, Any]) -> Result:
     return Result(
         id=str(result["id"]),
         outcome=Outcome(result["outcome"]),

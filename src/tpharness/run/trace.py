@@ -1,4 +1,4 @@
-"""Traceability: which clause was exercised by which scenario, computed from what was really played."""
+"""Traceability: which scenario exercised which clause, computed from the results of a run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tpharness.clauses import Clause
 from tpharness.findings import Finding, Kind, Place
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["as_if_played", "exercised", "unexercised"]
+__all__ = ["count_as_played", "find_unexercised_clauses", "map_exercised_clauses"]
 
 UNEXERCISED = Kind("clause-unexercised")
 
 
-def exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
+def map_exercised_clauses(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
     """Map each clause to the scenarios that were played to a verdict and cite it."""
     found: dict[str, dict[str, None]] = {}
     for result in results:
@@ -24,13 +24,13 @@ def exercised(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
     return {clause: tuple(ids) for clause, ids in sorted(found.items())}
 
 
-def as_if_played(result: Result) -> Result:
-    """A clause whose scenarios do not apply to the target is not owed by the suite: it is there."""
+def count_as_played(result: Result) -> Result:
+    """Return a not-applicable result as passed: its clauses count as covered by the suite."""
     return replace(result, outcome=Outcome.PASSED) if result.outcome is Outcome.NOT_APPLICABLE else result
 
 
-def unexercised(clauses: Mapping[str, Clause], found: Mapping[str, tuple[str, ...]]) -> list[Finding]:
-    """Return a finding for each MUST clause that no scenario exercised and that scenarios can exercise."""
+def find_unexercised_clauses(clauses: Mapping[str, Clause], found: Mapping[str, tuple[str, ...]]) -> list[Finding]:
+    """Return a finding for each MUST clause that scenarios can exercise and none did."""
     return [
         UNEXERCISED.at(Place(pointer=clause.id), f"{clause.id}: {clause.text}")
         for clause in clauses.values()

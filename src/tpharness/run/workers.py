@@ -1,9 +1,8 @@
-"""Work dealt out to processes of this machine or to a cluster; results come in the order of the items.
+"""Run work in processes of this machine or on a cluster; results come in the order of the items.
 
-In: a function and items, which are taken when they are needed, so that what is asked for next may depend on what came
-back. Out: the results. A worker that is lost loses nothing: what it had not finished is done again, by itself in the
-end, so that the item that ends its workers is known and not one that was under way beside it. Functions and items have
-to be picklable, and the modules of the functions importable in the workers.
+In: a function and items, which are read lazily, so that the next item may depend on earlier results. Out: the results.
+If a worker is lost, its unfinished items are run again, in the end one at a time, so that the error names the item that
+ends its workers. Functions and items have to be picklable, and workers must be able to import the functions.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from tpharness.errors import TargetError
-from tpharness.run.cluster import check_address, on_cluster
+from tpharness.run.cluster import check_address, run_on_cluster
 
-__all__ = ["HERE", "Workers", "in_order"]
+__all__ = ["THIS_PROCESS", "Workers", "map_in_order"]
 
-_LOST = 3  # how often the processes of this machine may be lost before one item is done; a cluster counts as often
+_MAX_LOST = 3  # how often the pool may break before an item is run alone; a cluster allows as many
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -34,30 +33,30 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """Who works: `jobs` processes of this machine, or the workers of the cluster at an address. False: this process."""
+    """Where work runs: in `jobs` processes or on the cluster at an address. False if it runs in this process."""
 
     jobs: int = 1
     cluster: str = ""
 
     @classmethod
-    def named(cls, jobs: int, cluster: str | None) -> Workers:
-        """Return who works, by the options --jobs and --cluster. UsageError for what is no address of a cluster."""
+    def from_options(cls, jobs: int, cluster: str | None) -> Workers:
+        """Return the workers for the options --jobs and --cluster. UsageError if `cluster` is not an address."""
         return cls(jobs=jobs, cluster="" if cluster is None else check_address(cluster))
 
     def __bool__(self) -> bool:
         return self.jobs > 1 or bool(self.cluster)
 
 
-HERE = Workers()
+THIS_PROCESS = Workers()
 
 
-def in_order(work: Callable[[A], B], items: Iterable[A], workers: Workers) -> Iterator[B]:
-    """Yield the result of each item, in order, whoever works.
+def map_in_order(work: Callable[[A], B], items: Iterable[A], workers: Workers) -> Iterator[B]:
+    """Yield the result of each item, in order.
 
-    TargetError for an item that ends its workers, by what `str` says of it, and as `on_cluster` says.
+    TargetError for an item that ends its workers, named by its `str`, and for the reasons of `run_on_cluster`.
     """
     if workers.cluster:
-        return on_cluster(workers.cluster, work, items)
+        return run_on_cluster(workers.cluster, work, items)
     if workers:
         return _in_processes(work, iter(items), workers.jobs)
     return map(work, items)
@@ -65,7 +64,7 @@ def in_order(work: Callable[[A], B], items: Iterable[A], workers: Workers) -> It
 
 def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iterator[B]:
     waiting: deque[A] = deque()
-    handed_in: deque[Future[B]] = deque()  # of the first of those that wait
+    submitted: deque[Future[B]] = deque()  # the results of the first items in `waiting`
     lost = 0
     pool = _pool(jobs)
     try:
@@ -73,11 +72,11 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
             waiting.extend(islice(items, 2 * jobs - len(waiting)))
             if not waiting:
                 return
-            alone = lost >= _LOST
+            alone = lost >= _MAX_LOST
             try:
-                for item in islice(waiting, len(handed_in), 1 if alone else None):
-                    handed_in.append(pool.submit(work, item))
-                result = handed_in[0].result()
+                for item in islice(waiting, len(submitted), 1 if alone else None):
+                    submitted.append(pool.submit(work, item))
+                result = submitted[0].result()
             except BrokenProcessPool as error:
                 if alone:
                     raise TargetError(
@@ -87,10 +86,10 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
                 lost += 1
                 pool.shutdown(wait=False, cancel_futures=True)
                 pool = _pool(jobs)
-                handed_in.clear()
+                submitted.clear()
                 continue
             waiting.popleft()
-            handed_in.popleft()
+            submitted.popleft()
             lost = 0
             yield result
     finally:
@@ -98,16 +97,16 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn"), initializer=_begin)
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn"), initializer=_start_worker)
 
 
-def _begin() -> None:
-    """Leave the key that interrupts to the process that deals out, and end when that is gone, however it went."""
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent process, and exit when the parent exits for whatever reason."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(parent_process(),), daemon=True).start()
 
 
-def _end_with(parent: BaseProcess | None) -> None:
+def _exit_with(parent: BaseProcess | None) -> None:
     if parent is not None:
         parent.join()
         os._exit(1)

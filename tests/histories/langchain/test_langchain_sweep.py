@@ -9,16 +9,16 @@ from tests.histories.langchain.folding import cuts
 from tpharness.histories.langchain import LANGCHAIN, UnsupportedError
 from tpharness.histories.projections import PROVIDERS
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import Selected, find
+from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
 
 CODE, REPAIRED = LANGCHAIN.values()
-SELECTED = find((), (scenarios_dir(),))
+SELECTED = select_scenarios((), (scenarios_dir(),))
 ABOUT_INTERRUPTIONS = [one for one in SELECTED if one.id.startswith(("histories/l-", "interruptions/"))]
 
 
 @pytest.mark.parametrize("one", SELECTED, ids=lambda one: one.id)
-def test_every_projection_of_every_place(one: Selected) -> None:
+def test_every_projection_of_every_place(one: SelectedScenario) -> None:
     """None fails; the documented design may refuse, for arguments that interleave (GAP-6)."""
     refusing: set[str] = set()
     for journal in cuts(load_scenario(one.path, root=one.root)):
@@ -37,7 +37,7 @@ def test_every_projection_of_every_place(one: Selected) -> None:
 
 
 @pytest.mark.parametrize("one", ABOUT_INTERRUPTIONS, ids=lambda one: one.id)
-def test_repaired_histories_are_taken_wherever_they_are_cut(one: Selected) -> None:
+def test_repaired_histories_are_taken_wherever_they_are_cut(one: SelectedScenario) -> None:
     """By every API, once the user says something."""
     for journal in cuts(load_scenario(one.path, root=one.root)):
         document = REPAIRED.store(journal)

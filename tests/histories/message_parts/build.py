@@ -10,8 +10,8 @@ from typing import Any
 
 from tpharness.journal import Interrupted, Journal, UserTurn
 from tpharness.resources import scenarios_dir
-from tpharness.run.plan import base_case, script_of
-from tpharness.run.select import find
+from tpharness.run.plan import base_case, make_script
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import Scenario, load_scenario, load_text
 from tpharness.server_events import Recorder
 
@@ -93,7 +93,7 @@ def retract(said: str) -> Line:
 @cache
 def scenario(scenario_id: str) -> Scenario:
     """Load a scenario of the suite."""
-    (one,) = find((scenario_id,), (scenarios_dir(),))
+    (one,) = select_scenarios((scenario_id,), (scenarios_dir(),))
     return load_scenario(one.path, root=one.root)
 
 
@@ -105,7 +105,7 @@ def inline(turns: str) -> Scenario:
 def journal_of(played: Scenario, cut: tuple[int, str] | None = None) -> Journal:
     """Fold a scenario as a server does; `cut` stops its last run after so many events for that reason instead."""
     recorder = Recorder()
-    turns = script_of(base_case(played)).turns
+    turns = make_script(base_case(played)).turns
     for turn in turns:
         if isinstance(turn, UserTurn):
             recorder.add_user_turn(turn)

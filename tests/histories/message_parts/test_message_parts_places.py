@@ -10,11 +10,11 @@ from tpharness.histories.message_parts.records import AssistantMessage, ToolCall
 from tpharness.histories.projections import PROVIDERS
 from tpharness.journal import AgentTurn, Interrupted, Journal, Log, UserTurn
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import AgentRun, Scenario, load_scenario
 
 THEMES = ("basics/*", "cycles/*", "histories/*", "interruptions/*", "parts/*", "documents/*", "approvals/*")
-SCENARIOS = [load_scenario(one.path, root=one.root) for one in find(THEMES, (scenarios_dir(),))]
+SCENARIOS = [load_scenario(one.path, root=one.root) for one in select_scenarios(THEMES, (scenarios_dir(),))]
 CUTTABLE = [s for s in SCENARIOS if isinstance(s.turns[-1], AgentRun) and s.turns[-1].events]
 VARIANTS: tuple[Variant, ...] = ("plan", "current")
 

@@ -12,7 +12,7 @@ from tpharness.apps.cases.case import AppCase, Tool
 from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.apps.cases.own import own_cases
 from tpharness.apps.cases.sweep import sweep_cases
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
 
 __all__ = ["BASIC", "CaseSource", "all_cases"]
@@ -38,7 +38,7 @@ def all_cases(tool: Tool | None, *, sweep: bool = False, scenarios: Sequence[Pat
     found = [*basic, *_sources(lambda call_id: own_cases(tool, call_id))]
     if sweep:
         found += _sources(lambda call_id: sweep_cases(tool, call_id))
-    for one in find((), scenarios) if scenarios else ():
+    for one in select_scenarios((), scenarios) if scenarios else ():
         scenario = load_scenario(one.path, root=one.root)
         found.append(
             CaseSource(id=scenario.id, title=scenario.description, make=partial(scenario_case, scenario, tool))

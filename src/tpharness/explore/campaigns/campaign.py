@@ -27,7 +27,7 @@ from tpharness.explore.shrinking.events import is_legal
 from tpharness.explore.shrinking.shrink import shrink
 from tpharness.run.session import Session
 from tpharness.run.sweeps.failures import make_folder
-from tpharness.run.workers import HERE, Workers, in_order
+from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import Scenario
 from tpharness.targets import Reference
 
@@ -54,7 +54,7 @@ class CampaignOptions:
     cases: int | None = None
     seed: int | None = None
     db: Path = Path("tpharness-fuzz")
-    workers: Workers = HERE
+    workers: Workers = THIS_PROCESS
     sides: tuple[str, ...] = ()
     shrink_seconds: float = _SHRINK_SECONDS
 
@@ -121,7 +121,7 @@ class Campaign:
         if not options.workers:
             for number in count(self.state.next):
                 yield judge_case(self.session, options.kinds, self.state.seed, number)
-        for judged in in_order(judge_range, self._ranges(), options.workers):
+        for judged in map_in_order(judge_range, self._ranges(), options.workers):
             done = len(judged.cases)
             self._range = max(1, min(4 * done, int(done * _RANGE_SECONDS / max(judged.seconds, 0.001))))
             yield from judged.cases

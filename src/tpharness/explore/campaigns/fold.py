@@ -15,7 +15,7 @@ from tpharness.checks.prefix import PREFIX
 from tpharness.explore.generate.programs import Program
 from tpharness.journal import Interrupted
 from tpharness.run.judge import Outcome, judge
-from tpharness.run.plan import base_case, cut_time, script_of
+from tpharness.run.plan import base_case, cut_time, make_script
 from tpharness.run.sweeps.evidence import ThreadsByVersion, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.scenario import Compare
@@ -40,7 +40,7 @@ def _evidence(
     made: Program, server: SteppableServer, client: SteppableClient, checks: Sequence[Check]
 ) -> Iterator[tuple[Sequence[Check], list[Evidence]]]:
     """Yield the evidence of each place of the program's last run, and of the whole run, with the checks to judge it."""
-    script = script_of(base_case(made.scenario))
+    script = make_script(base_case(made.scenario))
     mode = made.scenario.compare if made.scenario.carriers else Compare.CONTENT
     pair = SessionPair(script, server, client)
     *turns, run = script.turns

@@ -60,7 +60,9 @@ class Judge:
     def findings(self, kind: FuzzKind, subject: Subject) -> tuple[Finding, ...]:
         """Return what is wrong with the subject, findings at MUST only; a crash and a hang are findings too."""
         try:
-            with nullcontext() if self.session.far else time_limit():  # who is far away is not waited for ever anyway
+            with (
+                nullcontext() if self.session.has_remote else time_limit()
+            ):  # who is far away is not waited for ever anyway
                 found = tuple(self._found(kind, subject))
         except HangError as error:
             return (crash(error, HANGS),)
@@ -81,7 +83,7 @@ class Judge:
     # ---------------------------------------------------------------- scenarios
 
     def _scenario(self, scenario: Scenario, *, legal: bool) -> Iterator[Finding]:
-        case, reason = self.session.run(self.session.usable(scenario))
+        case, reason = self.session.run(self.session.adapt(scenario))
         if reason:
             return
         size = sum(len(run.wire.data or b"") for _, run in scenario.runs if run.wire is not None)

@@ -123,7 +123,7 @@ def _json(path: Path, document: dict[str, Any]) -> Path:
 def _reporting(scenario: Scenario, session: Session) -> Scenario:
     """Pin what folding the streams reports, so that nothing but the failure itself fails."""
     try:
-        case, _ = session.run(session.usable(scenario))
+        case, _ = session.run(session.adapt(scenario))
         evidence = session.run(play(case, session.players, thorough=False))
     except Exception:  # noqa: BLE001  # a crash is the failure itself
         return scenario

@@ -17,7 +17,7 @@ from tpharness.explore.generate.source import Source, flag, many, one_of
 from tpharness.explore.generate.values import TEXTS, json_value, text
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.resources import scenarios_dir
-from tpharness.run.plan import base_case, script_of
+from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import AgentRun, Compare, Scenario, UserInput, Wire, find_scenarios, load_scenario
 from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.vsp.encode import DONE, encode_sse
@@ -235,7 +235,7 @@ def _fact(source: Source, name: str) -> Any:
 
 def _served(scenario: Scenario) -> Sequence[bytes]:
     """Return what the reference sends for each run."""
-    script = script_of(base_case(scenario, [newest_version()]))
+    script = make_script(base_case(scenario, [newest_version()]))
     streams = serve_turns(ReferenceServer(script), script.turns)
     return [b"".join(packet.data for packet in packets) for packets in streams]
 

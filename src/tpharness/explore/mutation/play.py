@@ -19,9 +19,9 @@ from tpharness.findings import Level
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
 from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.select import find
+from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
-from tpharness.run.workers import HERE, Workers, in_order
+from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import Scenario, load_scenario
 
 __all__ = ["load_scenarios", "play_change", "play_module", "unharmed"]
@@ -31,7 +31,7 @@ _RULING = re.compile(r"\bR\d+\b")
 
 def load_scenarios(ids: Sequence[str] = (), roots: Sequence[Path] = ()) -> tuple[Scenario, ...]:
     """Load the scenarios that ids and patterns name, all for none. UsageError and ScenarioError as for a run."""
-    found = find(ids, tuple(roots) or (scenarios_dir(),))
+    found = select_scenarios(ids, tuple(roots) or (scenarios_dir(),))
     return tuple(load_scenario(one.path, root=one.root) for one in found)
 
 
@@ -74,8 +74,8 @@ def play_module(
     """Play the changes of a module that `names` says, in that order; errors as for `load_changes`."""
     changes = load_changes(module)
     worker = partial(_in_worker, module, tuple(ids), tuple(roots))
-    workers = Workers(jobs=jobs) if jobs > 1 and len(names) > 1 else HERE
-    for name, (kills, played, seconds) in zip(names, in_order(worker, names, workers), strict=True):
+    workers = Workers(jobs=jobs) if jobs > 1 and len(names) > 1 else THIS_PROCESS
+    for name, (kills, played, seconds) in zip(names, map_in_order(worker, names, workers), strict=True):
         yield Row(change=changes.named(name), kills=kills, played=played, seconds=seconds)
 
 
@@ -102,13 +102,13 @@ def _played(scenario: Scenario, session: Session, baseline: Baseline) -> tuple[K
         kill = Kill(scenario=scenario.id, case=scenario.id, codes=(), named=frozenset(), about=about, reason=reason)
         return kill, 1
     cases = sum(one.cases for one in results)
-    failed = [one for one in map(baseline.judged, results) if not one.outcome.green]
+    failed = [one for one in map(baseline.apply, results) if not one.outcome.green]
     if not failed:
         return None, cases
     kill = Kill(
         scenario=scenario.id,
         case=failed[0].id,
-        codes=tuple(sorted({code for one in failed for code in one.failing})),
+        codes=tuple(sorted({code for one in failed for code in one.failing_codes})),
         named=frozenset[str]().union(*map(_named, failed)),
         about=about,
         reason=next((one.reason for one in failed if one.outcome is Outcome.ERRORED), ""),

@@ -27,12 +27,12 @@ from tpharness.protocol.versions import Version
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.plan import Case
 from tpharness.run.play import play
-from tpharness.run.select import Selected
+from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
 from tpharness.run.sweeps.failures import Failure, group_by_cause, make_failure_file
 from tpharness.run.sweeps.places import without_pins
 from tpharness.run.sweeps.scenarios import ScenarioReport, sweep_each
-from tpharness.run.workers import HERE, Workers
+from tpharness.run.workers import THIS_PROCESS, Workers
 from tpharness.scenario import AgentRun, Expectation, Scenario, load_scenario
 
 __all__ = ["OrderOptions", "play_orders"]
@@ -50,17 +50,19 @@ class OrderOptions:
     seed: int = 0
     save: Path = Path("tpharness-failures")
     sides: tuple[str, ...] = ()
-    workers: Workers = HERE
+    workers: Workers = THIS_PROCESS
 
 
-def play_orders(selected: Sequence[Selected], session: Session, options: OrderOptions) -> Iterator[ScenarioReport]:
+def play_orders(
+    selected: Sequence[SelectedScenario], session: Session, options: OrderOptions
+) -> Iterator[ScenarioReport]:
     """Play each scenario in other orders; yield what was found in each. ScenarioError for one that cannot be loaded."""
     return sweep_each(partial(_play_scenario, options=options), selected, session, options.workers)
 
 
-def _play_scenario(one: Selected, *, session: Session, options: OrderOptions) -> ScenarioReport:
+def _play_scenario(one: SelectedScenario, *, session: Session, options: OrderOptions) -> ScenarioReport:
     scenario = load_scenario(one.path, root=one.root)
-    case, reason = session.run(session.usable(scenario))
+    case, reason = session.run(session.adapt(scenario))
     if reason:
         return ScenarioReport(id=scenario.id, note=f"does not apply: {reason}")
     if not scenario.runs or any(run.events is None for _, run in scenario.runs):

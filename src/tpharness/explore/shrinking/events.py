@@ -14,7 +14,7 @@ from typing import Any
 
 from tpharness.explore.shrinking.values import simplify_values
 from tpharness.findings import Level
-from tpharness.run.plan import base_case, script_of
+from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import AgentRun, Scenario
 from tpharness.targets.contract import RunScript
 from tpharness.targets.reference import ReferenceServer
@@ -124,7 +124,7 @@ def is_legal(scenario: Scenario) -> bool:
     for _, run in scenario.runs:
         if run.events is None or not _is_complete(run):
             return False
-    script = script_of(base_case(scenario, scenario.versions[-1:]))
+    script = make_script(base_case(scenario, scenario.versions[-1:]))
     session = ReferenceServer(script)
     for turn in script.turns:
         if isinstance(turn, RunScript):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tpharness.errors import InputError
-from tpharness.run.shard import shards_of
+from tpharness.run.shard import check_shards
 from tpharness.run.sweeps.scenarios import ScenarioReport
 
 __all__ = ["FORMAT", "merge_sweeps", "sweep_document"]
@@ -30,7 +30,7 @@ def merge_sweeps(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     InputError for what is not a document of a shard, for shards of different sweeps, one that is there twice, one that
     is missing, and shards that leave out a scenario of theirs.
     """
-    shards = shards_of(reports, FORMAT, what="sweep", write="tpharness sweep --shard INDEX/OF --json > FILE")
+    shards = check_shards(reports, FORMAT, what="sweep", write="tpharness sweep --shard INDEX/OF --json > FILE")
     first = next(iter(reports))
     scenarios = sorted((one for report in reports.values() for one in report["scenarios"]), key=lambda s: str(s["id"]))
     wanted = int(shards[first]["scenarios"])

@@ -20,9 +20,9 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
 from tpharness.protocol.versions import Version
 from tpharness.run.judge import Outcome, Result
-from tpharness.run.plan import Case, script_of
-from tpharness.run.play import mode_of
-from tpharness.run.select import Selected
+from tpharness.run.plan import Case, make_script
+from tpharness.run.play import comparison_mode
+from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
 from tpharness.run.sweeps.failures import Failure, cause_of_result, group_by_cause, make_failure_file
 from tpharness.run.sweeps.places import (
@@ -36,7 +36,7 @@ from tpharness.run.sweeps.places import (
 )
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.sweeps.streams import sweep_streams
-from tpharness.run.workers import HERE, Workers, in_order
+from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import CutAt, CutSide, Scenario, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
 
@@ -65,7 +65,7 @@ class SweepOptions:
     save: Path = Path("tpharness-failures")
     roots: tuple[Path, ...] = ()
     sides: tuple[str, ...] = ()
-    workers: Workers = HERE
+    workers: Workers = THIS_PROCESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,9 @@ class _Prepared:
         return 0 if self.places is None else len(self.places)
 
 
-def sweep_scenarios(selected: Sequence[Selected], session: Session, options: SweepOptions) -> Iterator[ScenarioReport]:
+def sweep_scenarios(
+    selected: Sequence[SelectedScenario], session: Session, options: SweepOptions
+) -> Iterator[ScenarioReport]:
     """Sweep the scenarios, in order; yield what was found in each.
 
     ScenarioError for a file that cannot be loaded, UsageError for cuts that the targets cannot be given.
@@ -127,7 +129,7 @@ def sweep_scenarios(selected: Sequence[Selected], session: Session, options: Swe
 class _Item:
     """A scenario to sweep: the numbers of the places to try, None for all, and the scenario when it is loaded."""
 
-    selected: Selected
+    selected: SelectedScenario
     numbers: Sequence[int] | None = None
     ready: _Prepared | None = None
 
@@ -145,7 +147,7 @@ def sweep_each(
     one = partial(work, session=session)
     if workers:
         one = partial(_in_worker, work, session.specs, session.versions)
-    for swept_one in in_order(one, items, workers):
+    for swept_one in map_in_order(one, items, workers):
         for failure in swept_one.failures:
             if failure.saved is not None:
                 failure.saved.write()
@@ -191,7 +193,7 @@ def _choose(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequen
 
 
 def _prepare(scenario: Scenario, session: Session, options: SweepOptions) -> _Prepared:
-    case, reason = session.run(session.usable(scenario))
+    case, reason = session.run(session.adapt(scenario))
     if reason:
         return _Prepared(scenario=scenario, note=f"does not apply: {reason}")
     if not scenario.runs:
@@ -218,7 +220,7 @@ def _packet_sizes(case: Case, session: Session) -> list[list[int]]:
     for index, run in case.scenario.runs:
         turns = (*case.scenario.turns[:index], replace(run, interrupt=None))
         whole = replace(case, scenario=replace(case.scenario, turns=turns))
-        served = session.run(session.players.server.serve(script_of(whole)))
+        served = session.run(session.players.server.serve(make_script(whole)))
         sizes.append([len(packet.data) for packet in served.streams[-1][:-1]])  # the last one only ends the stream
     return sizes
 
@@ -237,7 +239,7 @@ def _everywhere(one: _Prepared, case: Case, session: Session, options: SweepOpti
         plan_side = CutSide.BOTH if options.side is SideCut.BOTH else CutSide.CLIENT
         whole = replace(case, scenario=with_cut_plan(case.scenario, options.at, options.reasons, plan_side, None))
         apart = options.side is not SideCut.BOTH
-        found = sweep(whole, server, client, compare=mode_of(case.scenario, session.players), apart=apart)
+        found = sweep(whole, server, client, compare=comparison_mode(case.scenario, session.players), apart=apart)
         bad += [*found.failed, *found.apart]
         # The pairs that were judged stand for every pair (R32 is transitive).
         tried += len(one.places) if options.side is SideCut.APART else found.tried
@@ -257,7 +259,7 @@ def _one_by_one(
     """Play each of the places by itself."""
     cut = [places[number] for number in numbers]
     cases = [replace(case, id=f"{case.id}@{place.name}", scenario=cut_scenario(case.scenario, place)) for place in cut]
-    played_all = session.several([partial(session.play_case, made) for made in cases]) if cases else ()
+    played_all = session.run_concurrently([partial(session.play_case, made) for made in cases]) if cases else ()
     results = [_without_expected(result, case.scenario) for result in played_all]
     bad: list[_Bad] = [(place, r) for place, r in zip(cut, results, strict=True) if not r.outcome.green]
     played = sum(result.outcome is not Outcome.NOT_APPLICABLE for result in results)

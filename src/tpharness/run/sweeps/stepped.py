@@ -19,8 +19,8 @@ from tpharness.checks import Delivery, Evidence
 from tpharness.checks.prefix import PREFIX
 from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted
-from tpharness.run.judge import CheckState, NotJudged, Outcome, Result, both_unjudged, judge
-from tpharness.run.plan import Case, cut_time, place_name, script_of
+from tpharness.run.judge import CheckState, NotJudged, Outcome, Result, judge, merge_not_judged
+from tpharness.run.plan import Case, cut_time, make_script, place_name
 from tpharness.run.sweeps.evidence import ThreadsByVersion, only_the_cut_moved, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.places import CutPlace
@@ -98,7 +98,7 @@ class _Pass:
         self._apart = apart
         self._mode = (compare or scenario.compare) if scenario.carriers else Compare.CONTENT
         self._allowed = frozenset(scenario.expect.findings or ())
-        self._script = script_of(case)
+        self._script = make_script(case)
         self._pair = SessionPair(self._script, server, client)
         self._before: ThreadsByVersion = {}
         self._seen: tuple[int, int] | None = None
@@ -138,7 +138,7 @@ class _Pass:
         if count == self._last:
             self._judge(cut, Delivery.WHOLE, count, None)
 
-    def _judge(self, cut: Interrupted, delivery: Delivery, count: int, unit: CutUnit | None) -> None:
+    def _judge(self, cut: Interrupted, expected_delivery: Delivery, count: int, unit: CutUnit | None) -> None:
         """Judge one place: the server after `count` events, the client as well or, with a unit, where it is now."""
         number = self._count
         self._count += 1
@@ -157,7 +157,9 @@ class _Pass:
         if unchanged and all(v in self._before and only_the_cut_moved(self._before[v], now[v]) for v in now):
             return
         whole = last or power or self._only is not None or not self._passed
-        failed = self._failure(self._name(number), self._evidence(self._name(number), now, delivery, whole=whole))
+        failed = self._failure(
+            self._name(number), self._evidence(self._name(number), now, expected_delivery, whole=whole)
+        )
         if failed is not None:
             found.failed.append(
                 (self._place(count, None if unit is None else ClientCut(unit=unit, count=number)), failed)
@@ -179,7 +181,7 @@ class _Pass:
         for check, state in result.checks.items():
             if state is CheckState.FAILED or found.checks.get(check) in (None, CheckState.NOT_APPLICABLE):
                 found.checks[check] = state
-        found.not_judged = both_unjudged(found.not_judged, result.not_judged)
+        found.not_judged = merge_not_judged(found.not_judged, result.not_judged)
         reported = tuple(f.with_place(case=name) for f in self._pair.findings() if self._unexpected(f))
         if result.outcome.green and not reported:
             return None
@@ -204,8 +206,10 @@ class _Pass:
             seen = ClientCut(unit=CutUnit.EVENT, count=count - 1)
             found.apart.append((self._place(count, seen), result))
 
-    def _evidence(self, place: str, now: ThreadsByVersion, delivery: Delivery, *, whole: bool) -> list[Evidence]:
+    def _evidence(
+        self, place: str, now: ThreadsByVersion, expected_delivery: Delivery, *, whole: bool
+    ) -> list[Evidence]:
         readings = self._script.readings
         return place_evidence(
-            place, now, self._before, mode=self._mode, delivery=delivery, readings=readings, whole=whole
+            place, now, self._before, mode=self._mode, delivery=expected_delivery, readings=readings, whole=whole
         )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tpharness.checks import Delivery
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.run.judge import Outcome, Result, judge
-from tpharness.run.plan import Case, script_of, streams_of
+from tpharness.run.plan import Case, make_script, make_streams
 from tpharness.run.sweeps.evidence import ThreadsByVersion, place_evidence
 from tpharness.run.sweeps.places import CutPlace, given_stream_cut_time
 from tpharness.scenario import ClientCut, Compare, CutAt, CutUnit, WireEnd
@@ -33,7 +33,7 @@ def sweep_streams(
 ) -> tuple[int, list[tuple[CutPlace, Result]]]:
     """Cut each of these streams everywhere; return how many places were tried, and those that failed."""
     tried, failed = 0, []
-    streams = streams_of(case, None)
+    streams = make_streams(case, None)
     unit = CutUnit.BYTE if at is CutAt.EVERY_BYTE else CutUnit.CHUNK
     for index in given_streams(case):
         stream = streams[index]
@@ -57,7 +57,7 @@ class _Pass:
         self._unit = unit
         run = dict(case.scenario.runs)[index]
         self._cut = Interrupted(reason=reason, at=given_stream_cut_time(run))
-        self._session: ClientSession = client.client_session(script_of(case))
+        self._session: ClientSession = client.client_session(make_script(case))
         self._before: ThreadsByVersion = {}
         self._seen: int | None = None
 
