@@ -81,7 +81,7 @@ def test_the_stall_of_a_scenario_is_the_timeout_that_a_monitor_detects() -> None
     """The scenario's hanging tool, watched in its own virtual time, gives the reason that the scenario states."""
     (_, run), *_ = load_builtin("interruptions/timeout-while-a-tool-hangs").runs
     assert run.interrupt
-    times = [datetime.fromisoformat(event["at"]).timestamp() for event in run.happened]
+    times = [datetime.fromisoformat(event["at"]).timestamp() for event in run.events_before_cut]
     begun = datetime.fromisoformat(run.started_at).timestamp()
     server, client = ServerMonitor(begun), ClientMonitor(begun)
     for now in times[:-1]:  # the last event is the stall itself

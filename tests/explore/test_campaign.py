@@ -115,7 +115,7 @@ def test_keeping_a_response_with_any_return_is_shrunk_to_a_call_without_one(tmp_
     assert cause_when_judged(failure.file) == failure.cause
     _, run = run_of(failure.file)
     assert run.interrupt is not None
-    kinds = [e["event_kind"] for e in run.happened]
+    kinds = [e["event_kind"] for e in run.events_before_cut]
     assert kinds.count("function_tool_result") == 1
     assert kinds.count("part_start") == 2
     assert len(run.events or ()) <= 8

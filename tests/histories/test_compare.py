@@ -193,7 +193,7 @@ def test_the_example_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> No
     """On K06: a half call is lost, arguments and tool."""
     (example,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     (_, run) = scenario("histories/k06-mid-arguments").runs[0]
-    names: dict[str, Any] = {"events": run.happened}
+    names: dict[str, Any] = {"events": run.events_before_cut}
     exec(example, names)  # noqa: S102 -- our own documentation
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
         ["partial-arguments", "0"],

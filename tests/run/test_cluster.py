@@ -19,7 +19,7 @@ from tpharness.run.cluster import check_address, run_on_cluster
 DYING = """
 import os, sys
 from pathlib import Path
-from tpharness.run.cluster import on_cluster
+from tpharness.run.cluster import run_on_cluster
 
 folder = Path(sys.argv[1])
 
@@ -31,7 +31,7 @@ def work(item):
     return item * item
 
 if __name__ == "__main__":
-    print(list(on_cluster("local:2", work, range(7))))
+    print(list(run_on_cluster("local:2", work, range(7))))
 """
 
 

@@ -237,7 +237,7 @@ def test_a_label_or_a_count_places_an_interruption(play):
     cut = run.interrupt
     assert (cut.server_after, cut.client_after, cut.wire, cut.client_reason) == (3, None, WireEnd.ABORT, None)
     assert cut.at == "2025-01-20T10:00:00.5Z"
-    assert run.happened == run.events[:3]
+    assert run.events_before_cut == run.events[:3]
     for place, count in (("start", 0), ("end", 7), ("resp", 6), ("{event: 4}", 4)):
         assert play(CALL, run=f"interrupt: {{reason: mine, after: {place}}}").interrupt.server_after == count
 

@@ -16,10 +16,10 @@ from tpharness.scenario.expand import STEP_KEYS
 from tpharness.scenario.expectations import EXPECT_KEYS
 from tpharness.scenario.interrupts import INTERRUPT_KEYS
 from tpharness.scenario.load import TOP_KEYS
-from tpharness.scenario.locate import plain, read_yaml
 from tpharness.scenario.parts import PART_KEYS
 from tpharness.scenario.problems import Problems
 from tpharness.scenario.turns import RUN_KEYS, USER_KEYS
+from tpharness.scenario.yaml_nodes import plain, read_yaml
 from tpharness.server_events.events import EventKind
 
 SCHEMA = json.loads(schema_path("scenario").read_text("utf-8"))

@@ -18,7 +18,7 @@ from tpharness.journal import Interrupted, Journal
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.report import make_printable
-from tpharness.scenario.fields import iso_time
+from tpharness.scenario.fields import normalize_time
 from tpharness.scenario.interrupts import KNOWN_REASONS as _REASONS
 from tpharness.server_events import Recorder
 from tpharness.vsp.assembler import Assembler
@@ -78,7 +78,7 @@ def _cut(text: str | None, at: str) -> Interrupted | None:
 
 
 def _time(option: str, text: str) -> str:
-    time = iso_time(text)
+    time = normalize_time(text)
     if time is None:
         raise UsageError(f"{option}: {text!r} is no time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
     return time

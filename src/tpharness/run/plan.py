@@ -192,7 +192,7 @@ def _user_turn(turn: UserInput) -> journal.UserTurn:
 
 def _run_script(run: AgentRun) -> RunScript:
     interrupt = run.interrupt
-    events = run.happened
+    events = run.events_before_cut
     base = RunScript(agent_id=run.agent_id, started_at=run.started_at, events=events, message_id=run.message_id)
     if interrupt is None or (interrupt.server_after is None and interrupt.client_after is not None):
         return base  # the server went on to its end

@@ -1,4 +1,4 @@
-"""The server events of one run as they are written down: events, their times, labels and calls."""
+"""The log of one run while it is expanded: its server events with their times, labels and calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from tpharness.scenario.fields import Fields
 from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_VALUE, DUPLICATE_LABEL, Problems
-from tpharness.scenario.ticker import Ticker
+from tpharness.scenario.script_clock import ScriptClock
 
 __all__ = ["RESERVED_LABELS", "Call", "EventLog"]
 
@@ -22,7 +22,7 @@ _PLACED_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.start|\.mid)?\Z")
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One tool call of the thread. `args` is the text the model wrote, None when it wrote none."""
+    """One tool call of the thread. `args` is the text that the model wrote, None if it wrote none."""
 
     tool_name: str
     args: str | None
@@ -30,7 +30,7 @@ class Call:
 
     @property
     def args_valid(self) -> bool:
-        """Whether the arguments are JSON, or none at all."""
+        """Whether the arguments are valid JSON or absent."""
         try:
             json.loads(self.args or "{}")
         except (ValueError, RecursionError):
@@ -40,40 +40,44 @@ class Call:
 
 @dataclass(slots=True, kw_only=True)
 class EventLog:
-    """What a run has been expanded to so far. `calls` are those of the whole thread, the latest with each id."""
+    """The events of a run so far. `calls` has the latest call of the whole thread with each id."""
 
     problems: Problems
-    ticker: Ticker
+    script_clock: ScriptClock
     calls: dict[str, Call]
     events: list[dict[str, Any]] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
 
     def emit(self, kind: str, **facts: Any) -> dict[str, Any]:
-        """Write down one event; facts that are None are left out."""
-        event = {"event_kind": kind, **{k: v for k, v in facts.items() if v is not None}, "at": self.ticker.next()}
+        """Append one event; facts that are None are omitted."""
+        event = {
+            "event_kind": kind,
+            **{k: v for k, v in facts.items() if v is not None},
+            "at": self.script_clock.next(),
+        }
         self.events.append(event)
         return event
 
-    def label(self, fields: Fields, since: int) -> None:
-        """Set the label of a step or part, if it has one: its last event, `.start` its first, `.mid` the middle."""
+    def set_step_label(self, fields: Fields, since: int) -> None:
+        """Set the label of a step or part, if it has one, after its last event; `.start` and `.mid` are set too."""
         name = fields.text("label")
         if name is None:
             return
         if not _LABEL.match(name) or name in RESERVED_LABELS:
-            fields.bad("label", f"letters, digits, - and _, and not {' or '.join(RESERVED_LABELS)}")
+            fields.report_bad("label", f"letters, digits, - and _, and not {' or '.join(RESERVED_LABELS)}")
             return
         deltas = [i for i in range(since, len(self.events)) if self.events[i]["event_kind"] == "part_delta"]
         span = deltas or list(range(since, len(self.events)))
         if not span:
-            fields.bad("label", "absent: this expands to no event")
+            fields.report_bad("label", "absent: this expands to no event")
             return
-        position = fields.value_spot("label")
-        if self.place(name, len(self.events), position):
+        position = fields.value_position("label")
+        if self.set_label(name, len(self.events), position):
             self.labels[f"{name}.start"] = since + 1
             self.labels[f"{name}.mid"] = span[(len(span) - 1) // 2] + 1
 
-    def place(self, name: str, count: int, position: Position) -> bool:
-        """Set a label to a number of events that have happened; False when it cannot be set."""
+    def set_label(self, name: str, count: int, position: Position) -> bool:
+        """Set a label after `count` events. Return False if the name is wrong or used already."""
         if not _PLACED_LABEL.match(name) or name in RESERVED_LABELS:
             self.problems.add(BAD_VALUE, position, "a label is letters, digits, - and _", got=name)
         elif name in self.labels:
@@ -83,8 +87,8 @@ class EventLog:
             return True
         return False
 
-    def note_call(self, part: Mapping[str, Any]) -> None:
-        """Remember a call, so that later steps and runs can return to it."""
+    def add_call(self, part: Mapping[str, Any]) -> None:
+        """Remember a call, so that later steps and runs can return its result."""
         call_id, name, args = part.get("tool_call_id"), part.get("tool_name"), part.get("args")
         if isinstance(call_id, str) and isinstance(name, str):
             text = args if args is None or isinstance(args, str) else json.dumps(args, ensure_ascii=False)

@@ -1,7 +1,7 @@
 """The short form of a run → server events.
 
-In: the `steps` of a run. Out: events as Pydantic AI serialises them, written to an `EventLog`, each with its time. The
-events are those that a well-behaved server would report; what only a misbehaving one reports needs the long form.
+In: the `steps` of a run. Out: events as Pydantic AI serialises them, appended to an `EventLog` with their times. They
+are the events that a correct server reports; those of a misbehaving one need the long form.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.scenario.eventlog import EventLog
-from tpharness.scenario.fields import Fields, shown
-from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
-from tpharness.scenario.parts import EVENT_KEYS, Speaker, emit_event, emit_parts, user_content
+from tpharness.scenario.fields import Fields, describe_node
+from tpharness.scenario.parts import EVENT_KEYS, ResponseContext, emit_event, emit_parts, user_content
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, did_you_mean
+from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.server_events.returns import DENIAL
 
 __all__ = ["RETURN_WORDS", "STEP_KEYS", "expand_steps"]
@@ -33,7 +33,7 @@ STEP_KEYS: Mapping[str, tuple[str, ...]] = {
     "agent": ("agent", *_COMMON),
     "finish": ("finish", *_COMMON),
 }
-"""The heads of steps, each with the keys that may stand beside it."""
+"""The key that says what a step is → all keys that the step may have."""
 
 _OUTCOMES = {
     "error": "failed",
@@ -42,23 +42,23 @@ _OUTCOMES = {
     "interrupted": "interrupted",
 }
 RETURN_WORDS = (*_OUTCOMES, "retry_prompt", "ref", "value", "metadata")
-"""A return that is a map of nothing but these words is read as what they say; `value` says any map literally."""
+"""A return that is a map with only these keys has their special meaning; `value` gives any map literally."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Run:
-    """Where the expansion of one run stands."""
+class _Expansion:
+    """The state of the expansion of one run."""
 
     log: EventLog
     agents: Mapping[str, Mapping[str, Any]]
     agent_id: str
-    made: list[str] = field(default_factory=list)
-    """Ids of the calls of this run, in order."""
-    invalid: frozenset[str] = frozenset()
-    """Ids of the calls whose arguments a later return finds wrong."""
-    prompted: bool = False
-    """Whether the last event is a model request that the next response answers."""
-    responding: bool = False
+    call_ids: list[str] = field(default_factory=list)
+    """The ids of the calls of this run, in order."""
+    invalid_call_ids: frozenset[str] = frozenset()
+    """The ids of the calls that a later return rejects with a validation error."""
+    has_open_request: bool = False
+    """Whether the last event is a `model_request` that the next response uses."""
+    response_unfinished: bool = False
 
 
 def expand_steps(
@@ -70,8 +70,8 @@ def expand_steps(
     agent_id: str,
     finish: bool,
 ) -> None:
-    """Write down the events of the steps, and the result at the end if `finish` and no step does so itself."""
-    run = _Run(log=log, agents=agents, agent_id=agent_id, invalid=_invalid_calls(nodes))
+    """Append the events of the steps, and the result of the run if `finish` is set and no step gives one."""
+    run = _Expansion(log=log, agents=agents, agent_id=agent_id, invalid_call_ids=_invalid_calls(nodes))
     last = None
     for number, node in enumerate(nodes):
         place = f"{where}[{number}]"
@@ -80,15 +80,17 @@ def expand_steps(
             continue
         fields = Fields(node, log.problems, place, STEP_KEYS[head])
         at = fields.time("at")
-        if at is not None and not log.ticker.goto(at):
-            said = f"{place}.at lies before what has already happened"
-            log.problems.add(CONTRADICTION, fields.value_spot("at"), said, got=at, expected=f"≥ {log.ticker.now}")
+        if at is not None and not log.script_clock.set_next(at):
+            message = f"{place}.at lies before what has already happened"
+            log.problems.add(
+                CONTRADICTION, fields.value_position("at"), message, got=at, expected=f"≥ {log.script_clock.now}"
+            )
         since = len(log.events)
         _EXPANDERS[head](run, fields)
-        log.label(fields, since)
+        log.set_step_label(fields, since)
         last = head
     if finish and not any(event["event_kind"] == "agent_run_result" for event in log.events):
-        # R27: a run whose last word is an error ends because of it
+        # R27: a run whose last step is an error ends because of it
         log.emit("agent_run_result", finish_reason="error" if last == "error" else None)
 
 
@@ -98,13 +100,13 @@ def _head(log: EventLog, node: Node, place: str) -> str | None:
     if len(heads) == 1:
         return heads[0]
     near = next((near for key in keys if (near := did_you_mean(key, STEP_KEYS))), "") if not heads else ""
-    said = f"{place} must have one of the keys {', '.join(STEP_KEYS)}{near}"
-    log.problems.add(BAD_VALUE, node.position, said, got=", ".join(heads or keys) or shown(node))
+    message = f"{place} must have one of the keys {', '.join(STEP_KEYS)}{near}"
+    log.problems.add(BAD_VALUE, node.position, message, got=", ".join(heads or keys) or describe_node(node))
     return None
 
 
 def _invalid_calls(nodes: list[Node]) -> frozenset[str]:
-    """Find the calls that some `returns` step answers with a validation error: their arguments are not valid."""
+    """Return the calls that a `returns` step rejects with a validation error: their arguments are not valid."""
     found: set[str] = set()
     for node in nodes:
         returns = node.items.get("returns") if isinstance(node, MapNode) else None
@@ -118,36 +120,36 @@ def _invalid_calls(nodes: list[Node]) -> frozenset[str]:
 # ------------------------------------------------------------------ one function for each step
 
 
-def _response(run: _Run, fields: Fields) -> None:
+def _response(run: _Expansion, fields: Fields) -> None:
     log = run.log
     config = run.agents.get(run.agent_id, {})
     model = fields.text("model") or config.get("model_name")
     provider = fields.text("provider") or config.get("provider_name")
     facts = {k: v for k, v in (("model_name", model), ("provider_name", provider)) if v is not None}
-    if run.prompted:
+    if run.has_open_request:
         log.events[-1].update(facts)
     else:
         log.emit("model_request", **facts)
-    run.prompted = False
-    speaker = Speaker(agents=run.agents, provider=provider)
-    calls = emit_parts(log, fields.items("response"), fields.path("response"), speaker)
-    run.made.extend(calls)
+    run.has_open_request = False
+    context = ResponseContext(agents=run.agents, provider=provider)
+    calls = emit_parts(log, fields.items("response"), fields.path("response"), context)
+    run.call_ids.extend(calls)
     ends = {"usage": _usage(fields, "usage"), "provider_response_id": fields.text("response_id")}
     reason = _finish_reason(fields, "tool_call" if calls else "stop")
-    run.responding = bool(fields.flag("unfinished"))
-    if run.responding:
+    run.response_unfinished = bool(fields.flag("unfinished"))
+    if run.response_unfinished:
         for key in ("usage", "response_id", "finish_reason"):
             if key in fields:
-                said = f"{fields.path(key)} is told at the end of a response, and this one is unfinished"
-                fields.problems.add(CONTRADICTION, fields.key_spot(key), said)
+                message = f"{fields.path(key)} is reported at the end of a response, and this one is unfinished"
+                fields.problems.add(CONTRADICTION, fields.key_position(key), message)
         return
     log.emit("model_response_end", **ends, finish_reason=reason)
 
 
-def _returns(run: _Run, fields: Fields) -> None:
+def _returns(run: _Expansion, fields: Fields) -> None:
     node = fields.node("returns")
     if not isinstance(node, MapNode) or not node.items:
-        fields.bad("returns", "a map from call id to what comes back")
+        fields.report_bad("returns", "a map from call id to the returned value")
         return
     _start_calls(run, extra=node)
     for call_id, value in node.items.items():
@@ -159,7 +161,7 @@ def _returns(run: _Run, fields: Fields) -> None:
         part["timestamp"] = event["at"]
 
 
-def _start_tools(run: _Run, fields: Fields) -> None:
+def _start_tools(run: _Expansion, fields: Fields) -> None:
     node = fields.node("start_tools")
     if isinstance(node, ScalarNode) and node.value is True:
         _start_calls(run)
@@ -167,13 +169,13 @@ def _start_tools(run: _Run, fields: Fields) -> None:
         named = fields.texts("start_tools", least=1)
         _start_calls(run, only=MapNode(position=node.position, keys=dict(named)))
     else:
-        fields.bad("start_tools", "true, or a list of call ids")
+        fields.report_bad("start_tools", "true, or a list of call ids")
 
 
-def _progress(run: _Run, fields: Fields) -> None:
+def _progress(run: _Expansion, fields: Fields) -> None:
     node = fields.node("progress")
     if not isinstance(node, MapNode) or not node.items:
-        fields.bad("progress", "a map from call id to preliminary output")
+        fields.report_bad("progress", "a map from call id to preliminary output")
         return
     _start_calls(run, extra=node)
     for call_id, value in node.items.items():
@@ -182,12 +184,12 @@ def _progress(run: _Run, fields: Fields) -> None:
         event.update(content=plain(value), at=at)
 
 
-def _event(run: _Run, fields: Fields) -> None:
+def _event(run: _Expansion, fields: Fields) -> None:
     emit_event(run.log, fields, run.agents)
-    run.prompted = False
+    run.has_open_request = False
 
 
-def _prompt(run: _Run, fields: Fields) -> None:
+def _prompt(run: _Expansion, fields: Fields) -> None:
     config = run.agents.get(run.agent_id, {})
     run.log.emit(
         "model_request",
@@ -195,43 +197,43 @@ def _prompt(run: _Run, fields: Fields) -> None:
         model_name=config.get("model_name"),
         provider_name=config.get("provider_name"),
     )
-    run.prompted = True
+    run.has_open_request = True
 
 
-def _error(run: _Run, fields: Fields) -> None:
+def _error(run: _Expansion, fields: Fields) -> None:
     run.log.emit("error", error_text=fields.text("error", empty=True) or "")
 
 
-def _stall(run: _Run, fields: Fields) -> None:
+def _stall(run: _Expansion, fields: Fields) -> None:
     seconds = fields.seconds("stall") or 0.0
     run.log.emit("stall", seconds=seconds)
-    run.log.ticker.wait(seconds)
+    run.log.script_clock.advance(seconds)
 
 
-def _reset(run: _Run, fields: Fields) -> None:
+def _reset(run: _Expansion, fields: Fields) -> None:
     if fields.flag("reset") is not True:
-        fields.bad("reset", "true")
-    if not run.responding:
-        said = f"{fields.where}: a reset needs an unfinished response before it"
-        fields.problems.add(CONTRADICTION, fields.position, said)
-    run.responding = False
+        fields.report_bad("reset", "true")
+    if not run.response_unfinished:
+        message = f"{fields.where}: a reset needs an unfinished response before it"
+        fields.problems.add(CONTRADICTION, fields.position, message)
+    run.response_unfinished = False
     run.log.emit("response_reset")
 
 
-def _agent(run: _Run, fields: Fields) -> None:
+def _agent(run: _Expansion, fields: Fields) -> None:
     agent_id = fields.text("agent")
     if agent_id is None:
         return
     if agent_id not in run.agents:
         near = did_you_mean(agent_id, run.agents)
-        position = fields.value_spot("agent")
+        position = fields.value_position("agent")
         fields.problems.add(UNKNOWN_AGENT, position, f"no agent {agent_id!r}{near}", expected=", ".join(run.agents))
     run.agent_id = agent_id
-    run.prompted = False
+    run.has_open_request = False
     run.log.emit("agent_start", agent_id=agent_id)
 
 
-def _finish(run: _Run, fields: Fields) -> None:
+def _finish(run: _Expansion, fields: Fields) -> None:
     node = fields.node("finish")
     if node is None:
         return
@@ -240,7 +242,7 @@ def _finish(run: _Run, fields: Fields) -> None:
     run.log.emit("agent_run_result", usage=_usage(finish, "usage"), finish_reason=reason)
 
 
-_EXPANDERS: Mapping[str, Callable[[_Run, Fields], None]] = {
+_EXPANDERS: Mapping[str, Callable[[_Expansion, Fields], None]] = {
     "response": _response,
     "returns": _returns,
     "start_tools": _start_tools,
@@ -257,17 +259,17 @@ _EXPANDERS: Mapping[str, Callable[[_Run, Fields], None]] = {
 # ------------------------------------------------------------------ inside
 
 
-def _start_calls(run: _Run, *, extra: MapNode | None = None, only: MapNode | None = None) -> None:
+def _start_calls(run: _Expansion, *, extra: MapNode | None = None, only: MapNode | None = None) -> None:
     """Start the calls of this run that have not started, in order; `extra` may name calls of earlier runs."""
     log = run.log
     named = only if only is not None else extra
     for call_id, position in (named.keys if named is not None else {}).items():
         if call_id not in log.calls:
             near = did_you_mean(call_id, log.calls)
-            said = f"no call has the id {call_id!r}{near}"
-            log.problems.add(UNKNOWN_CALL, position, said, expected=", ".join(log.calls) or None)
-    due = list(only.keys) if only is not None else [*run.made, *(extra.keys if extra is not None else ())]
-    run.prompted = run.responding = False
+            message = f"no call has the id {call_id!r}{near}"
+            log.problems.add(UNKNOWN_CALL, position, message, expected=", ".join(log.calls) or None)
+    due = list(only.keys) if only is not None else [*run.call_ids, *(extra.keys if extra is not None else ())]
+    run.has_open_request = run.response_unfinished = False
     for call_id in due:
         call = log.calls.get(call_id)
         if call is None or call.started:
@@ -276,11 +278,11 @@ def _start_calls(run: _Run, *, extra: MapNode | None = None, only: MapNode | Non
         part = {"part_kind": "tool-call", "tool_name": call.tool_name, "tool_call_id": call_id}
         if call.args is not None:
             part["args"] = call.args
-        log.emit("function_tool_call", part=part, args_valid=call.args_valid and call_id not in run.invalid)
+        log.emit("function_tool_call", part=part, args_valid=call.args_valid and call_id not in run.invalid_call_ids)
 
 
 def _return_value(fields: Fields, where: str, node: Node) -> dict[str, Any]:
-    """Return part kind, outcome and content of what comes back for a call."""
+    """Return the part kind, outcome and content of the return of a call."""
     if not isinstance(node, MapNode) or not node.items or any(key not in RETURN_WORDS for key in node.items):
         return {"part_kind": "tool-return", "content": plain(node), "outcome": "success"}
     special = Fields(node, fields.problems, where, RETURN_WORDS)
@@ -296,11 +298,11 @@ def _return_value(fields: Fields, where: str, node: Node) -> dict[str, Any]:
         case "ref":
             ref = special.any(word)
             if not isinstance(ref, dict):
-                special.bad(word, "a map with uri")
+                special.report_bad(word, "a map with uri")
             return {"part_kind": "tool-return", "content_ref": ref, "outcome": "success", **extra}
         case _:
-            said = special.any(word)
-            content = DENIAL if word == "denied" and said is None else said
+            given = special.any(word)
+            content = DENIAL if word == "denied" and given is None else given
             return {"part_kind": "tool-return", "content": content, "outcome": _OUTCOMES[word], **extra}
 
 
@@ -309,15 +311,15 @@ def _usage(fields: Fields, key: str) -> dict[str, int] | None:
         return None
     usage = fields.any(key)
     if not isinstance(usage, dict) or not all(type(count) is int and count >= 0 for count in usage.values()):
-        fields.bad(key, "a map from names to whole numbers from 0")
+        fields.report_bad(key, "a map from names to whole numbers from 0")
         return None
     return usage
 
 
-def _finish_reason(fields: Fields, usual: str) -> str | None:
+def _finish_reason(fields: Fields, default: str) -> str | None:
     node = fields.node("finish_reason")
     if node is None:
-        return usual
+        return default
     if isinstance(node, ScalarNode) and node.value is None:
         return None
     return fields.text("finish_reason")

@@ -1,4 +1,4 @@
-"""The `expect` of a scenario file: what it pins because derivation cannot give it."""
+"""Read the `expect` of a scenario file: what it expects beyond what is derived."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.protocol.versions import Version, version_names
-from tpharness.scenario.fields import Fields, shown
-from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
+from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, Problems
 from tpharness.scenario.records import Expectation
+from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
 __all__ = ["EXPECT_KEYS", "read_expectation"]
 
@@ -19,7 +19,7 @@ _CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
 def read_expectation(fields: Fields, versions: tuple[Version, ...]) -> Expectation:
-    """Return the expectation; `versions` are those that the scenario holds for."""
+    """Return the expectation; `versions` are those of the scenario."""
     node = fields.node("expect")
     if node is None:
         return Expectation()
@@ -28,7 +28,7 @@ def read_expectation(fields: Fields, versions: tuple[Version, ...]) -> Expectati
     if "findings" in expect:
         codes = [item.value if isinstance(item, ScalarNode) else None for item in expect.items("findings")]
         if not all(isinstance(code, str) and _CODE.match(code) for code in codes):
-            expect.bad("findings", "a list of finding codes, lower-case words joined by -")
+            expect.report_bad("findings", "a list of finding codes, lower-case words joined by -")
         findings = tuple(str(code) for code in codes)
     outline, thread = expect.node("outline"), expect.node("thread")
     return Expectation(
@@ -51,14 +51,14 @@ def _lines(problems: Problems, node: Node) -> tuple[str, ...]:
     items = node.items if isinstance(node, ListNode) else []
     texts = [item.value for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
     if not isinstance(node, ListNode) or len(texts) != len(items):
-        said = "expect.outline must be a list of strings, one for each turn"
-        problems.add(BAD_VALUE, node.position, said, got=shown(node))
+        message = "expect.outline must be a list of strings, one for each turn"
+        problems.add(BAD_VALUE, node.position, message, got=describe_node(node))
     return tuple(" ".join(text.split()) for text in texts)
 
 
 def _threads(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mapping[Version, Any]:
     if not isinstance(node, MapNode):
-        expect.bad("thread", "a map, part of the thread")
+        expect.report_bad("thread", "a map, part of the thread")
         return {}
     by_version = _by_version(node, expect.problems, "expect.thread", versions)
     if by_version is None:
@@ -69,7 +69,7 @@ def _threads(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mappi
 def _by_version(
     node: Node, problems: Problems, where: str, versions: tuple[Version, ...]
 ) -> dict[Version, Node] | None:
-    """Return the values of a map whose keys are versions; None when it is something else."""
+    """Return the values of a map whose keys are versions; None if it is something else."""
     known = {str(version.value): version for version in Version}
     if not isinstance(node, MapNode) or not node.items or not any(key in known for key in node.items):
         return None
@@ -77,6 +77,6 @@ def _by_version(
         if key not in known:
             problems.add(BAD_VALUE, position, f"{where}: no version {key!r}", got=key, expected=", ".join(known))
         elif known[key] not in versions:
-            said = f"{where}: the scenario does not hold for {key}"
-            problems.add(CONTRADICTION, position, said, expected=version_names(versions))
+            message = f"{where}: the scenario is not for version {key}"
+            problems.add(CONTRADICTION, position, message, expected=version_names(versions))
     return {known[key]: value for key, value in node.items.items() if key in known}

@@ -1,4 +1,4 @@
-"""Where scenario files lie, and what they are called."""
+"""Find scenario files and derive their ids."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SUFFIXES = (".yaml", ".yml")
 
 
 def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
-    """Return the scenario files (`*.yaml`, `*.yml`) under the folders, and files named themselves, in order of path.
+    """Return the scenario files (`*.yaml`, `*.yml`) below the roots, in order of path; a root may be a file.
 
-    InputError for a root that is not there.
+    InputError if a root does not exist.
     """
     found: dict[Path, None] = {}
     for root in map(Path, roots):
@@ -33,9 +33,10 @@ def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
 
 
 def scenario_id(path: Path | str, root: Path | str | None = None) -> str:
-    """Return `theme/kebab-name`: the path below `root` without its suffix, what is no letter, digit or dot as `-`.
+    """Return `theme/kebab-name`: the path below `root` without its suffix, other characters replaced by `-`.
 
-    Without a root it is the folder of the built-in scenarios for a file in there, else the folder above the file's.
+    Without a root, ids begin at the folder of the built-in scenarios for a file in it, else at the parent of the file's
+    folder.
     """
     full = Path(path).resolve()
     base = Path(root).resolve() if root is not None else scenarios_dir().resolve()

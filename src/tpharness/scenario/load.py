@@ -1,7 +1,7 @@
 """Scenario files → `Scenario`.
 
 In: a YAML file in the language of `docs/SCENARIOS.md`. Out: a `Scenario` in the long form, or a `ScenarioError` with
-every problem found, each with file, line and column. Nothing here plays a scenario or knows what its threads are.
+every problem found, each with file, line and column. Nothing here plays a scenario or derives its threads.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from tpharness.errors import InputError, ScenarioError
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.expectations import read_expectation
-from tpharness.scenario.fields import Fields, shown
+from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.files import scenario_id
 from tpharness.scenario.interrupts import check_reason
-from tpharness.scenario.locate import MAX_BYTES, MapNode, read_yaml
 from tpharness.scenario.problems import (
     BAD_VALUE,
     CONTRADICTION,
@@ -43,9 +42,10 @@ from tpharness.scenario.records import (
     Scenario,
     Turn,
 )
+from tpharness.scenario.script_clock import ScriptClock
 from tpharness.scenario.sources import Sources
-from tpharness.scenario.ticker import Ticker
 from tpharness.scenario.turns import read_turns
+from tpharness.scenario.yaml_nodes import MAX_BYTES, MapNode, read_yaml
 
 __all__ = ["TOP_KEYS", "load_scenario", "load_text"]
 
@@ -78,7 +78,7 @@ def load_scenario(
     clauses: Collection[str] | None = None,
     rulings: Collection[str] | None = None,
 ) -> Scenario:
-    """Load one file; `root` is where its id begins.
+    """Load one file. Its id is its path below `root`.
 
     ScenarioError with all findings; InputError if the file cannot be read.
     """
@@ -99,12 +99,12 @@ def load_scenario(
 def load_text(
     text: str | bytes,
     *,
-    id: str,  # noqa: A002  # the scenario's own word
+    id: str,  # noqa: A002  # as in `Scenario.id`
     base_dir: Path | str | None = None,
     clauses: Collection[str] | None = None,
     rulings: Collection[str] | None = None,
 ) -> Scenario:
-    """Load a scenario from text; `base_dir` is where the files lie that it names. ScenarioError with all findings.
+    """Load a scenario from text; `base_dir` has the files that it names. ScenarioError with all findings.
 
     `clauses` and `rulings` are the ids that may be cited, by default those of the conformance suite.
     """
@@ -113,7 +113,7 @@ def load_text(
 
 
 def _error(problems: Problems, ident: str) -> ScenarioError:
-    findings = problems.in_order()
+    findings = problems.sorted_findings()
     count = len(findings)
     more = f" (and {count - 1} more)" if count > 1 else ""
     where = str(findings[0].place) or ident
@@ -133,7 +133,7 @@ def _load(
     root = read_yaml(data, problems)
     if root is not None and not isinstance(root, MapNode):
         expected = "a map with description, clauses and turns"
-        problems.add(NOT_YAML, root.position, "a scenario is a map", got=shown(root), expected=expected)
+        problems.add(NOT_YAML, root.position, "a scenario is a map", got=describe_node(root), expected=expected)
     if not isinstance(root, MapNode):
         raise _error(problems, ident)
     fields = Fields(root, problems, "", TOP_KEYS)
@@ -146,13 +146,13 @@ def _load(
     agents = _agents(fields, clock)
     carriers = fields.flag("carriers") is not False
     sources = Sources(problems=problems, folder=folder)
-    ticker = Ticker(clock.start, clock.tick)
+    script_clock = ScriptClock(clock.start, clock.tick)
     turns = read_turns(
         fields.items("turns", required=True, least=1),
         problems,
         sources,
         agents=agents,
-        ticker=ticker,
+        script_clock=script_clock,
         carriers=carriers,
     )
     versions = _versions(fields)
@@ -187,7 +187,7 @@ def _load(
 def _description(fields: Fields) -> str:
     text = fields.text("description", required=True) or ""
     if len(text) > MAX_DESCRIPTION or "\n" in text.strip("\n"):
-        fields.bad("description", f"one line of at most {MAX_DESCRIPTION} characters", f", it has {len(text)}")
+        fields.report_bad("description", f"one line of at most {MAX_DESCRIPTION} characters", f", it has {len(text)}")
     return text.strip()
 
 
@@ -223,8 +223,8 @@ def _versions(fields: Fields) -> tuple[Version, ...]:
     for name, position in named:
         if name not in known:
             near = did_you_mean(name, known)
-            said = f"no version {name!r}{near}"
-            fields.problems.add(BAD_VALUE, position, said, got=name, expected=", ".join(known))
+            message = f"no version {name!r}{near}"
+            fields.problems.add(BAD_VALUE, position, message, got=name, expected=", ".join(known))
     wanted = {name for name, _ in named}
     return tuple(version for name, version in known.items() if name in wanted)
 
@@ -232,8 +232,8 @@ def _versions(fields: Fields) -> tuple[Version, ...]:
 def _compare(fields: Fields, *, carriers: bool) -> Compare:
     compare = fields.choice("compare", Compare)
     if compare is Compare.EXACT and not carriers:
-        said = "compare: exact needs carriers, the stock wire does not say every fact (R39)"
-        fields.problems.add(CONTRADICTION, fields.value_spot("compare"), said)
+        message = "compare: exact needs carriers, without them the stream lacks some facts (R39)"
+        fields.problems.add(CONTRADICTION, fields.value_position("compare"), message)
     return compare or (Compare.EXACT if carriers else Compare.CONTENT)
 
 
@@ -254,11 +254,11 @@ def _agents(fields: Fields, clock: Clock) -> Mapping[str, Mapping[str, Any]]:
             config = Fields(item, fields.problems, f"agents.{agent_id}", _AGENT_KEYS)
             given = {key: text for key in _AGENT_KEYS if (text := config.text(key)) is not None}
             if given.get("agent_id", agent_id) != agent_id:
-                said = f"agents.{agent_id}.agent_id is not its key"
-                fields.problems.add(CONTRADICTION, config.value_spot("agent_id"), said, got=given["agent_id"])
+                message = f"agents.{agent_id}.agent_id is not its key"
+                fields.problems.add(CONTRADICTION, config.value_position("agent_id"), message, got=given["agent_id"])
             configs[agent_id] = {**_agent(agent_id, clock), **given}
     elif node is not None:
-        fields.bad("agents", "a map from agent id to its configuration")
+        fields.report_bad("agents", "a map from agent id to its configuration")
     return configs or {"assistant": _agent("assistant", clock)}
 
 
@@ -275,12 +275,12 @@ def _agent(agent_id: str, clock: Clock) -> dict[str, Any]:
 def _readings(fields: Fields) -> Readings:
     chosen = fields.any("readings", {})
     if not isinstance(chosen, dict) or not all(isinstance(value, str) for value in chosen.values()):
-        fields.bad("readings", "a map from ruling to reading, such as {R20: complete-parts}")
+        fields.report_bad("readings", "a map from ruling to reading, such as {R20: complete-parts}")
         return Readings()
     try:
         return Readings.parse(chosen)
     except ValueError as error:
-        fields.problems.add(BAD_VALUE, fields.value_spot("readings"), f"readings: {error}")
+        fields.problems.add(BAD_VALUE, fields.value_position("readings"), f"readings: {error}")
         return Readings()
 
 
@@ -296,12 +296,17 @@ def _cut(fields: Fields, turns: tuple[Turn, ...]) -> CutPlan | None:
         plan = Fields(node, fields.problems, "cut", ("at", "reasons", "turn", "side"))
         at = plan.choice("at", CutAt)
         if "at" not in plan:
-            plan.missing("at")
+            plan.report_missing("at")
         for reason, position in plan.texts("reasons", least=1):
             check_reason(plan, "reasons", reason)
             reasons = (*reasons, reason)
             if ":" in reason or "@" in reason:
-                plan.problems.add(BAD_VALUE, position, "a reason of a sweep stands in ids: no : and no @", got=reason)
+                plan.problems.add(
+                    BAD_VALUE,
+                    position,
+                    "a reason of a sweep becomes part of ids, so it may not contain : or @",
+                    got=reason,
+                )
         turn, side = plan.count("turn"), plan.choice("side", CutSide)
     else:
         at = fields.choice("cut", CutAt)
@@ -314,18 +319,20 @@ def _cut(fields: Fields, turns: tuple[Turn, ...]) -> CutPlan | None:
 def _check_cut(fields: Fields, key: str, turns: tuple[Turn, ...], turn: int | None, at: CutAt) -> None:
     runs = {index: run for index, run in enumerate(turns) if isinstance(run, AgentRun)}
     if turn is not None and turn not in runs:
-        said = f"cut.turn {turn} is no agent run; turns count from 0"
+        message = f"cut.turn {turn} is not an agent run; turns count from 0"
         expected = ", ".join(map(str, runs))
-        fields.problems.add(CUT_OUTSIDE, fields.value_spot(key), said, got=turn, expected=expected)
+        fields.problems.add(CUT_OUTSIDE, fields.value_position(key), message, got=turn, expected=expected)
         return
     swept = runs if turn is None else {turn: runs[turn]}
     for index, run in swept.items():
         if run.interrupt is not None:
-            said = f"turns[{index}] has an interruption of its own and cannot be swept"
-            fields.problems.add(CONTRADICTION, fields.value_spot(key), said, expected="cut.turn names another run")
+            message = f"turns[{index}] has an interruption of its own and cannot be swept"
+            fields.problems.add(
+                CONTRADICTION, fields.value_position(key), message, expected="cut.turn names another run"
+            )
         if at is CutAt.EVERY_EVENT and run.events is None:
-            said = f"turns[{index}] has no server events to cut after"
-            fields.problems.add(CONTRADICTION, fields.value_spot(key), said, expected=CutAt.EVERY_BYTE.value)
+            message = f"turns[{index}] has no server events to cut after"
+            fields.problems.add(CONTRADICTION, fields.value_position(key), message, expected=CutAt.EVERY_BYTE.value)
 
 
 def _recorded(fields: Fields) -> Recorded | None:
@@ -346,5 +353,5 @@ def _recorded_threads(recorded: Fields) -> dict[Version, Any]:
     known = {str(version.value): version for version in Version}
     if isinstance(held, dict) and all(key in known and isinstance(held[key], dict) for key in held):
         return {known[key]: thread for key, thread in held.items()}
-    recorded.bad("threads", f"a map from version ({', '.join(known)}) to thread")
+    recorded.report_bad("threads", f"a map from version ({', '.join(known)}) to thread")
     return {}

@@ -1,10 +1,10 @@
-"""A thread as a person reads it: one line for each turn, saying what stands there and nothing of what it says.
+"""Outline a thread for people: one line for each turn, with the kinds of its messages and parts but not their content.
 
     user
     agent interrupted user_cancelled: response(text tool-call:c1) request(tool-return:c1) event(data-tp-error)
 
-In: a thread document of any version, well-formed or not. Out: lines. Written apart from the dialects, since scenarios
-use it to pin by hand what the dialects derive.
+In: a thread document of any version, well-formed or not. Out: lines. It shares no code with the dialects, since
+scenarios use it to check them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["outline"]
 
 
 def outline(thread: Mapping[str, Any]) -> list[str]:
-    """Return one line for each turn; what is malformed shows as `?`. Turns without `completion_status` are complete."""
+    """Return one line for each turn. Malformed values show as `?`; a turn without `completion_status` is complete."""
     turns = thread.get("turns")
     return [_turn(turn) for turn in turns] if isinstance(turns, list | tuple) else []
 
@@ -28,9 +28,9 @@ def _turn(turn: Any) -> str:
     if kind != "agent":
         return str(kind or "?")
     messages = turn.get("messages")
-    shown = [_message(message) for message in messages] if isinstance(messages, list | tuple) else ["?"]
+    describe_node = [_message(message) for message in messages] if isinstance(messages, list | tuple) else ["?"]
     head = f"agent {_status(turn)}"
-    return f"{head}: {' '.join(shown)}" if shown else head
+    return f"{head}: {' '.join(describe_node)}" if describe_node else head
 
 
 def _status(turn: Mapping[str, Any]) -> str:
@@ -49,8 +49,8 @@ def _message(message: Any) -> str:
     if kind == "system":
         return f"event({message.get('event_type', '?')})"
     parts = message.get("parts")
-    shown = [_part(part) for part in parts] if isinstance(parts, list | tuple) else ["?"]
-    return f"{kind or '?'}({' '.join(shown)})"
+    describe_node = [_part(part) for part in parts] if isinstance(parts, list | tuple) else ["?"]
+    return f"{kind or '?'}({' '.join(describe_node)})"
 
 
 def _part(part: Any) -> str:

@@ -1,7 +1,7 @@
 """The parts of a short-form response → part events, as Pydantic AI emits them.
 
-The first piece of a text stands in `part_start`, the others in deltas, the whole in `part_end`. `unfinished` leaves the
-end out.
+`part_start` has the first piece of a text, the deltas have the others, `part_end` has the whole. `unfinished` omits the
+end.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 from tpharness.facts import binary_identifier
 from tpharness.scenario.eventlog import EventLog
-from tpharness.scenario.fields import Fields, shown
-from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode, plain
+from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.pieces import split_args, split_text
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, did_you_mean
+from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
-__all__ = ["EVENT_KEYS", "PART_KEYS", "Speaker", "emit_event", "emit_parts", "user_content"]
+__all__ = ["EVENT_KEYS", "PART_KEYS", "ResponseContext", "emit_event", "emit_parts", "user_content"]
 
 EVENT_KEYS = ("event", "data", "source_agent", "target_agents", "transient")
 PART_KEYS: Mapping[str, tuple[str, ...]] = {
@@ -32,19 +32,19 @@ PART_KEYS: Mapping[str, tuple[str, ...]] = {
     "event": (*EVENT_KEYS, "label"),
     "part": ("part", "label"),
 }
-"""The heads of response parts, each with the keys that may stand beside it."""
+"""The key that says what a response part is → all keys that the part may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
-    """Who responds: the registry of agents, and the provider of the response."""
+class ResponseContext:
+    """What the parts of a response refer to: the registry of agents, and the provider of the response."""
 
     agents: Mapping[str, Mapping[str, Any]]
     provider: str | None
 
 
-def emit_parts(log: EventLog, nodes: list[Node], where: str, speaker: Speaker) -> tuple[str, ...]:
-    """Write down the parts of a response; return the ids of its calls, in order."""
+def emit_parts(log: EventLog, nodes: list[Node], where: str, context: ResponseContext) -> tuple[str, ...]:
+    """Append the events of a response's parts; return the ids of its calls, in order."""
     index = 0
     made: list[str] = []
     for number, node in enumerate(nodes):
@@ -55,22 +55,22 @@ def emit_parts(log: EventLog, nodes: list[Node], where: str, speaker: Speaker) -
         fields = Fields(node, log.problems, place, PART_KEYS[head])
         since = len(log.events)
         if head == "event":
-            emit_event(log, fields, speaker.agents)
+            emit_event(log, fields, context.agents)
         else:
-            call_id = _EMITTERS[head](log, fields, index, speaker)
+            call_id = _EMITTERS[head](log, fields, index, context)
             index += 1
             if call_id is not None:
                 made.append(call_id)
-        log.label(fields, since)
+        log.set_step_label(fields, since)
     return tuple(made)
 
 
 def emit_event(log: EventLog, fields: Fields, agents: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write down a system event."""
+    """Append a system event."""
     name = fields.text("event", required=True)
     source = fields.text("source_agent")
     targets = fields.texts("target_agents") if "target_agents" in fields else None
-    named = [(source, fields.value_spot("source_agent"))] if source is not None else []
+    named = [(source, fields.value_position("source_agent"))] if source is not None else []
     for agent, position in (*named, *(targets or ())):
         if agent not in agents:
             near = did_you_mean(agent, agents)
@@ -86,25 +86,25 @@ def emit_event(log: EventLog, fields: Fields, agents: Mapping[str, Mapping[str, 
 
 
 def user_content(fields: Fields, key: str) -> Any:
-    """Return user content, a text or a list of texts and content items; identifiers are derived where absent."""
+    """Return user content: a text, or a list of texts and content items. Absent identifiers are derived."""
     node = fields.node(key, required=True)
     if node is None:
         return ""
     if isinstance(node, ScalarNode) and isinstance(node.value, str):
         return node.value
     if not isinstance(node, ListNode) or not node.items:
-        fields.bad(key, "a text, or a list of texts and content items")
+        fields.report_bad(key, "a text, or a list of texts and content items")
         return ""
     for item in node.items:
-        said = isinstance(item, ScalarNode) and isinstance(item.value, str)
+        is_text = isinstance(item, ScalarNode) and isinstance(item.value, str)
         kind = item.items.get("kind") if isinstance(item, MapNode) else None
-        if not said and not (isinstance(kind, ScalarNode) and isinstance(kind.value, str)):
+        if not is_text and not (isinstance(kind, ScalarNode) and isinstance(kind.value, str)):
             expected = "a string, or a map with kind"
-            fields.problems.add(BAD_VALUE, item.position, "a content item", got=shown(item), expected=expected)
-    return [_identified(plain(item)) for item in node.items]
+            fields.problems.add(BAD_VALUE, item.position, "a content item", got=describe_node(item), expected=expected)
+    return [_add_identifier(plain(item)) for item in node.items]
 
 
-def _identified(item: Any) -> Any:
+def _add_identifier(item: Any) -> Any:
     if not isinstance(item, dict) or "identifier" in item:
         return item
     if isinstance(item.get("data"), str):
@@ -121,39 +121,39 @@ def _head(log: EventLog, node: Node, place: str) -> str | None:
     if len(heads) == 1:
         return heads[0]
     near = next((near for key in keys if (near := did_you_mean(key, PART_KEYS))), "") if not heads else ""
-    said = f"{place} must have one of the keys {', '.join(PART_KEYS)}{near}"
-    log.problems.add(BAD_VALUE, node.position, said, got=", ".join(heads or keys) or shown(node))
+    message = f"{place} must have one of the keys {', '.join(PART_KEYS)}{near}"
+    log.problems.add(BAD_VALUE, node.position, message, got=", ".join(heads or keys) or describe_node(node))
     return None
 
 
 # ------------------------------------------------------------------ one function for each kind
 
 
-def _text(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> None:
-    del speaker
+def _text(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
+    del context
     pieces = _pieces(fields, "text")
-    facts = _facts(part_kind="text", id=fields.text("id"))
+    facts = _without_none(part_kind="text", id=fields.text("id"))
     log.emit("part_start", index=index, part={**facts, "content": pieces[0]})
     for piece in pieces[1:]:
         log.emit("part_delta", index=index, delta={"part_delta_kind": "text", "content_delta": piece})
     _end(log, fields, index, {**facts, "content": "".join(pieces)})
 
 
-def _thinking(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> None:
-    del speaker
+def _thinking(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
+    del context
     pieces = _pieces(fields, "thinking")
-    facts = _facts(part_kind="thinking", id=fields.text("id"), provider_name=fields.text("provider"))
+    facts = _without_none(part_kind="thinking", id=fields.text("id"), provider_name=fields.text("provider"))
     signature = fields.text("signature")
     log.emit("part_start", index=index, part={**facts, "content": pieces[0]})
     for piece in pieces[1:]:
         log.emit("part_delta", index=index, delta={"part_delta_kind": "thinking", "content_delta": piece})
     if signature is not None:
         log.emit("part_delta", index=index, delta={"part_delta_kind": "thinking", "signature_delta": signature})
-    _end(log, fields, index, {**facts, "content": "".join(pieces), **_facts(signature=signature)})
+    _end(log, fields, index, {**facts, "content": "".join(pieces), **_without_none(signature=signature)})
 
 
-def _call(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> str | None:
-    del speaker
+def _call(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> str | None:
+    del context
     call_id = fields.text("id", required=True)
     facts = {"part_kind": "tool-call", "tool_name": fields.text("call") or "?", "tool_call_id": call_id or "?"}
     text = _args_text(fields)
@@ -161,42 +161,42 @@ def _call(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> str | 
     pieces: list[str | None] = [None] if text is None and given is None else [*(given or split_args(text or ""))]
     joined = None if pieces == [None] else "".join(piece or "" for piece in pieces)
     if given is not None and text is not None and not _same_args(joined, text, exact="raw" in fields):
-        said = f"{fields.where}: deltas do not add up to {'raw' if 'raw' in fields else 'args'}"
-        fields.problems.add(CONTRADICTION, fields.value_spot("deltas"), said, got=joined, expected=text)
-    log.emit("part_start", index=index, part={**facts, **_facts(args=pieces[0])})
+        message = f"{fields.where}: deltas do not add up to {'raw' if 'raw' in fields else 'args'}"
+        fields.problems.add(CONTRADICTION, fields.value_position("deltas"), message, got=joined, expected=text)
+    log.emit("part_start", index=index, part={**facts, **_without_none(args=pieces[0])})
     for piece in pieces[1:]:
         delta = {"part_delta_kind": "tool_call", "args_delta": piece, "tool_call_id": facts["tool_call_id"]}
         log.emit("part_delta", index=index, delta=delta)
-    whole = {**facts, **_facts(args=joined)}
+    whole = {**facts, **_without_none(args=joined)}
     _end(log, fields, index, whole)
-    log.note_call(whole)
+    log.add_call(whole)
     return call_id
 
 
-def _file(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> None:
-    del speaker
+def _file(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
+    del context
     node = fields.node("file")
     file = Fields(node, fields.problems, fields.path("file"), ("media_type", "data")) if node is not None else fields
     content = {"kind": "binary", "data": file.text("data", required=True, empty=True) or ""}
     content["media_type"] = file.text("media_type", required=True) or "?"
     content["identifier"] = binary_identifier(content["data"])
-    log.emit("part_start", index=index, part=_facts(part_kind="file", id=fields.text("id"), content=content))
+    log.emit("part_start", index=index, part=_without_none(part_kind="file", id=fields.text("id"), content=content))
 
 
-def _provider_call(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> None:
+def _provider_call(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
     call_id = fields.text("id", required=True) or "?"
-    part = _facts(
+    part = _without_none(
         part_kind="builtin-tool-call",
         tool_name=fields.text("provider_call") or "?",
         tool_call_id=call_id,
         args=json.dumps(fields.any("args", {}), ensure_ascii=False),
-        provider_name=fields.text("provider") or speaker.provider,
+        provider_name=fields.text("provider") or context.provider,
     )
     log.emit("part_start", index=index, part=part)
     _end(log, fields, index, dict(part))
 
 
-def _provider_return(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> None:
+def _provider_return(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
     call_id = fields.text("provider_return") or "?"
     names = {
         event["part"]["tool_call_id"]: event["part"]["tool_name"]
@@ -205,28 +205,30 @@ def _provider_return(log: EventLog, fields: Fields, index: int, speaker: Speaker
     }
     if call_id not in names:
         near = did_you_mean(call_id, names)
-        said = f"no provider_call has the id {call_id!r}{near}"
-        log.problems.add(UNKNOWN_CALL, fields.value_spot("provider_return"), said, expected=", ".join(names) or None)
+        message = f"no provider_call has the id {call_id!r}{near}"
+        log.problems.add(
+            UNKNOWN_CALL, fields.value_position("provider_return"), message, expected=", ".join(names) or None
+        )
     part = {
         "part_kind": "builtin-tool-return",
         "tool_name": names.get(call_id, "?"),
         "tool_call_id": call_id,
         "content": fields.any("content"),
-        **_facts(provider_name=fields.text("provider") or speaker.provider),
+        **_without_none(provider_name=fields.text("provider") or context.provider),
     }
     log.emit("part_start", index=index, part=part)
 
 
-def _other(log: EventLog, fields: Fields, index: int, speaker: Speaker) -> None:
-    del speaker
+def _other(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
+    del context
     part = fields.any("part")
     if not isinstance(part, dict) or not isinstance(part.get("part_kind"), str):
-        fields.bad("part", "a whole part, a map with part_kind")
+        fields.report_bad("part", "a whole part, a map with part_kind")
         part = {"part_kind": "?"}
     log.emit("part_start", index=index, part=part)
 
 
-_EMITTERS: Mapping[str, Callable[[EventLog, Fields, int, Speaker], str | None]] = {
+_EMITTERS: Mapping[str, Callable[[EventLog, Fields, int, ResponseContext], str | None]] = {
     "text": _text,
     "thinking": _thinking,
     "call": _call,
@@ -244,7 +246,7 @@ def _end(log: EventLog, fields: Fields, index: int, part: dict[str, Any]) -> Non
         log.emit("part_end", index=index, part=part)
 
 
-def _facts(**facts: Any) -> dict[str, Any]:
+def _without_none(**facts: Any) -> dict[str, Any]:
     return {k: v for k, v in facts.items() if v is not None}
 
 
@@ -256,11 +258,11 @@ def _pieces(fields: Fields, key: str) -> list[str]:
 
 
 def _strings(fields: Fields, key: str) -> list[str]:
-    """Return a list of deltas: strings, repetitions and empty ones included, at least one."""
+    """Return a list of at least one delta; deltas may be empty and may repeat."""
     items = fields.items(key, least=1)
     values = [item.value if isinstance(item, ScalarNode) else None for item in items]
     if not all(isinstance(value, str) for value in values):
-        fields.bad(key, "a list of strings")
+        fields.report_bad(key, "a list of strings")
         return [""]
     return [str(value) for value in values] or [""]
 

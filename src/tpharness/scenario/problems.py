@@ -1,8 +1,7 @@
-"""What can be wrong with a scenario file, and the list in which one load collects it.
+"""The kinds of findings about scenario files, and the list in which a load collects them.
 
-Every finding says file, line and column, the place in words (`turns[1].interrupt`), what was got, what is allowed and,
-where a name is nearly right, which one was probably meant. None of this is about the protocol, so the kinds cite no
-clause.
+Every finding names file, line, column and path (`turns[1].interrupt`), what was got and what is allowed, and suggests
+the nearest name for a misspelt one. The kinds cite no clause, since none of them is about the protocol.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ CONTRADICTION = Kind("scenario-contradiction")
 
 
 class Problems:
-    """The findings of one load, in the order in which they were met."""
+    """The findings of one load."""
 
     def __init__(self, file: str | None) -> None:
         self._file = file
@@ -47,17 +46,17 @@ class Problems:
     def add(
         self, kind: Kind, position: Position | None, message: str, *, got: Any = None, expected: Any = None
     ) -> None:
-        """Note one problem at a position of the scenario file, or at the file as a whole."""
+        """Add a finding at a position of the scenario file; None is the file as a whole."""
         line, column = (position.line, position.column) if position is not None else (None, None)
         place = Place(file=self._file, line=line, column=column)
         self.findings.append(kind.at(place, message, got=got, expected=expected))
 
-    def in_order(self) -> tuple[Finding, ...]:
-        """Return the findings from the top of the file to its end."""
+    def sorted_findings(self) -> tuple[Finding, ...]:
+        """Return the findings in the order of their positions."""
         return tuple(sorted(self.findings, key=lambda f: (f.place.line or 0, f.place.column or 0)))
 
 
 def did_you_mean(got: str, allowed: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return `; did you mean 'x'?`, or nothing when no allowed name is near."""
+    """Return `; did you mean 'x'?`, or "" if no allowed name is similar."""
     near = get_close_matches(got, list(allowed), n=1, cutoff=cutoff)
     return f"; did you mean {near[0]!r}?" if near else ""

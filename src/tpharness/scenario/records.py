@@ -1,8 +1,8 @@
-"""What a scenario says, in the long form that everything above works from.
+"""The records of a loaded scenario, in the long form.
 
-In: nothing but values that `load` has checked. Out: frozen records. A loaded `Scenario` has no short form left, no
-label that does not resolve and no cut outside its stream, so a reader of these records checks nothing again.
-Server events, chunks and library messages are plain JSON values: what they mean is their readers' business.
+`load` checks every value: a loaded `Scenario` has no short form left, all its labels are resolved and its cuts lie
+inside their streams, so code that uses these records need not check again. Server events, chunks and library messages
+are plain JSON values.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ __all__ = [
 
 
 class Compare(Enum):
-    """R39: which comparison of the two sides' threads is owed."""
+    """R39: how the threads of the two sides are compared."""
 
     EXACT = "exact"
     CONTENT = "content"
 
 
 class WireEnd(Enum):
-    """How the server tells the client of the interruption (R27)."""
+    """How the server's stream ends for the client when the run is interrupted (R27)."""
 
     ABORT = "abort"
     """An `abort` chunk that names the reason."""
     ERROR = "error"
     """An `error` chunk, then `finish` with reason `error`, or the end."""
     CUT = "cut"
-    """The connection goes away: neither `finish` nor `abort`."""
+    """The connection closes without `finish` or `abort`."""
     FINISH = "finish"
-    """A `finish` chunk whose reason says it (`content-filter`)."""
+    """A `finish` chunk with the reason `content-filter`."""
     STALL = "stall"
-    """The connection stays open and nothing comes any more."""
+    """The connection stays open and the server sends nothing more."""
 
     @classmethod
-    def usual(cls, reason: str) -> WireEnd:
-        """Return how an interruption for this reason looks on the wire unless the scenario says otherwise."""
-        return _USUAL_END.get(reason, cls.ABORT)
+    def default_for(cls, reason: str) -> WireEnd:
+        """Return how an interruption for this reason ends the stream, unless the scenario says otherwise."""
+        return _DEFAULT_ENDS.get(reason, cls.ABORT)
 
 
-_USUAL_END = {
+_DEFAULT_ENDS = {
     "error": WireEnd.ERROR,
     "network_failure": WireEnd.CUT,
     "safety_halt": WireEnd.FINISH,
@@ -88,7 +88,7 @@ class CutAt(Enum):
 
 
 class CutSide(Enum):
-    """Whom a sweep cuts: both sides at the same place, or only what the client gets to see (R32)."""
+    """Which sides a sweep cuts: both at the same place, or only the client's stream (R32)."""
 
     BOTH = "both"
     CLIENT = "client"
@@ -96,7 +96,7 @@ class CutSide(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Virtual time: `start` is an ISO time with `Z`, `tick` the seconds that each server event takes."""
+    """Virtual time: `start` is an ISO time with `Z`, `tick` is the duration of each server event in seconds."""
 
     start: str = "2025-01-20T10:00:00Z"
     tick: float = 0.1
@@ -113,7 +113,7 @@ class UserInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """What the client gets, given by the scenario: chunk objects, or the bytes of the body. Exactly one is not None."""
+    """A client's stream that the scenario gives itself: chunks, or the bytes of the body. Exactly one is not None."""
 
     chunks: tuple[Mapping[str, Any], ...] | None = None
     data: bytes | None = None
@@ -121,7 +121,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCut:
-    """How much the client saw: `count` units from the beginning of the run's stream."""
+    """How much the client saw: `count` units from the start of the run's stream."""
 
     unit: CutUnit
     count: int
@@ -131,10 +131,10 @@ class ClientCut:
 class Interrupt:
     """The interruption of one run.
 
-    `server_after` counts the server events that happened before it (0 … all); None when the server noticed nothing and
-    went on to its end, or when there is no server side. `client_after` is None when the client sees all that the server
-    sent, the word of the interruption included; else it saw only that much (R32). `client_reason` is what the client
-    observes, where that differs from `reason`.
+    `server_after` is the number of server events before it; None if the server noticed nothing and went on to its end,
+    or if there is no server side. `client_after` is how much the client saw (R32); None if it saw everything that the
+    server sent, including the signal of the interruption. `client_reason` is the reason that the client observes, if it
+    differs from `reason`.
     """
 
     reason: str
@@ -147,12 +147,12 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRun:
-    """One run of an agent, that is one stream.
+    """One run of an agent, which is one stream.
 
-    `events` are all server events of the whole run, each with `at`, also those that an interruption keeps from
-    happening; None when the scenario has no server side. `wire` is None when the client's stream is derived from the
-    events. `library_messages` are the model messages that a real implementation kept. `labels` maps each label to the
-    number of events that have happened at its place, `start` and `end` included.
+    `events` are all server events of the run, each with `at`, including those after an interruption; None if the
+    scenario has no server side. `wire` is None if the client's stream is derived from the events. `library_messages`
+    are the model messages that a real implementation kept. `labels` maps each label, `start` and `end` included, to the
+    number of events before its place.
     """
 
     agent_id: str
@@ -165,8 +165,8 @@ class AgentRun:
     labels: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def happened(self) -> tuple[Mapping[str, Any], ...]:
-        """The server events before the interruption, all without one; empty when there is no server side."""
+    def events_before_cut(self) -> tuple[Mapping[str, Any], ...]:
+        """The server events before the interruption, or all if there is none; empty if there is no server side."""
         events = self.events or ()
         cut = None if self.interrupt is None else self.interrupt.server_after
         return events if cut is None else events[:cut]
@@ -177,7 +177,7 @@ Turn: TypeAlias = UserInput | AgentRun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutPlan:
-    """A sweep: the scenario stands for one case per place, reason and run.
+    """A sweep: the scenario gives one case for each place, reason and run.
 
     `turn` is the index in `Scenario.turns` of the only run to cut; None means each run.
     """
@@ -190,7 +190,7 @@ class CutPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What the scenario pins. `findings` None allows none at MUST; a version that is missing in a map pins nothing."""
+    """What the scenario expects. `findings` None allows none at MUST; a version missing in a map expects nothing."""
 
     findings: tuple[str, ...] | None = None
     outline: Mapping[Version, tuple[str, ...]] = field(default_factory=dict)
@@ -199,10 +199,10 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Where a recording comes from.
+    """The origin of a recording.
 
-    `threads` are what the recorded server held afterwards, by version: on the embedded reference they stand where the
-    server's own threads would, so that the recording gets the verdict that the live run got.
+    `threads` are the threads that the recorded server held afterwards, by version. On the embedded reference they take
+    the place of the server's threads, so that the recording gets the verdict of the live run.
     """
 
     implementation: str
@@ -215,8 +215,8 @@ class Recorded:
 class Scenario:
     """One scenario. `id` is `theme/kebab-name`, with `@event-12` or `@byte-340` appended for a case of a sweep.
 
-    `path` is the file it was read from, left out of comparisons. Times are ISO strings in UTC with `Z`.
-    `created_at` is when the thread begins. The keys of `agents` are agent ids, the first one is the default agent.
+    `path` is the file that it was read from; comparisons ignore it. Times are ISO strings in UTC with `Z`.
+    `created_at` is when the thread begins. The keys of `agents` are agent ids; the first is the default agent.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """`Scenario` → YAML text that loads to an equal scenario.
 
-In: a scenario, or the scenario of a case of a sweep. Out: YAML in the long form, every time written out. What YAML
-cannot say (lone surrogates, bytes that are no text) goes in as JSON or base64 text.
+In: a scenario, or the scenario of a case of a sweep. Out: YAML in the long form, with every time. Values that YAML
+cannot represent (lone surrogates, bytes that are not UTF-8) are written as JSON or base64 text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import yaml
 from tpharness.errors import InputError, UsageError
 from tpharness.readings import Readings
 from tpharness.scenario.eventlog import RESERVED_LABELS
-from tpharness.scenario.locate import FLOAT, INT
 from tpharness.scenario.records import (
     AgentRun,
     Compare,
@@ -33,6 +32,7 @@ from tpharness.scenario.records import (
     UserInput,
     Wire,
 )
+from tpharness.scenario.yaml_nodes import FLOAT, INT
 from tpharness.server_events.shapes import EVENT
 
 __all__ = ["dump", "write", "write_text"]
@@ -44,13 +44,13 @@ _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def dump(scenario: Scenario) -> str:
-    """Return the scenario as YAML. It loads to an equal one when it is given the same id.
+    """Return the scenario as YAML, which loads to an equal scenario if it is given the same id.
 
-    UsageError when a text outside streams holds a lone surrogate, which YAML cannot say.
+    UsageError if a text outside the streams holds a lone surrogate, which YAML cannot represent.
     """
     document = _document(scenario)
-    if not _sayable(document):
-        raise UsageError(f"scenario {scenario.id} holds text that YAML cannot say", hint="lone surrogates, NaN")
+    if not _fits_yaml(document):
+        raise UsageError(f"scenario {scenario.id} holds text that YAML cannot represent", hint="lone surrogates, NaN")
     text: str = yaml.dump(
         document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
     )
@@ -63,7 +63,7 @@ def write(scenario: Scenario, path: Path | str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, as UTF-8. InputError if it cannot be written."""
+    """Write a file atomically, as UTF-8. InputError if it cannot be written."""
     draft = None
     try:
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -128,32 +128,32 @@ def _run(run: AgentRun) -> dict[str, Any]:
         document["message_id"] = run.message_id
     if run.events is not None:
         events = [_plain(event) for event in run.events]
-        if _inline(run.events):
-            document["server"] = _labelled(events, run.labels)
+        if _fits_inline(run.events):
+            document["server"] = _attach_labels(events, run.labels)
         else:
             document["server"] = {"jsonl": _jsonl(events)}
     if run.wire is not None:
         document["client"] = _wire(run.wire)
     if run.library_messages is not None:
         messages = _plain(run.library_messages)
-        document["history"] = messages if _sayable(messages) else {"json": json.dumps(messages)}
+        document["history"] = messages if _fits_yaml(messages) else {"json": json.dumps(messages)}
     if run.interrupt is not None:
         document["interrupt"] = _interrupt(run.interrupt)
     return document
 
 
-def _inline(events: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the events can stand in the YAML itself, where the loader checks them."""
-    return _sayable(_plain(events)) and all(not _odd(event) for event in events)
+def _fits_inline(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the events can be written in the YAML itself, where the loader checks them."""
+    return _fits_yaml(_plain(events)) and all(not _needs_jsonl(event) for event in events)
 
 
-def _odd(event: Mapping[str, Any]) -> bool:
+def _needs_jsonl(event: Mapping[str, Any]) -> bool:
     kind = event.get("event_kind")
     known = isinstance(kind, str) and kind in EVENT.records
     return not known or "label" in event or "_t_ms" in event or bool(EVENT.mismatches(event))
 
 
-def _labelled(events: list[dict[str, Any]], labels: Mapping[str, int]) -> list[dict[str, Any]]:
+def _attach_labels(events: list[dict[str, Any]], labels: Mapping[str, int]) -> list[dict[str, Any]]:
     for name, count in labels.items():
         if name not in RESERVED_LABELS:
             events[count - 1].setdefault("label", []).append(name)
@@ -166,7 +166,7 @@ def _labelled(events: list[dict[str, Any]], labels: Mapping[str, int]) -> list[d
 def _wire(wire: Wire) -> Any:
     if wire.chunks is not None:
         chunks = [_plain(chunk) for chunk in wire.chunks]
-        return chunks if _sayable(chunks) else {"jsonl": _jsonl(chunks)}
+        return chunks if _fits_yaml(chunks) else {"jsonl": _jsonl(chunks)}
     data = wire.data or b""
     try:
         text = data.decode()
@@ -229,15 +229,15 @@ def _number(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _sayable(value: Any) -> bool:
+def _fits_yaml(value: Any) -> bool:
     if isinstance(value, str):
         return value.isascii() or not _SURROGATE.search(value)
     if isinstance(value, float):
         return value - value == 0
     if isinstance(value, Mapping):
-        return all(_sayable(key) and _sayable(item) for key, item in value.items())
+        return all(_fits_yaml(key) and _fits_yaml(item) for key, item in value.items())
     if isinstance(value, list):
-        return all(map(_sayable, value))
+        return all(map(_fits_yaml, value))
     return True
 
 
@@ -272,7 +272,7 @@ def _represent_map(dumper: Any, value: dict[str, Any]) -> Any:
 
 
 _BLOCK = re.compile(r"(?! )[ -~\n]*[!-~]\n", re.DOTALL)
-"""Texts that a block scalar says unchanged whatever stands around it."""
+"""Texts that a YAML block scalar preserves."""
 
 _Dumper.add_representer(float, _represent_float)
 _Dumper.add_representer(str, _represent_text)

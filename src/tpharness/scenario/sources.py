@@ -1,6 +1,6 @@
-"""Data that a scenario gives beside its YAML: JSON and SSE text, inline or in files next to it.
+"""Read the JSON and SSE data of a scenario, inline or from files next to it.
 
-A named file lies in the folder of the scenario or below it.
+A named file has to be in the folder of the scenario or below it.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tpharness.scenario.fields import Fields, shown
-from tpharness.scenario.locate import ListNode, Node, plain
+from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_FILE, BAD_VALUE, TOO_LARGE, UNREADABLE, Problems
 from tpharness.scenario.records import Wire
+from tpharness.scenario.yaml_nodes import ListNode, Node, plain
 
 __all__ = ["MAX_FILE_BYTES", "Sources"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-_EVENT = "a server event, that is an object"
-_CHUNK = "a chunk, that is an object"
+_EVENT = "a server event, which is an object"
+_CHUNK = "a chunk, which is an object"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Reads what `server`, `client` and `history` hold; `folder` is where named files lie, None when there is none."""
+    """Reads the values of `server`, `client` and `history`. `folder` has the named files; None allows none."""
 
     problems: Problems
     folder: Path | None
 
     def events(self, node: Node, where: str) -> list[Any]:
-        """Return server events that do not stand in the YAML itself: `{file: …}` or `{jsonl: …}`.
+        """Return the server events of `{file: …}` or `{jsonl: …}`.
 
-        `then` lists events that follow them, for what a recording of the server's own events cannot show.
+        `then` lists events that follow them, for those that a recording of the server's own events cannot contain.
         """
         fields = Fields(node, self.problems, where, ("file", "jsonl", "then"))
         then = fields.any("then")
         more = [event for event in then if isinstance(event, dict)] if isinstance(then, list) else []
         if then is not None and (not isinstance(then, list) or len(more) != len(then)):
-            fields.bad("then", "a list of server events")
-        return [*self._given_events(fields), *more]
+            fields.report_bad("then", "a list of server events")
+        return [*self._read_given_events(fields), *more]
 
-    def _given_events(self, fields: Fields) -> list[Any]:
+    def _read_given_events(self, fields: Fields) -> list[Any]:
         match fields.one_of(("file", "jsonl"), what="a map of server events"):
             case "file":
                 data = self._file(fields)
@@ -62,7 +62,7 @@ class Sources:
             return Wire(chunks=tuple(self._objects(node, where)))
         forms = ("sse", "file", "jsonl", "base64")
         fields = Fields(node, self.problems, where, forms)
-        match fields.one_of(forms, what="a client stream that is no list"):
+        match fields.one_of(forms, what="a client stream that is not a list"):
             case "sse":
                 return Wire(data=(fields.text("sse", empty=True) or "").encode())
             case "file":
@@ -77,7 +77,7 @@ class Sources:
                 try:
                     return Wire(data=base64.b64decode(fields.text("base64", empty=True) or "", validate=True))
                 except binascii.Error:
-                    fields.bad("base64", "base64 text")
+                    fields.report_bad("base64", "base64 text")
         return None
 
     def messages(self, node: Node, where: str) -> tuple[Any, ...]:
@@ -85,7 +85,7 @@ class Sources:
         if isinstance(node, ListNode):
             return tuple(plain(node))
         fields = Fields(node, self.problems, where, ("file", "json"))
-        word = fields.one_of(("file", "json"), what="a history that is no list")
+        word = fields.one_of(("file", "json"), what="a history that is not a list")
         data = None
         if word == "file":
             data = self._file(fields)
@@ -93,17 +93,17 @@ class Sources:
             data = (fields.text("json") or "[]").encode()
         if data is None or word is None:
             return ()
-        value = self._json(data, lambda why: self._bad(fields, word, f"not JSON: {why}"))
+        value = self._json(data, lambda why: self._report_bad(fields, word, f"not JSON: {why}"))
         if not isinstance(value, list):
-            self._bad(fields, word, "not a list of messages")
+            self._report_bad(fields, word, "not a list of messages")
             return ()
         return tuple(value)
 
     def _objects(self, node: ListNode, where: str) -> list[dict[str, Any]]:
         for number, item in enumerate(node.items):
             if not isinstance(plain(item), dict):
-                said = f"{where}[{number}] must be a map"
-                self.problems.add(BAD_VALUE, item.position, said, got=shown(item), expected="a map")
+                message = f"{where}[{number}] must be a map"
+                self.problems.add(BAD_VALUE, item.position, message, got=describe_node(item), expected="a map")
         return [value for item in node.items if isinstance(value := plain(item), dict)]
 
     def _lines(self, data: bytes, fields: Fields, key: str, what: str) -> list[Any]:
@@ -114,10 +114,10 @@ class Sources:
             failed: list[str] = []
             value = self._json(line, failed.append)
             if failed:
-                self._bad(fields, key, f"line {number} is not JSON: {failed[0]}")
+                self._report_bad(fields, key, f"line {number} is not JSON: {failed[0]}")
                 return []
             if not isinstance(value, dict):
-                self._bad(fields, key, f"line {number} is not {what}")
+                self._report_bad(fields, key, f"line {number} is not {what}")
                 return []
             values.append(value)
         return values
@@ -129,15 +129,15 @@ class Sources:
             report(str(error) or type(error).__name__)
             return None
 
-    def _bad(self, fields: Fields, key: str, why: str) -> None:
+    def _report_bad(self, fields: Fields, key: str, why: str) -> None:
         named = f"file {fields.any(key)!r}" if key == "file" else f"{fields.path(key)}"
-        self.problems.add(BAD_FILE, fields.value_spot(key), f"{named} is bad: {why}")
+        self.problems.add(BAD_FILE, fields.value_position(key), f"{named} is bad: {why}")
 
     def _file(self, fields: Fields) -> bytes | None:
         name = fields.text("file", required=True)
         if name is None:
             return None
-        position = fields.value_spot("file")
+        position = fields.value_position("file")
         if self.folder is None:
             self.problems.add(UNREADABLE, position, "a scenario without a folder cannot name files", got=name)
             return None
@@ -152,8 +152,8 @@ class Sources:
         try:
             size = path.stat().st_size
             if size > MAX_FILE_BYTES:
-                said = f"the file {name!r} is too large"
-                self.problems.add(TOO_LARGE, position, said, got=f"{size} bytes", expected=f"≤ {MAX_FILE_BYTES}")
+                message = f"the file {name!r} is too large"
+                self.problems.add(TOO_LARGE, position, message, got=f"{size} bytes", expected=f"≤ {MAX_FILE_BYTES}")
                 return None
             return path.read_bytes()
         except (OSError, ValueError) as error:

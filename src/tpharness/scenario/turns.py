@@ -7,15 +7,15 @@ from typing import Any
 
 from tpharness.scenario.eventlog import Call, EventLog
 from tpharness.scenario.expand import expand_steps
-from tpharness.scenario.fields import Fields, shown
-from tpharness.scenario.interrupts import INTERRUPT_KEYS, RunSoFar, read_interrupt
-from tpharness.scenario.locate import ListNode, MapNode, Node, ScalarNode
-from tpharness.scenario.longform import take_events, take_nodes
+from tpharness.scenario.fields import Fields, describe_node
+from tpharness.scenario.interrupts import INTERRUPT_KEYS, ExpandedRun, read_interrupt
+from tpharness.scenario.longform import add_event_nodes, add_events
 from tpharness.scenario.parts import user_content
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, MISSING_KEY, UNKNOWN_AGENT, Problems, did_you_mean
 from tpharness.scenario.records import AgentRun, Interrupt, Turn, UserInput
+from tpharness.scenario.script_clock import ScriptClock
 from tpharness.scenario.sources import Sources
-from tpharness.scenario.ticker import Ticker
+from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode
 
 __all__ = ["RUN_KEYS", "USER_KEYS", "read_turns"]
 
@@ -39,29 +39,29 @@ def read_turns(
     sources: Sources,
     *,
     agents: Mapping[str, Mapping[str, Any]],
-    ticker: Ticker,
+    script_clock: ScriptClock,
     carriers: bool,
 ) -> tuple[Turn, ...]:
-    """Return the turns; the clock goes on from one to the next."""
-    reader = _Turns(problems, sources, agents, ticker, carriers)
+    """Return the turns. The clock runs on from each turn to the next."""
+    reader = _Turns(problems, sources, agents, script_clock, carriers)
     return tuple(reader.read(node, f"turns[{number}]") for number, node in enumerate(nodes))
 
 
 class _Turns:
-    """Reads turns in order: what was submitted and called before matters to what comes after."""
+    """Reads turns in order, since a turn depends on the user input and the calls of earlier ones."""
 
     def __init__(
         self,
         problems: Problems,
         sources: Sources,
         agents: Mapping[str, Mapping[str, Any]],
-        ticker: Ticker,
+        script_clock: ScriptClock,
         carriers: bool,
     ) -> None:
         self._problems = problems
         self._sources = sources
         self._agents = agents
-        self._ticker = ticker
+        self._ticker = script_clock
         self._carriers = carriers
         self._calls: dict[str, Call] = {}
         self._user_parts: tuple[Mapping[str, Any], ...] = ()
@@ -75,18 +75,18 @@ class _Turns:
         self._first = False
         return turn
 
-    def _now(self, fields: Fields, key: str) -> str:
+    def _next_time(self, fields: Fields, key: str) -> str:
         given = fields.time(key)
-        if given is not None and not self._ticker.goto(given):
-            said = f"{fields.path(key)} lies before what has already happened"
+        if given is not None and not self._ticker.set_next(given):
+            message = f"{fields.path(key)} lies before what has already happened"
             expected = f"≥ {self._ticker.now}"
-            self._problems.add(CONTRADICTION, fields.value_spot(key), said, got=given, expected=expected)
+            self._problems.add(CONTRADICTION, fields.value_position(key), message, got=given, expected=expected)
         if given is None and self._first:
-            self._ticker.goto(self._ticker.now)
+            self._ticker.set_next(self._ticker.now)
         return self._ticker.next()
 
     def _user(self, fields: Fields) -> UserInput:
-        at = self._now(fields, "submitted_at")
+        at = self._next_time(fields, "submitted_at")
         node = fields.node("user")
         parts: list[Mapping[str, Any]]
         if isinstance(node, MapNode):
@@ -94,29 +94,29 @@ class _Turns:
             for item in given.items("parts", required=True, least=1):
                 kind = item.items.get("part_kind") if isinstance(item, MapNode) else None
                 if not isinstance(kind, ScalarNode) or not isinstance(kind.value, str):
-                    said = f"{given.path('parts')} must hold maps with part_kind"
-                    self._problems.add(BAD_VALUE, item.position, said, got=shown(item))
+                    message = f"{given.path('parts')} must hold maps with part_kind"
+                    self._problems.add(BAD_VALUE, item.position, message, got=describe_node(item))
             parts = given.any("parts") or []
         else:
             parts = [{"part_kind": "user-prompt", "content": user_content(fields, "user")}]
         metadata = fields.any("client_metadata")
         if "client_metadata" in fields and not isinstance(metadata, dict):
-            fields.bad("client_metadata", "a map")
+            fields.report_bad("client_metadata", "a map")
             metadata = None
         self._user_parts = tuple(parts)
         return UserInput(parts=tuple(parts), submitted_at=at, client_metadata=metadata)
 
     def _run(self, fields: Fields) -> AgentRun:
         agent_id = self._agent(fields)
-        started_at = self._now(fields, "started_at")
+        started_at = self._next_time(fields, "started_at")
         message_id = fields.text("message_id")
         log = self._server(fields, agent_id, started_at)
         client, history = fields.node("client"), fields.node("history")
         wire = self._sources.wire(client, fields.path("client")) if client is not None else None
         if log is None and client is None and fields.is_map:
-            said = f"{fields.where}: a run needs steps, server or client"
-            self._problems.add(MISSING_KEY, fields.position, said, expected="user, or one of steps, server, client")
-        state = RunSoFar(
+            message = f"{fields.where}: a run needs steps, server or client"
+            self._problems.add(MISSING_KEY, fields.position, message, expected="user, or one of steps, server, client")
+        state = ExpandedRun(
             log=log,
             wire=wire,
             agent_id=agent_id,
@@ -146,7 +146,7 @@ class _Turns:
             return default
         if agent_id not in self._agents:
             near = did_you_mean(agent_id, self._agents)
-            position = fields.value_spot("agent")
+            position = fields.value_position("agent")
             self._problems.add(
                 UNKNOWN_AGENT, position, f"no agent {agent_id!r}{near}", expected=", ".join(self._agents)
             )
@@ -156,31 +156,31 @@ class _Turns:
         steps, server = fields.node("steps"), fields.node("server")
         finish = fields.flag("finish")
         if steps is not None and server is not None:
-            said = f"{fields.where}: steps and server exclude each other"
-            self._problems.add(CONTRADICTION, fields.key_spot("server"), said)
+            message = f"{fields.where}: steps and server exclude each other"
+            self._problems.add(CONTRADICTION, fields.key_position("server"), message)
         if finish is not None and steps is None:
-            said = f"{fields.where}: finish goes with steps"
-            self._problems.add(CONTRADICTION, fields.key_spot("finish"), said)
-        log = EventLog(problems=self._problems, ticker=self._ticker, calls=self._calls)
+            message = f"{fields.where}: finish goes with steps"
+            self._problems.add(CONTRADICTION, fields.key_position("finish"), message)
+        log = EventLog(problems=self._problems, script_clock=self._ticker, calls=self._calls)
         if steps is not None:
             nodes = fields.items("steps", least=1)
             expand_steps(
                 log, nodes, fields.path("steps"), agents=self._agents, agent_id=agent_id, finish=finish is not False
             )
         elif isinstance(server, ListNode):
-            take_nodes(log, server, fields.path("server"), started_at)
+            add_event_nodes(log, server, fields.path("server"), started_at)
         elif server is not None:
             events = self._sources.events(server, fields.path("server"))
-            take_events(log, events, fields.path("server"), started_at, server.position)
+            add_events(log, events, fields.path("server"), started_at, server.position)
         else:
             return None
         return log
 
-    def _interrupt(self, fields: Fields, state: RunSoFar) -> Interrupt | None:
+    def _interrupt(self, fields: Fields, state: ExpandedRun) -> Interrupt | None:
         node = fields.node("interrupt")
         if node is None:
             return None
         interrupt = read_interrupt(Fields(node, self._problems, fields.path("interrupt"), INTERRUPT_KEYS), state)
         if interrupt is not None:
-            self._ticker.catch_up(interrupt.at)
+            self._ticker.advance_to(interrupt.at)
         return interrupt

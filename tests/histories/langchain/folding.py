@@ -22,7 +22,7 @@ def fold(scenario: Scenario, turns: int | None = None) -> Journal:
     for turn in scenario.turns[:turns]:
         if isinstance(turn, AgentRun):
             recorder.begin(turn.agent_id, turn.started_at)
-            for event in turn.happened:
+            for event in turn.events_before_cut:
                 recorder.feed(event)
             if turn.interrupt is not None:
                 recorder.interrupt(turn.interrupt.reason, turn.interrupt.at)
@@ -42,7 +42,7 @@ def cuts(scenario: Scenario) -> Iterator[Journal]:
         if turn.events is None or recorder.state is not RunState.ENDED:
             break
         recorder.begin(turn.agent_id, turn.started_at)
-        for event in turn.happened:
+        for event in turn.events_before_cut:
             recorder.feed(event)
             yield recorder.journal(Interrupted(reason="user_cancelled", at=turn.started_at), partial=True)
         if turn.interrupt is not None:

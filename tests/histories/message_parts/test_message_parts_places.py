@@ -22,7 +22,7 @@ VARIANTS: tuple[Variant, ...] = ("plan", "current")
 def run_length(played: Scenario) -> int:
     """Return how many events of the last run happen."""
     last = played.turns[-1]
-    return len(last.happened) if isinstance(last, AgentRun) else 0
+    return len(last.events_before_cut) if isinstance(last, AgentRun) else 0
 
 
 def parted(journal: Journal) -> tuple[Journal, UserTurn | AgentTurn]:

@@ -86,7 +86,7 @@ def cut_scenarios(made: Program) -> list[Scenario]:
     found = [made.scenario]
     for server, client, reason in made.cuts:
         seen = None if client == server else ClientCut(unit=CutUnit.EVENT, count=client)
-        wire = WireEnd.CUT if seen is not None else WireEnd.usual(reason)
+        wire = WireEnd.CUT if seen is not None else WireEnd.default_for(reason)
         place = CutPlace(turn=turn, reason=reason, wire=wire, server=server, client=seen)
         found.append(replace(cut_scenario(made.scenario, place), id=made.scenario.id))
     return found

@@ -90,13 +90,14 @@ def _play_all(case: Case, session: Session, options: OrderOptions) -> ScenarioRe
     details = []
     own = _own_threads(case, session)
     for index, run in case.scenario.runs:
-        found = find_orders(run.happened, bound=options.bound, seed=options.seed)
+        found = find_orders(run.events_before_cut, bound=options.bound, seed=options.seed)
         if not found.chosen:
             continue
         details.append(_describe(index, found))
         total += found.classes
         for number, order in enumerate(found.chosen, start=1):
-            moved = replace(run, events=(*reorder(run.happened, order), *(run.events or ())[len(run.happened) :]))
+            before = run.events_before_cut
+            moved = replace(run, events=(*reorder(before, order), *(run.events or ())[len(before) :]))
             turns = (*case.scenario.turns[:index], moved, *case.scenario.turns[index + 1 :])
             name = f"{case.id}@turn-{index}-order-{number}"
             made = replace(case, id=name, scenario=replace(case.scenario, id=name, turns=turns))

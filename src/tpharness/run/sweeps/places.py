@@ -172,7 +172,7 @@ class Places:
         return sum(sizes) + 1 if self._at is CutAt.EVERY_BYTE and self._side is not SideCut.SERVER else events + 1
 
     def _place(self, turn: int, reason: str, sizes: tuple[int, ...], number: int) -> CutPlace:
-        wire = WireEnd.usual(reason) if self._side is SideCut.SERVER else WireEnd.CUT
+        wire = WireEnd.default_for(reason) if self._side is SideCut.SERVER else WireEnd.CUT
         server: int | None = None
         client: ClientCut | None = None
         match self._side:

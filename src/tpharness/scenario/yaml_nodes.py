@@ -1,11 +1,12 @@
-"""YAML text → nodes that know where they stand.
+"""YAML text → nodes with their positions.
 
 In: the bytes of one scenario file. Out: the root `Node`, or findings. A scenario is JSON data in YAML syntax: scalars
 follow the JSON subset of the YAML 1.2 core schema, so `yes`, `1:30`, `0.0.4`, `010` and dates stay strings; keys are
-strings as written; merge keys and tags other than `!!str` mean nothing. Duplicate keys are errors.
+strings as written; merge keys have no special meaning, and tags other than `!!str` are refused. Duplicate keys are
+errors.
 
-Nodes are built from the parser's events and not by PyYAML's composer, which recurses in C: a line of ten thousand
-brackets would end the process. Anchors and aliases share nodes, and what they expand to is bounded.
+Nodes are built from the parser's events and not by PyYAML's composer, which recurses in C, so that a line of ten
+thousand brackets would end the process. Aliases share the nodes of their anchors, and their expansion is bounded.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ __all__ += ["plain", "read_yaml"]
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 200
 MAX_SHARED = 100_000
-"""How many nodes aliases may add to the document when they are written out."""
+"""The number of nodes that the expansion of aliases may add to the document."""
 
 INT = re.compile(r"-?(0|[1-9][0-9]*)\Z")
 FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
@@ -58,7 +59,7 @@ class ScalarNode:
 
 @dataclass(slots=True, kw_only=True)
 class ListNode:
-    """A list. `size` counts nodes with aliases written out."""
+    """A list. `size` counts its nodes with aliases expanded."""
 
     position: Position
     items: list[Node] = field(default_factory=list)
@@ -67,7 +68,7 @@ class ListNode:
 
 @dataclass(slots=True, kw_only=True)
 class MapNode:
-    """A map with string keys; `keys` says where each key stands."""
+    """A map with string keys; `keys` has the position of each key."""
 
     position: Position
     items: dict[str, Node] = field(default_factory=dict)
@@ -79,7 +80,7 @@ Node: TypeAlias = ScalarNode | ListNode | MapNode
 
 
 def plain(node: Node) -> Any:
-    """Return the JSON value of a node; every call makes a new one."""
+    """Return the JSON value of a node; every call makes a new value."""
     if isinstance(node, ScalarNode):
         return node.value
     if isinstance(node, ListNode):
@@ -88,7 +89,7 @@ def plain(node: Node) -> Any:
 
 
 def read_yaml(data: bytes, problems: Problems) -> Node | None:
-    """Return the root node, or None when problems were added that leave nothing to go on with."""
+    """Return the root node, or None if the text is not usable; then problems were added."""
     if len(data) > MAX_BYTES:
         problems.add(TOO_LARGE, None, "the file is too large", got=f"{len(data)} bytes", expected=f"≤ {MAX_BYTES}")
         return None
@@ -101,14 +102,14 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
         return None
     builder = _Builder(problems)
     try:
-        for event in _events(text):
-            if not builder.take(event):
+        for event in _parse_events(text):
+            if not builder.handle(event):
                 return None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        said = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
+        message = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
         where = _position(mark) if mark is not None else _offset_position(text, getattr(error, "position", None))
-        problems.add(NOT_YAML, where, f"the file is not YAML: {said}")
+        problems.add(NOT_YAML, where, f"the file is not YAML: {message}")
         return None
     if builder.root is None:
         problems.add(
@@ -117,7 +118,7 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
     return builder.root
 
 
-def _events(text: str) -> Iterator[Any]:
+def _parse_events(text: str) -> Iterator[Any]:
     parser = _PARSER(text)
     try:
         while parser.check_event():
@@ -127,7 +128,7 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def _offset_position(text: str, index: int | None) -> Position | None:
-    """Return the position of a character that the reader refuses; its place counts bytes of UTF-8."""
+    """Return the position of a character that the reader refuses; `index` counts bytes of UTF-8."""
     if index is None:
         return None
     before = text.encode()[:index].decode("utf-8", "ignore")
@@ -139,8 +140,8 @@ def _position(mark: Any) -> Position:
 
 
 @dataclass(slots=True)
-class _Open:
-    """A list or map whose end has not come; `key` is the key that waits for its value."""
+class _OpenNode:
+    """A list or map that has not ended; `key` is the key that waits for its value."""
 
     node: ListNode | MapNode
     anchor: str | None
@@ -148,17 +149,17 @@ class _Open:
 
 
 class _Builder:
-    """Builds nodes from parser events; `take` says whether to go on."""
+    """Builds nodes from parser events; `handle` returns whether to go on."""
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
-        self._stack: list[_Open] = []
+        self._stack: list[_OpenNode] = []
         self._anchors: dict[str, Node | None] = {}
         self._shared = 0
         self._documents = 0
         self.root: Node | None = None
 
-    def take(self, event: Any) -> bool:
+    def handle(self, event: Any) -> bool:
         match event:
             case yaml.ScalarEvent():
                 return self._scalar(event)
@@ -187,8 +188,8 @@ class _Builder:
         if top is not None and isinstance(top.node, MapNode) and top.key is None:
             if event.value in top.node.items:
                 first = top.node.keys[event.value]
-                said = f"the key {event.value!r} stands here and in line {first.line}"
-                self._problems.add(DUPLICATE_KEY, position, said)
+                message = f"the key {event.value!r} is here and also in line {first.line}"
+                self._problems.add(DUPLICATE_KEY, position, message)
             top.key = (event.value, position)
             return True
         bare = event.tag is None and not event.style and event.implicit[0]
@@ -201,8 +202,8 @@ class _Builder:
         node = self._anchors.get(event.anchor)
         if node is None:
             known = event.anchor in self._anchors
-            said = "an alias stands inside its own anchor" if known else "an alias names no anchor"
-            return self._refuse(event, said, got=f"*{event.anchor}")
+            message = "an alias stands inside its own anchor" if known else "an alias names no anchor"
+            return self._refuse(event, message, got=f"*{event.anchor}")
         self._shared += node.size
         if self._shared > MAX_SHARED:
             return self._refuse(event, "aliases expand to too much", expected=f"≤ {MAX_SHARED} nodes")
@@ -217,7 +218,7 @@ class _Builder:
             return self._refuse(event, "a key must be a string")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
-        self._stack.append(_Open(node, event.anchor))
+        self._stack.append(_OpenNode(node, event.anchor))
         return True
 
     def _put(self, node: Node) -> bool:

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpharness.findings import Finding
-from tpharness.scenario.locate import MAX_DEPTH, ListNode, MapNode, plain, read_yaml
 from tpharness.scenario.problems import Problems
+from tpharness.scenario.yaml_nodes import MAX_DEPTH, ListNode, MapNode, plain, read_yaml
 
 
 def read(text: str | bytes) -> tuple[Any, tuple[Finding, ...]]:
     """Return the value and the findings of a text."""
     problems = Problems("s.yaml")
     node = read_yaml(text.encode() if isinstance(text, str) else text, problems)
-    return (None if node is None else plain(node)), problems.in_order()
+    return (None if node is None else plain(node)), problems.sorted_findings()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_every_node_and_key_knows_its_line_and_column():
 @pytest.mark.parametrize(
     ("text", "code", "line", "column", "words"),
     [
-        ("a: 1\nb: 2\na: 3\n", "scenario-duplicate-key", 3, 1, "'a' stands here and in line 1"),
+        ("a: 1\nb: 2\na: 3\n", "scenario-duplicate-key", 3, 1, "'a' is here and also in line 1"),
         ("", "scenario-not-yaml", 1, 1, "empty"),
         ("# nothing\n", "scenario-not-yaml", 1, 1, "empty"),
         ("a: [1,\n", "scenario-not-yaml", 2, 1, "not YAML"),
