@@ -30,7 +30,7 @@ class TpharnessError(Exception):
         self.hint = hint
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Come out of a worker process whole, whatever the constructor of the class wants."""
+        """Pickle with all attributes, whatever the signature of the subclass's constructor."""
         return _unpickled, (type(self), self.args, self.__dict__)
 
 

@@ -1,7 +1,7 @@
-"""Monitors: when a silence or an end counts as an interruption. Sans-IO, time passed in as seconds.
+"""Monitors decide when silence or an end is an interruption. Sans-IO: times are passed in, in seconds.
 
-The guide's two detectors and its timeouts as defaults. A monitor knows nothing of sockets or events: it is told that
-something arrived, that the stream closed, what was said, and asked for the reason. The first reason stands (R26).
+They are the guide's two detectors, with its timeouts as defaults. A monitor knows nothing of sockets or events: its
+caller reports what arrived and when the stream closed, and asks for the reason. The first reason stands (R26).
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ class Timeouts:
     """The guide's recommended timeouts, in seconds."""
 
     server_stream: float = 30.0
-    """No model event for longer than this: the server gives the turn up."""
+    """Seconds without a model event after which the server interrupts the turn."""
     server_idle: float = 5.0
-    """No model event for longer than this: the server shows that it is alive."""
+    """Seconds without a model event after which the server sends a heartbeat."""
     client_stream: float = 35.0
-    """Nothing at all for longer than this: the client gives the turn up. Slightly more than the server's."""
+    """Seconds without any data after which the client interrupts the turn; slightly more than the server's."""
     reconnect_delay: float = 1.0
     max_reconnects: int = 3
     heartbeat: float = 15.0
-    """How often a server that has nothing to say sends a comment or a ping."""
+    """Seconds between the comments or pings of a server that has nothing else to send."""
 
     @property
     def heartbeat_lost(self) -> float:
-        """After two intervals without a sign of life the connection counts as dead."""
+        """The seconds without a heartbeat after which the connection counts as lost: two intervals."""
         return self.heartbeat * 2
 
 
 class _Monitor:
-    """What both sides share: the first reason stands, and the end of the turn ends the watch."""
+    """The behaviour of both monitors: the first reason stands, and the end of the turn ends monitoring."""
 
     def __init__(self, now: float, timeouts: Timeouts | None = None) -> None:
         self.timeouts = timeouts or Timeouts()
@@ -60,7 +60,7 @@ class _Monitor:
             self._settle("safety_halt")
 
     def reason(self, now: float) -> str | None:
-        """Return why the run counts as interrupted at this time, None while it does not."""
+        """Return the reason for which the run is interrupted at this time, None if it is not."""
         self._over(now)
         return self._reason
 
@@ -84,15 +84,15 @@ class ServerMonitor(_Monitor):
         self._settle("user_cancelled")
 
     def disconnected(self) -> None:
-        """The client went away, and the server stops with it."""
+        """The client disconnected, and the server stops the run."""
         self._settle("network_failure")
 
     def sent(self, now: float) -> None:
-        """Something went out to the client, a heartbeat included."""
+        """Data was sent to the client, which may be a heartbeat."""
         self._sent = now
 
     def heartbeat_due(self, now: float) -> bool:
-        """Whether it is time to show the client that the server is alive."""
+        """Whether it is time to send a heartbeat."""
         quiet = now - self._sent
         return quiet >= self.timeouts.heartbeat and not self._ended and self._reason is None
 
@@ -123,7 +123,7 @@ class ClientMonitor(_Monitor):
         self._sign = now
 
     def alive(self, now: float) -> bool:
-        """Whether a sign of life came within two heartbeat intervals."""
+        """Whether data or a heartbeat arrived within two heartbeat intervals."""
         return now - self._sign < self.timeouts.heartbeat_lost
 
     def stop(self) -> None:

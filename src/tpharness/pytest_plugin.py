@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the named folders visited; one that is not there is an error of pytest's own, never silently no test."""
+    """Add the configured folders to the collection. A missing folder is an error of pytest, never zero tests."""
     here = config.invocation_params.dir
     visited = [(here / arg.partition("::")[0]).resolve() for arg in config.args]
     chosen = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
-    """Collect scenario files in the folders that were named."""
+    """Collect the scenario files of the configured folders."""
     if file_path.suffix not in (".yaml", ".yml"):
         return None
     for root in _roots(parent.config):
@@ -70,7 +70,7 @@ def tpharness_app(request: pytest.FixtureRequest) -> AppJudge:
 
 
 class AppJudge:
-    """Plays cases on an application and fails the test for what is not green."""
+    """Plays cases on an application and fails the test if one is not green."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -98,17 +98,17 @@ class ScenarioFile(pytest.File):
     root: Path
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield the one test of the file; what is wrong with the file is the test's failure."""
+        """Yield the test of the file. A file that does not load fails its test."""
         from tpharness.scenario import scenario_id  # noqa: PLC0415  # see the module's docstring
 
         yield ScenarioItem.from_parent(self, name=scenario_id(self.path, self.root))
 
 
 class ScenarioItem(pytest.Item):
-    """One scenario, its sweep included."""
+    """The test of one scenario, including its sweep."""
 
     def runtest(self) -> None:
-        """Play the scenario; anything that is not green fails the test."""
+        """Play the scenario; the test fails if a result is not green."""
         from tpharness.run import RunOptions, play_one  # noqa: PLC0415
         from tpharness.scenario import load_scenario  # noqa: PLC0415
 
@@ -124,7 +124,7 @@ class ScenarioItem(pytest.Item):
             raise NotGreenError(failed, file.root)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
-        """Tell the failure as the command line does."""
+        """Format the failure as the command line does."""
         from tpharness.errors import ScenarioError, TpharnessError  # noqa: PLC0415
 
         error = excinfo.value
@@ -137,7 +137,7 @@ class ScenarioItem(pytest.Item):
         return str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Name the scenario."""
+        """Return the file and the id of the scenario."""
         return self.path, None, f"scenario {self.name}"
 
 

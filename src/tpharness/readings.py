@@ -13,7 +13,7 @@ __all__ = ["AnswerRule", "EmptyTurnRule", "Readings", "UnfinishedRule"]
 
 
 class UnfinishedRule(Enum):
-    """R20: what remains of a response that had not finished streaming when its turn was cut."""
+    """R20: what is kept of a response that was still streaming when its turn was cut."""
 
     DROP = "drop"
     COMPLETE_PARTS = "complete-parts"
@@ -28,7 +28,7 @@ class AnswerRule(Enum):
 
 
 class EmptyTurnRule(Enum):
-    """R24: what becomes of an interrupted turn in which nothing was kept."""
+    """R24: whether an interrupted turn of which nothing was kept is shown."""
 
     DROP = "drop"
     KEEP_EMPTY = "keep-empty"

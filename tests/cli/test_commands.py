@@ -319,7 +319,7 @@ def test_what_is_not_shaped_like_a_thread_is_refused(command: list[str], text: s
     """Wrong types where turns, messages and parts belong: exit code 2, with the place."""
     result = tpharness(*command, "-", stdin=text.encode())
     assert result.returncode == 2
-    assert "holds no thread" in words(result)
+    assert "is not a thread" in words(result)
 
 
 def test_as_a_program_it_does_the_same() -> None:

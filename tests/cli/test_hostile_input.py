@@ -94,9 +94,9 @@ def test_a_whole_stream_is_not_called_unfinished(call: Any) -> None:
     ("args", "part"),
     [
         (["--interrupt", "user_canceled@2025-01-20T10:00:15Z"], "did you mean user_cancelled?"),
-        (["--interrupt", "timeout@noon"], "'noon' is no time"),
+        (["--interrupt", "timeout@noon"], "'noon' is not a time"),
         (["--interrupt", "@2025-01-20T10:00:15Z"], "REASON@TIME"),
-        (["--at", "2025-02-30T10:00:00Z"], "is no time"),
+        (["--at", "2025-02-30T10:00:00Z"], "is not a time"),
         (["--version", "3"], "known versions are"),
     ],
 )

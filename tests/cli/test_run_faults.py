@@ -55,7 +55,7 @@ def test_every_fault_is_explained(call: Any, name: str) -> None:
     """What it does, what is owed, and by which ruling."""
     out = call("explain", name).out
     assert FAULTS[name].title in out
-    assert "owed: " in out
+    assert "guarantee: " in out
     assert FAULTS[name].rulings[0] in out
 
 

@@ -122,8 +122,8 @@ def test_what_is_no_report_of_a_shard_is_refused(call: Call, tmp_path: Path) -> 
     other.write_text("{}", encoding="utf-8")
     none.write_text("[", encoding="utf-8")
     assert "not of a shard" in call("merge", str(whole)).err
-    assert "no report of a run" in call("merge", str(other)).err
-    assert "is no JSON" in call("merge", str(none)).err
+    assert "not the report of a run" in call("merge", str(other)).err
+    assert "is not JSON" in call("merge", str(none)).err
     assert call("merge", str(tmp_path / "missing.json")).code == 2
 
 

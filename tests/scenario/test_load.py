@@ -133,7 +133,7 @@ def test_without_carriers_the_content_comparison_is_owed(load):
         ({"readings": "{R1: drop}"}, "scenario-bad-value", "R1"),
         ({"cut": "every-evnt"}, "scenario-bad-value", "did you mean 'every-event'?"),
         ({"cut": "{reasons: [timeout]}"}, "scenario-missing-key", "'at'"),
-        ({"cut": "{at: every-byte, turn: 0}"}, "scenario-cut-outside", "no agent run"),
+        ({"cut": "{at: every-byte, turn: 0}"}, "scenario-cut-outside", "not an agent run"),
         ({"cut": "{at: every-byte, reasons: [timeuot]}"}, "scenario-bad-value", "did you mean 'timeout'?"),
         ({"recorded": "{implementation: x, version: 2.5}"}, "scenario-bad-value", "put it in quotes"),
         ({"expect": "{findings: [A]}"}, "scenario-bad-value", "expect.findings"),

@@ -117,7 +117,7 @@ def test_text_that_yaml_cannot_say_is_refused_or_said_as_json(load):
     user, run = scenario.turns
     broken = replace(run, events=({**run.events[0], "error_text": "\ud83d"}, *run.events[1:]))
     assert _events(again(replace(scenario, turns=(user, broken)))) == broken.events
-    with pytest.raises(UsageError, match="cannot say"):
+    with pytest.raises(UsageError, match="cannot represent"):
         dump(replace(scenario, turns=(replace(user, parts=({"part_kind": "user-prompt", "content": "\ud83d"},)),)))
 
 

@@ -1,7 +1,7 @@
 """The command line: parses and prints, and leaves everything else to the engine.
 
 Exit codes: 0 when everything passed, 1 when there are findings, 2 for wrong usage or input that cannot be read, 130
-when interrupted from the keyboard. No input and no environment ends in a traceback: what is wrong is told in a line.
+when interrupted from the keyboard. Whatever the input and the environment, an error is one line and never a traceback.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["app", "main"]
 def main() -> None:
     """Run the command line and exit."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show is shown as an escape
+        if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
         try:
             app(standalone_mode=True)
         except SystemExit:
-            sys.stdout.flush()  # while a failure to write can still be told
+            sys.stdout.flush()  # while a failure to write can still be reported
             raise
     except ScenarioError as error:
         from tpharness.report import make_printable  # noqa: PLC0415  # loaded only to print
@@ -44,7 +44,7 @@ def main() -> None:
     except KeyboardInterrupt:
         print("tpharness: interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
+    except BrokenPipeError:  # the reader of our output has exited, as `head` does
         _drop_output()
         sys.exit(1)
     except OSError as error:
@@ -54,5 +54,5 @@ def main() -> None:
 
 
 def _drop_output() -> None:
-    """Send what is still buffered nowhere, so that the end of the process does not trip over it again."""
+    """Discard buffered output, so that the exit of the process does not fail to write it again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

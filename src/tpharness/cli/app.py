@@ -1,7 +1,7 @@
 """The application: every command by name. A command's module is imported when it is called, not before.
 
-The line that `tpharness --help` prints for a command stands here, so that printing it imports nothing; a test holds it
-to the command's own docstring. A command whose room was taken out of the tree (`tpharness.rooms`) is not there either.
+The lines of `tpharness --help` are here, so that printing them imports nothing; a test compares them with the commands'
+docstrings. A command is absent if the package that it needs was removed (`tpharness.rooms`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["COMMANDS", "CommandEntry", "app"]
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """One command: the module and function below `tpharness.cli`, its line of help, the room that it needs."""
+    """One command: its module and function below `tpharness.cli`, its line of help, the package that it needs."""
 
     module: str
     help: str
@@ -38,7 +38,7 @@ class CommandEntry:
 
     @property
     def available(self) -> bool:
-        """Whether the room that the command needs is in the tree."""
+        """Whether the package that the command needs is installed."""
         return not self.room or find_spec(f"tpharness.{self.room}") is not None
 
 
@@ -51,13 +51,13 @@ COMMANDS: dict[str, CommandEntry] = {
     "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),
     "compare": CommandEntry("compare", "Compare what histories keep of an interrupted turn.", room="histories"),
     "hash": CommandEntry("hash", "Print the canonical hash of a thread.", "hash_"),
-    "diff": CommandEntry("diff", "Say where two threads differ, in words."),
+    "diff": CommandEntry("diff", "Describe where two threads differ."),
     "convert": CommandEntry("convert", "Convert a thread to another version."),
     "fold": CommandEntry("fold", "Fold a recorded stream into a thread."),
     "app": CommandEntry("application", "Judge a chat application as it runs.", room="apps"),
     "record": CommandEntry("record", "Record a live stream as a scenario."),
     "replay": CommandEntry("replay", "Show both sides of a case step by step."),
-    "merge": CommandEntry("merge", "Put the shards of a run or of a sweep together."),
+    "merge": CommandEntry("merge", "Merge the shards of a run or of a sweep."),
     "mutate": CommandEntry("mutate", "Say which wrong implementations the scenarios find.", room="explore"),
     "serve": CommandEntry("serve", "Serve the reference over HTTP."),
 }
@@ -65,7 +65,7 @@ COMMANDS: dict[str, CommandEntry] = {
 
 
 class _Commands(MutableMapping[str, Any]):
-    """The commands as the command-line library wants them: made when one is asked for."""
+    """The commands as typer expects them, each created on first use."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -93,7 +93,7 @@ class _Commands(MutableMapping[str, Any]):
 
 
 class _Group(TyperGroup):
-    """The commands, listed without importing them."""
+    """The group of commands, which lists them without importing their modules."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tpharness.cli.files import once, print_findings, read_bytes
+from tpharness.cli.files import check_stdin_once, print_findings, read_bytes
 from tpharness.cli.fold import NO_EVENTS, fold_events
 from tpharness.errors import ScenarioError
 from tpharness.findings import Finding, Kind, Level, Place
@@ -30,16 +30,16 @@ _NO_TIME = "1970-01-01T00:00:00Z"
 def check(
     files: Annotated[
         list[str],
-        typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse), events (.jsonl); - is a thread."),
+        typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse), events (.jsonl); - reads a thread."),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     major: Annotated[int | None, typer.Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
 ) -> None:
     """Check threads, scenarios and streams without playing them.
 
-    Threads are checked against schema and rules, scenarios against the language, streams against the order of chunks.
+    Threads are checked against schema and rules, scenarios against their language, streams against the order of chunks.
     """
-    once(files)
+    check_stdin_once(files)
     findings: list[Finding] = []
     for path in files:
         match Path(path).suffix:
@@ -88,7 +88,7 @@ def _stream(path: str, major: int | None) -> list[Finding]:
         found.append(NO_EVENTS.at(Place(file=path, byte=0), got=data[:40]))
     if (
         not assembler.turn_ended or next(iter(assembler.journal().turns()), None) is None
-    ):  # a body without a chunk ends no turn either
+    ):  # a body without a chunk does not end a turn
         found.append(UNFINISHED.at(Place(file=path, byte=len(data))))
     assembler.close(None, _NO_TIME)
     found += [finding.with_place(file=path) for finding in assembler.findings]

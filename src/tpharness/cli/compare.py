@@ -1,4 +1,4 @@
-"""`tpharness compare`: what each history loses of an interrupted turn, and which model APIs take it."""
+"""`tpharness compare`: what each history loses of an interrupted turn, and which model APIs accept it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def compare(
 ) -> None:
     """Compare what histories keep of an interrupted turn.
 
-    Scenarios are cut wherever a user can cut them; shown is what each history keeps, and which model APIs take it.
+    Scenarios are cut wherever a user can cut them. The output shows what each history keeps, and which model APIs
+    accept it.
     """
     roots = tuple(scenarios) if scenarios else (scenarios_dir(),)
     wanted = tuple(ids or (() if scenarios else DEFAULT_IDS))

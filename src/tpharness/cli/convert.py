@@ -1,4 +1,4 @@
-"""`tpharness convert`: a thread in another version."""
+"""`tpharness convert`: convert a thread to another version."""
 
 from __future__ import annotations
 

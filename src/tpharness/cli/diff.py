@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.cli.files import once, print_json, read_thread
+from tpharness.cli.files import check_stdin_once, print_json, read_thread
 from tpharness.protocol.diff import diff as differences
 from tpharness.report import make_printable
 
@@ -16,14 +16,14 @@ __all__ = ["diff"]
 def diff(
     a: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
     b: Annotated[str, typer.Argument(help="Another thread.")],
-    content: Annotated[bool, typer.Option("--content", help="Leave out what the wire does not tell (R39).")] = False,
+    content: Annotated[bool, typer.Option("--content", help="Compare only what the stream carries (R39).")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say where two threads differ, in words.
+    """Describe where two threads differ.
 
-    Turn, message, part, first character, and the ruling that decides there.
+    The output names turn, message, part and first character, and the ruling that decides.
     """
-    once((a, b))
+    check_stdin_once((a, b))
     found = differences(read_thread(a), read_thread(b), names=("A", "B"), mode="content" if content else "exact")
     if json:
         print_json([{"pointer": d.pointer, "text": d.text, "cites": d.cites} for d in found])

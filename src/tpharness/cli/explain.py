@@ -20,11 +20,11 @@ from tpharness.scenario import Scenario, load_scenario
 __all__ = ["explain"]
 
 
-_OWED = {
+_GUARANTEES = {
     Guarantee.IDENTITY: "nothing is lost, so both threads are as they would have been without the fault",
     Guarantee.PREFIX: "the client holds a prefix of the server's thread, and the same thread after a fetch",
     Guarantee.CONTENT: "nothing is lost, so both threads are as they would have been, but for times",
-    Guarantee.AGREEMENT: "whichever came first, both sides tell the same",
+    Guarantee.AGREEMENT: "whichever came first, both sides hold the same thread",
 }
 
 
@@ -64,7 +64,7 @@ def explain(
             print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
     elif name in FAULTS:
         fault = FAULTS[name]
-        print(f"{fault.name}\n  {fault.title}\n  owed: {_OWED[fault.guarantee]}")
+        print(f"{fault.name}\n  {fault.title}\n  guarantee: {_GUARANTEES[fault.guarantee]}")
         for ruling in fault.rulings:
             print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
         print(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")

@@ -1,4 +1,4 @@
-"""Reading what a command is given: a file, or `-` for standard input."""
+"""Read the files that a command is given (`-` is standard input), and print its results."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tpharness.cli.shape import misshapen
+from tpharness.cli.shape import find_shape_problem
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.report import json_text, make_printable, write_atomically
 
-__all__ = ["once", "print_findings", "print_json", "read_bytes", "read_thread", "side_options"]
+__all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_thread", "side_options"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -25,10 +25,10 @@ def read_bytes(path: str) -> bytes:
             raise InputError(f"{path} is a folder", hint="name a file")
         else:
             with Path(path).open("rb") as file:
-                data = file.read(MAX_SIZE + 1)  # a pipe or a device does not tell its size beforehand
+                data = file.read(MAX_SIZE + 1)  # the size of a pipe or a device is not known beforehand
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint="name a file that exists and can be read") from error
-    except ValueError as error:  # a path that no file system could have, such as one with a null character
+    except ValueError as error:  # a path that cannot exist, such as one with a null character
         raise InputError(f"{path!r}: {error}", hint="name a file that exists and can be read") from error
     if len(data) > MAX_SIZE:
         raise InputError(
@@ -38,14 +38,14 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
-def once(paths: Sequence[str]) -> None:
-    """Refuse to read standard input twice, which would be empty the second time."""
+def check_stdin_once(paths: Sequence[str]) -> None:
+    """Raise UsageError if standard input is named twice, since it would be empty the second time."""
     if list(paths).count("-") > 1:
         raise UsageError("standard input (-) can be read only once", hint="name a file for the others")
 
 
 def read_thread(path: str) -> dict[str, Any]:
-    """Return the thread in a file; findings at MUST about its bytes are an InputError, others go to standard error."""
+    """Return the thread in a file. Findings about its bytes are an InputError at MUST, else go to standard error."""
     parsed = parse_json(read_bytes(path), file=path)
     broken = [f for f in parsed.findings if f.level is Level.MUST]
     if broken and not parsed.ok:
@@ -54,15 +54,15 @@ def read_thread(path: str) -> dict[str, Any]:
         raise InputError(f"{finding.place}: {finding.message}{got}", hint=finding.kind.remedy)
     for finding in parsed.findings:
         print(make_printable(finding.line()), file=sys.stderr)
-    place = misshapen(parsed.value)
-    if place is not None:
-        raise InputError(f"{path} holds no thread: {place}", hint="`tpharness check` names every place")
+    problem = find_shape_problem(parsed.value)
+    if problem is not None:
+        raise InputError(f"{path} is not a thread: {problem}", hint="`tpharness check` reports every problem")
     thread: dict[str, Any] = parsed.value
     return thread
 
 
 def side_options(server: str, client: str) -> tuple[str, ...]:
-    """Return the options that name these targets, none for the reference: for commands that are suggested."""
+    """Return the options that name these targets, for suggested commands; the reference needs none."""
     named = (("--server", server), ("--client", client))
     return tuple(word for name, spec in named if spec != "reference" for word in (name, spec))
 
@@ -73,7 +73,7 @@ def print_json(value: Any) -> None:
 
 
 def print_findings(findings: list[Finding], *, as_json: bool) -> int:
-    """Print findings, one on a line or as JSON; return the exit code: 1 when one is at MUST."""
+    """Print findings as lines or as JSON; return the exit code, 1 if one is at MUST."""
     if as_json:
         print_json([finding.as_json() for finding in findings])
     else:

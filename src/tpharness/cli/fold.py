@@ -1,4 +1,4 @@
-"""`tpharness fold`: a recorded stream → the thread it tells."""
+"""`tpharness fold`: a recorded stream → the thread that it produces."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def fold(
     after: Annotated[int | None, typer.Option(min=0, help="Only the first N events.")] = None,
     version: Annotated[str, typer.Option(help="The version to write.")] = newest_version().value,
     agent: Annotated[str, typer.Option(help="The agent that ran.")] = "assistant",
-    at: Annotated[
-        str, typer.Option(help="When the run began, for a stream that carries no times.")
-    ] = "1970-01-01T00:00:00Z",
+    at: Annotated[str, typer.Option(help="When the run began, for a stream without times.")] = "1970-01-01T00:00:00Z",
 ) -> None:
     """Fold a recorded stream into a thread.
 
@@ -72,7 +70,7 @@ def _cut(text: str | None, at: str) -> Interrupted | None:
             f"--interrupt takes REASON@TIME, not {text!r}", hint="for example user_cancelled@2025-01-20T10:00:15Z"
         )
     near = difflib.get_close_matches(reason, _REASONS, n=1, cutoff=0.85)
-    if reason not in _REASONS and near:  # a reason may be a word of its own, but hardly one so close to these
+    if reason not in _REASONS and near:  # other reasons are allowed, but not ones so similar
         raise UsageError(f"unknown reason {reason!r}", hint=f"did you mean {near[0]}?")
     return Interrupted(reason=reason, at=_time("--interrupt", time) if time else at)
 
@@ -80,7 +78,9 @@ def _cut(text: str | None, at: str) -> Interrupted | None:
 def _time(option: str, text: str) -> str:
     time = normalize_time(text)
     if time is None:
-        raise UsageError(f"{option}: {text!r} is no time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset")
+        raise UsageError(
+            f"{option}: {text!r} is not a time", hint="write it as 2025-01-20T10:00:15Z, with Z or an offset"
+        )
     return time
 
 
@@ -102,7 +102,7 @@ def _stream(
 def fold_events(
     data: bytes, file: str, after: int | None, cut: Interrupted | None, agent: str, at: str
 ) -> tuple[Journal, list[Finding]]:
-    """Fold server events, one JSON object a line; return the journal and what was found. InputError for no JSON."""
+    """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON."""
     recorder = Recorder()
     recorder.begin(agent, at)
     lines = [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]

@@ -1,4 +1,4 @@
-"""`tpharness list`: what there is."""
+"""`tpharness list`: scenarios, clauses, rulings, targets, faults or findings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,11 @@ def _rulings() -> Rows:
 
 def _faults() -> Rows:
     return [
-        (f.name, f.title, {"name": f.name, "title": f.title, "owed": f.guarantee.value, "rulings": list(f.rulings)})
+        (
+            f.name,
+            f.title,
+            {"name": f.name, "title": f.title, "guarantee": f.guarantee.value, "rulings": list(f.rulings)},
+        )
         for f in FAULTS.values()
     ]
 

@@ -12,20 +12,20 @@ from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
 from tpharness.report import make_printable, write_atomically
 from tpharness.report.json import json_text
-from tpharness.run.shard import merge_reports as put_together
+from tpharness.run.shard import merge_reports
 from tpharness.run.sweeps.report import FORMAT as SWEEP
 from tpharness.run.sweeps.report import merge_sweeps
 
-__all__ = ["merge_reports"]
+__all__ = ["merge"]
 
 
-def merge_reports(
+def merge(
     files: Annotated[list[str], typer.Argument(help="The JSON reports of all shards, in any order.")],
     report: Annotated[Path | None, typer.Option("--report", "-o", help="Write the report of the whole run.")] = None,
 ) -> None:
-    """Put the shards of a run or of a sweep together.
+    """Merge the shards of a run or of a sweep.
 
-    Gaps, overlaps and shards of another run are refused.
+    The command fails if a shard is missing, given twice or of another run.
     """
     if len(set(files)) != len(files):
         raise UsageError("a file is named twice", hint="give each shard once")
@@ -52,7 +52,7 @@ def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
 
 
 def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
-    merged = put_together(reports)
+    merged = merge_reports(reports)
     finished = merged.finished
     for result in merged.results:
         if result["outcome"] in ("failed", "errored", "stale", "could-not-run"):
@@ -76,8 +76,8 @@ def _read(name: str) -> dict[str, Any]:
         value = json.loads(read_bytes(name))
     except ValueError as error:
         raise InputError(
-            f"{name} is no JSON: {error}", hint="give reports that --report json:PATH has written"
+            f"{name} is not JSON: {error}", hint="give reports that --report json:PATH has written"
         ) from error
     if not isinstance(value, dict):
-        raise InputError(f"{name} is no report", hint="give reports that --report json:PATH has written")
+        raise InputError(f"{name} is not a report", hint="give reports that --report json:PATH has written")
     return value

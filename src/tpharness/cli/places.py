@@ -1,4 +1,4 @@
-"""The id of a case → the case: a scenario as it stands, or cut at one place of its sweep."""
+"""The id of a case → the case: a whole scenario, or the scenario cut at one place of its sweep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNT = re.compile(r"(?:event|byte)-(\d{1,12})")
 
 
 def case_of(scenario: Scenario, name: str, versions: Sequence[Version]) -> Case:
-    """Return the case that `name` stands for: `theme/name`, `theme/name@event-12`, `theme/name@byte-340`.
+    """Return the case with an id such as `theme/name`, `theme/name@event-12` or `theme/name@byte-340`.
 
     UsageError for a place that the scenario's sweep does not have.
     """
@@ -46,17 +46,17 @@ def case_of(scenario: Scenario, name: str, versions: Sequence[Version]) -> Case:
 
 
 def _without_end(case: Case, index: int, run: AgentRun) -> Case:
-    """A sweep cuts the stream that the server's events give, also beyond an interruption that the run itself has."""
+    """Remove a run's own interruption and stream: a sweep cuts the whole stream that the server's events give."""
     turns = (*case.scenario.turns[:index], replace(run, interrupt=None, wire=None))
     return replace(case, scenario=replace(case.scenario, turns=turns))
 
 
 def _byte_case(case: Case, place: SweepPlace) -> Case:
-    """Cut the client's stream after so many bytes, and the server after the event that the next byte tells of."""
+    """Cut the client's stream after some bytes, and the server after the event to which the next byte belongs."""
     scenario = case.scenario
     run = scenario.turns[place.turn]
     if not isinstance(run, AgentRun):
-        raise TypeError(f"turn {place.turn} of {scenario.id} is no run")
+        raise TypeError(f"turn {place.turn} of {scenario.id} is not a run")
     packets = asyncio.run(Reference().serve(make_script(case))).streams[-1][:-1]  # the last one only ends the stream
     _within(place.id, place.count, sum(len(packet.data) for packet in packets), "bytes")
     events, left = 0, place.count

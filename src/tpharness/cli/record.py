@@ -45,16 +45,20 @@ def record(
     prompt: Annotated[list[str] | None, typer.Option(help="What the user says; posted as useChat posts it.")] = None,
     body: Annotated[Path | None, typer.Option(help="A JSON file to post instead.")] = None,
     header: Annotated[list[str] | None, typer.Option(help="A header, 'Name: value'; may be given again.")] = None,
-    cut_after: Annotated[int | None, typer.Option(min=0, help="Break off after so many bytes.")] = None,
-    cut_at: Annotated[str | None, typer.Option(help="Break off where this text first stands, right after it.")] = None,
-    thread: Annotated[str | None, typer.Option(metavar="URL", help="Where the server's thread is afterwards.")] = None,
+    cut_after: Annotated[int | None, typer.Option(min=0, help="Disconnect after this many bytes.")] = None,
+    cut_at: Annotated[
+        str | None, typer.Option(help="Disconnect right after the first occurrence of this text.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(metavar="URL", help="Fetch the server's thread from here afterwards.")
+    ] = None,
 ) -> None:
     """Record a live stream as a scenario.
 
-    The verdict on the live stream and on its replay is printed.
+    It prints the verdicts on the live stream and on its replay.
     """
     if output.suffix not in (".yaml", ".yml"):
-        raise UsageError(f"{output} is no scenario file", hint="name it THEME/NAME.yaml")
+        raise UsageError(f"{output} is not a scenario file", hint="name it THEME/NAME.yaml")
     if play_id is not None:
         recorded, live = _played(source, play_id, scenarios, output)
     else:
@@ -98,7 +102,7 @@ def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) 
 
 
 class _Remembering:
-    """A server as it is, whose first outcome is remembered."""
+    """A server that remembers its first output."""
 
     def __init__(self, server: ServerTarget) -> None:
         self.inner = server
@@ -106,7 +110,7 @@ class _Remembering:
 
     @property
     def capabilities(self) -> Any:
-        """What the server declares."""
+        """The capabilities that the server declares."""
         return self.inner.capabilities
 
     async def serve(self, script: Script) -> TargetOutput:
@@ -140,7 +144,7 @@ async def _captured(
     thread: str | None,
 ) -> tuple[CapturedStream, dict[Version, Any]]:
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{shorten(url)} is no URL", hint="a server under test is recorded with --play ID")
+        raise UsageError(f"{shorten(url)} is not a URL", hint="a server under test is recorded with --play ID")
     cut = None if cut_at is None else cut_at.encode()
     captured = await capture(url, body, headers=headers, cut_after=cut_after, cut_at=cut)
     if thread is None:
@@ -149,7 +153,7 @@ async def _captured(
     said = document.get("version") if isinstance(document, dict) else None
     known = {str(version.value): version for version in Version}
     if said not in known:
-        raise InputError(f"{thread} is no thread: its version is {shorten(str(said), 40)}", hint=", ".join(known))
+        raise InputError(f"{thread} is not a thread: its version is {shorten(str(said), 40)}", hint=", ".join(known))
     return captured, {known[str(said)]: document}
 
 
@@ -168,12 +172,12 @@ def _of_stream(
 
 
 def _posted(prompt: list[str] | None, body: Path | None) -> Any:
-    """Return the body to post: a file's, or the one that the AI SDK's chat posts; None to get the stream."""
+    """Return the body to post: the file's, or that of the AI SDK's chat; None sends a GET request."""
     if body is not None:
         try:
             return json.loads(read_bytes(str(body)))
         except ValueError as error:
-            raise InputError(f"{body} is no JSON: {error}") from error
+            raise InputError(f"{body} is not JSON: {error}") from error
     if not prompt:
         return None
     messages = [
@@ -186,7 +190,7 @@ def _posted(prompt: list[str] | None, body: Path | None) -> Any:
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise UsageError(f"{shorten(text)} is no header", hint="write 'Name: value'")
+        raise UsageError(f"{shorten(text)} is not a header", hint="write 'Name: value'")
     return name.strip(), value.strip()
 
 

@@ -1,4 +1,4 @@
-"""`tpharness replay`: both sides of a case step by step, what arrived and what became canonical."""
+"""`tpharness replay`: show both sides of a case step by step, with the events, the chunks and the threads."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Thread = Mapping[str, Any]
 
 def replay(
     name: Annotated[str, typer.Argument(metavar="ID", help="A case: theme/name, or one place, theme/name@event-12.")],
-    dialect: Annotated[str | None, typer.Option(help="The version to show; the newest when not given.")] = None,
+    dialect: Annotated[str | None, typer.Option(help="The version to show [default: the newest].")] = None,
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """Show both sides of a case step by step.
 
-    The case is played on the reference: each server event, each chunk, and the thread whenever it changes.
+    The case is played on the reference. The output has each server event, each chunk, and the thread when it changes.
     """
     found = select_scenarios((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
     if len(found) != 1:
@@ -46,7 +46,7 @@ def replay(
     scenario = load_scenario(found[0].path, root=found[0].root)
     version = parse_version(dialect) if dialect else newest_version(scenario.versions)
     if version not in scenario.versions:
-        raise UsageError(f"{scenario.id} does not hold for {version.value}")
+        raise UsageError(f"{scenario.id} is not for version {version.value}")
     case = case_of(scenario, name, [version])
     print(f"{case.id}, version {version.value}: {scenario.description}")
     streams, server = _server(case, version)
@@ -60,15 +60,15 @@ def _server(case: Case, version: Version) -> tuple[list[tuple[Packet, ...]], Thr
     watch = _Watch(version)
     streams: list[tuple[Packet, ...]] = []
     print("\nserver")
-    for turn, told in zip(case.scenario.turns, script.turns, strict=True):
-        if isinstance(told, UserTurn):
-            session.user(told)
-            _user(told)
+    for turn, scripted in zip(case.scenario.turns, script.turns, strict=True):
+        if isinstance(scripted, UserTurn):
+            session.user(scripted)
+            _user(scripted)
         elif getattr(turn, "events", None) is None:
             streams.append(())
             print("  (the scenario gives this run as a stream only)")
         else:
-            streams.append(_server_run(session, told, watch))
+            streams.append(_server_run(session, scripted, watch))
     for finding in session.findings():
         print(f"  finding: {make_printable(finding.line())}")
     return streams, session.threads()[version]
@@ -114,7 +114,7 @@ def _compare(case: Case, server: Thread, client: Thread) -> None:
         case Delivery.UNRELATED:
             print("there is one side only")
         case Delivery.PART:
-            print("the client was told less than the server did: its thread has to be a prefix (R32)")
+            print("the client received only part of the stream: its thread has to be a prefix (R32)")
         case Delivery.WHOLE:
             exact = case.scenario.carriers and case.scenario.compare is Compare.EXACT
             mode = "exact" if exact else "content"
@@ -129,7 +129,7 @@ def _user(turn: UserTurn) -> None:
 
 
 class _Watch:
-    """Prints a step, and the outline of the thread when the step changed it."""
+    """Prints a step, and the outline of the thread if the step changed it."""
 
     def __init__(self, version: Version) -> None:
         self._version = version

@@ -18,12 +18,12 @@ from tpharness.scenario import Compare
 
 __all__ = ["run"]
 
-_SIDE = "may be given again: every server then plays every client. `tpharness list targets` says what there is."
+_SIDE = "may be given again: every server then plays every client. `tpharness list targets` lists the targets."
 
 
 def run(
     ids: Annotated[
-        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; all when none.")
+        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with * [default: all].")
     ] = None,
     server: Annotated[
         list[str] | None, typer.Option(metavar="TARGET", help=f"The server to play [default: reference]; {_SIDE}")
@@ -38,7 +38,7 @@ def run(
             help="Only this version, such as 0.0.4; or a history, such as langchain; may be given again.",
         ),
     ] = None,
-    compare: Annotated[str | None, typer.Option(help="exact or content, instead of what each scenario says.")] = None,
+    compare: Annotated[str | None, typer.Option(help="exact or content, for all scenarios.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
         str | None,
@@ -47,7 +47,7 @@ def run(
     report: Annotated[
         list[str] | None, typer.Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="A YAML file of known failures.")] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,7 +56,7 @@ def run(
         ),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Only part I of N; `tpharness merge` puts the reports together.")
+        str | None, typer.Option(metavar="I/N", help="Only part I of N; `tpharness merge` merges the reports.")
     ] = None,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
@@ -113,7 +113,7 @@ def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_seve
 
 
 def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
-    """Play one pair; a target that cannot be had leaves the other pairs alone."""
+    """Play one pair. A target that is unavailable does not affect the other pairs."""
     try:
         return _play(options, wants_console=wants_console, stderr=stderr, one_of_several=True)
     except TargetError as error:

@@ -11,23 +11,23 @@ __all__ = ["serve"]
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on; one beyond this machine needs a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes one that is free.")] = 8765,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; an address that other machines reach needs --token.")
+    ] = ("127.0.0.1"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8765,
     store: Annotated[
-        Path | None, typer.Option(help="File to keep threads in; they live in memory when there is none.")
+        Path | None, typer.Option(help="File in which threads are kept [default: in memory only].")
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(envvar="TPHARNESS_TOKEN", help="What requests have to name in Authorization: Bearer."),
+        typer.Option(envvar="TPHARNESS_TOKEN", help="The token that requests have to send as Authorization: Bearer."),
     ] = None,
     on_disconnect: Annotated[
         Literal["stop", "continue"],
-        typer.Option(help="What a run does when nobody reads it any more and its request does not say."),
+        typer.Option(help="What a run does when its client disconnects, unless its request says."),
     ] = "continue",
     heartbeat: Annotated[
-        float, typer.Option(min=0.01, help="Seconds after which a stream with nothing to say sends a comment.")
+        float, typer.Option(min=0.01, help="Seconds without data after which a stream sends a comment.")
     ] = 15.0,
     allow_content: Annotated[
         list[str] | None,
@@ -39,7 +39,7 @@ def serve(
 ) -> None:
     """Serve the reference over HTTP.
 
-    It keeps to the control contract, until SIGINT or SIGTERM.
+    It serves the control contract until SIGINT or SIGTERM.
     """
     from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server
     from tpharness.targets.server_process import end_with_parent  # noqa: PLC0415  # as above

@@ -1,7 +1,7 @@
-"""Whether a JSON value has the shape of a thread at all, so that it can be hashed, compared and converted.
+"""Check that a JSON value has the basic shape of a thread, so that it can be hashed, compared and converted.
 
-Much less than the schema asks for: an incomplete or invalid thread still has a hash. Only what would make "the parts of
-the messages of the turns" mean nothing is refused.
+This is much less than the schema requires: an incomplete or invalid thread still has a hash. Only values whose turns,
+messages or parts cannot be read are refused.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["misshapen"]
+__all__ = ["find_shape_problem"]
 
 
-def misshapen(thread: Any) -> str | None:
-    """Return the first place where the value is not shaped like a thread, with a reason; None when it is."""
+def find_shape_problem(thread: Any) -> str | None:
+    """Return the first place that is not shaped like a thread, with the reason; None if there is none."""
     return next(_problems(thread), None)
 
 
@@ -22,36 +22,36 @@ def _problems(thread: Any) -> Iterator[str]:
         yield "an object with a list of turns was expected"
         return
     if not isinstance(thread.get("agents", {}), dict):
-        yield "/agents is no object"
+        yield "/agents is not an object"
     for t, turn in enumerate(thread["turns"]):
         yield from _turn(turn, f"/turns/{t}")
 
 
 def _turn(turn: Any, at: str) -> Iterator[str]:
     if not isinstance(turn, dict):
-        yield f"{at} is no object"
+        yield f"{at} is not an object"
         return
     if not isinstance(turn.get("interruption", {}), dict | None):
-        yield f"{at}/interruption is no object"
+        yield f"{at}/interruption is not an object"
     yield from _parts(turn, at)
     messages = turn.get("messages", [])
     if not _objects(messages):
-        yield f"{at}/messages is no list of objects"
+        yield f"{at}/messages is not a list of objects"
         return
     for m, message in enumerate(messages):
         yield from _parts(message, f"{at}/messages/{m}")
         if not isinstance(message.get("event_type", ""), str):
-            yield f"{at}/messages/{m}/event_type is no text"
+            yield f"{at}/messages/{m}/event_type is not a string"
 
 
 def _parts(owner: dict[str, Any], at: str) -> Iterator[str]:
     parts = owner.get("parts", [])
     if not _objects(parts):
-        yield f"{at}/parts is no list of objects"
+        yield f"{at}/parts is not a list of objects"
         return
     for p, part in enumerate(parts):
         if not isinstance(part.get("part_kind", ""), str):
-            yield f"{at}/parts/{p}/part_kind is no text"
+            yield f"{at}/parts/{p}/part_kind is not a string"
 
 
 def _objects(value: Any) -> bool:
