@@ -1,4 +1,4 @@
-"""docs/APPS.md says what was played: it is made from conformance/apps.json, and its applications are there."""
+"""docs/APPS.md says what was played, and the baselines of examples/apps say why, case by case."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import yaml
 
+from tpharness.apps.checks import APP_CHECKS
+from tpharness.apps.config import load_config
 from tpharness.findings import Level, load_kinds
+from tpharness.resources import conformance_dir
+from tpharness.run.baseline import load_baseline
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def apps() -> ModuleType:
-    """Return scripts/apps.py as a module."""
-    spec = importlib.util.spec_from_file_location("apps_page", ROOT / "scripts" / "apps.py")
+def load_script() -> ModuleType:
+    """Return scripts/apps_page.py as a module."""
+    spec = importlib.util.spec_from_file_location("apps_page", ROOT / "scripts" / "apps_page.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -25,41 +30,84 @@ def apps() -> ModuleType:
     return module
 
 
-def test_the_page_is_what_was_played(apps: ModuleType) -> None:
-    """`python scripts/apps.py --render` changes nothing."""
-    data = json.loads(apps.DATA.read_text("utf-8"))
-    assert apps.render(data) == apps.PAGE.read_text("utf-8")
+PAGE = load_script()
+DATA: dict[str, dict[str, Any]] = json.loads(PAGE.DATA.read_text("utf-8"))
 
 
-def test_every_application_was_played_in_every_basic_case(apps: ModuleType) -> None:
-    """None is missing, and none is an example no more."""
-    data = json.loads(apps.DATA.read_text("utf-8"))
-    assert [one["name"] for one in data] == apps.names()
-    for one in data:
-        assert set(one["cases"]) == {case for case, _ in apps.BASIC}, one["name"]
-        assert one["api"], one["name"]
+def test_the_page_is_what_was_played() -> None:
+    """`python scripts/apps_page.py --render` changes nothing."""
+    assert PAGE.render(DATA) == PAGE.PAGE.read_text("utf-8")
 
 
-def test_the_levels_are_those_of_the_catalogue(apps: ModuleType) -> None:
+def test_every_application_was_played_in_the_version_that_its_lock_file_has() -> None:
+    """All nine basic cases at least, and none of them without a verdict."""
+    assert list(DATA) == list(PAGE.tables())
+    for name, one in DATA.items():
+        assert one["versions"] == PAGE.versions_of(PAGE.folder_of(PAGE.tables()[name])), name
+        assert set(PAGE.basic_ids()) <= set(one["cases"]), name
+        assert {one["cases"][case]["outcome"] for case in PAGE.basic_ids()} <= {"passed", "failed"}, name
+
+
+def test_the_levels_are_those_of_the_catalogue() -> None:
     """A code that was renamed or got another level has to be played again."""
-    for one in json.loads(apps.DATA.read_text("utf-8")):
-        for name, case in one["cases"].items():
-            assert {code: load_kinds()[code].level.value for code in case["codes"]} == case["codes"], name
-            failed = Level.MUST.value in case["codes"].values()
-            assert (case["outcome"] == "failed") is failed, f"{one['name']} {name}"
+    kinds = load_kinds()
+    for name, one in DATA.items():
+        for case, summary in one["cases"].items():
+            for level in ("must", "should", "may"):
+                assert {kinds[code].level.value for code in summary.get(level, ())} <= {level}, f"{name} {case}"
+            assert (summary["outcome"] == "failed") is ("must" in summary), f"{name} {case}"
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_baseline_has_just_what_failed(name: str) -> None:
+    """Each entry is a case that was seen to fail with these findings, and each such case has an entry."""
+    path = load_config(name, PAGE.CONFIG).baseline_path
+    entries = load_baseline(path).entries if path is not None else {}
+    known = {case: set(entry.findings) for case, entry in entries.items()}
+    assert known == {case: set(one["must"]) for case, one in DATA[name]["cases"].items() if "must" in one}
+
+
+def test_every_departure_has_a_title_a_reason_and_clauses() -> None:
+    """And the scripts that show one without tpharness name it and an application that has it."""
+    clauses = {one["id"] for one in yaml.safe_load((conformance_dir() / "app-clauses.yaml").read_text("utf-8"))}
+    departures = PAGE.departures()
+    for one in departures.values():
+        assert one["title"]
+        assert len(one["reason"]) > 40
+        assert one["clauses"]
+        assert set(one["clauses"]) <= clauses
+    for report in PAGE.reproductions():
+        assert set(report["applications"]) & set(departures[report["departure"]]["cases"]), report["file"]
+
+
+def test_every_finding_at_must_has_a_word_of_its_own() -> None:
+    """All but those of the model APIs' own rules, which are *refused*."""
+    named = {code for codes, _ in PAGE._WORDS.values() for code in codes}
+    own = {
+        kind.code
+        for check in APP_CHECKS
+        if check.name != "accepted"
+        for kind in check.kinds
+        if kind.level is Level.MUST
+    }
+    assert own <= named
 
 
 @pytest.mark.parametrize(
-    ("case", "cell"),
+    ("summary", "words"),
     [
-        (None, "not played"),
-        ({"outcome": "passed", "codes": {}}, "ok"),
-        ({"outcome": "passed", "codes": {"told-more-than-seen": "may"}}, "policy"),
-        ({"outcome": "passed", "codes": {"runs-on": "should", "told-more-than-seen": "may"}}, "runs-on"),
-        ({"outcome": "failed", "codes": {"chat-bricked": "must", "runs-on": "should"}}, "**chat-bricked**, runs-on"),
-        ({"outcome": "not-applicable", "codes": {}}, "n/a"),
+        ({"outcome": "passed"}, "ok"),
+        ({"outcome": "passed", "may": ["told-more-than-seen"]}, "policy"),
+        ({"outcome": "passed", "should": ["runs-on"], "may": ["told-more-than-seen"]}, "flaw, policy"),
+        (
+            {"outcome": "failed", "must": ["user-turn-lost", "chat-bricked"], "should": ["runs-on"]},
+            "bricked, user's turn",
+        ),
+        ({"outcome": "failed", "must": ["responses-item-missing"]}, "refused"),
+        ({"outcome": "errored", "must": ["app-silent"]}, "not judged"),
+        ({"outcome": "not-applicable", "reason": "no stop button"}, "n/a"),
     ],
 )
-def test_a_cell_says_the_worst_first(apps: ModuleType, case: dict[str, object] | None, cell: str) -> None:
-    """What fails is in bold."""
-    assert apps._cell(case) == cell
+def test_a_cell_is_said_in_words(summary: dict[str, Any], words: str) -> None:
+    """What breaks a MUST hides what breaks a SHOULD."""
+    assert PAGE.verdict(summary) == words

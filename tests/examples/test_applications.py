@@ -15,19 +15,20 @@ APPLICATIONS = sorted(path.parent.name for path in FOLDER.glob("*/README.md"))
 NODE = [name for name in APPLICATIONS if (FOLDER / name / "package.json").is_file()]
 PYTHON = [name for name in APPLICATIONS if name not in NODE]
 TABLES: dict[str, Any] = tomllib.loads((FOLDER / "tpharness.toml").read_text("utf-8"))["apps"]
+BESIDE = {"baselines", "runs"}  # what is known of them, and what they leave behind
 BUILT = (".venv/", ".mastra/")  # what installing and building make
 ROUTE = re.compile(r"(GET|POST) /\S+")
 
 
 def command_path(table: dict[str, Any]) -> str:
     """Return what of the command says which program runs, relative to examples/apps."""
-    command: list[str] = table["command"]
+    command: list[str] = [word.removeprefix("../../") for word in table["command"]]
     return command[1] if "/" in command[1] else command[0]
 
 
 def test_each_folder_is_an_application() -> None:
     """A folder without a README would be seen by no other test."""
-    folders = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
+    folders = sorted(path.name for path in FOLDER.iterdir() if path.is_dir() and path.name not in BESIDE)
     assert folders == APPLICATIONS
     assert len(APPLICATIONS) >= 7
 
@@ -102,8 +103,8 @@ def test_every_recipe_has_a_table(name: str) -> None:
         assert f"{name}/{path.name}" in started
     for path in FOLDER.glob(f"{name}/*.py"):
         program = "\nlisten(" in path.read_text("utf-8")
-        own = [table["command"][1] for table in TABLES.values() if table["command"][0].startswith(f"{name}/")]
-        assert (f"{name}/{path.name}" in own) is program
+        own = [t["command"][1] for t in TABLES.values() if t["command"][0].startswith(f"../../{name}/")]
+        assert (f"../../{name}/{path.name}" in own) is program
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -118,6 +119,7 @@ def test_a_table_starts_a_program_of_a_folder_on_the_loopback_interface(name: st
     assert table["history"] in {"client", "last-message", "mastra", "pydantic-ai", "ag-ui"}
     assert table.get("on_disconnect", "stop") in {"stop", "continue"}
     assert all(ROUTE.fullmatch(table[key]) for key in ("stop", "thread", "resume") if key in table)
+    assert table["cwd"] == f"runs/{name}"  # two applications never count each other's effects
     assert table["tools"] == {"allow": ["book_hotel"], "args": {"book_hotel": {"city": "Paris", "nights": 2}}}
     assert "effects.txt" in table["effects"]
     assert table["env"]["MODEL_API"] in {"chat", "responses", "anthropic", "gemini"}
