@@ -115,17 +115,28 @@ def test_the_headline_parallel_tools() -> None:
     assert set(map(tuple, row.values())) == {("✓",)}
 
 
-@pytest.mark.parametrize("name", ["0.0.4", "0.0.3", "2.0.0", "message-parts/current", "langchain/repaired"])
+@pytest.mark.parametrize("name", ["0.0.4", "0.0.3", "2.0.0", "langchain/repaired"])
 def test_these_are_taken_wherever_they_are_cut(name: str) -> None:
-    """Threads by R20 and R21, `current` by its repair on reading, the repaired design by its name."""
+    """Threads by R20 and R21, the repaired design by its name."""
     assert set(cells_of(name, refused_words).values()) == {"✓"}
+
+
+def test_current_is_refused_only_for_a_late_result() -> None:
+    """It repairs calls without a result when it reads; a result behind the model's next message is not moved."""
+    refused = cells_of("message-parts/current", refused_words)
+    assert refused.pop(Phase.SECOND_STEP_TEXT) == "(✗ C1 C2 A1 A2 G1 G3)"
+    assert set(refused.values()) == {"✓"}
+    example = suite().cells[Phase.SECOND_STEP_TEXT]["message-parts/current"].example_refused
+    assert example.startswith("interruptions/goes-on-without-a-return@")
 
 
 def test_threads_lose_by_their_rules() -> None:
     """0.0.4 keeps complete cycles and drops what streams (R20); 0.0.3 drops each turn that was cut (R18)."""
     lost = cells_of("0.0.4", lost_words)
     assert lost[Phase.BETWEEN_STEPS] == "–"
-    assert lost[Phase.SECOND_STEP_TEXT] == "text"
+    text, *rest = lost[Phase.SECOND_STEP_TEXT].split()
+    assert text == "text"  # what else is lost, in brackets, is of a first step whose call has no return
+    assert set(rest) <= {"(args)", "(tool)", "(result)", "(cut)"}
     assert lost[Phase.MID_THINKING] == "thought cut"
     older = cells_of("0.0.3", lost_words)
     assert all("cut" in words.split() for words in older.values())
