@@ -98,3 +98,15 @@ def test_only_the_command_line_prints(path: Path) -> None:
 def test_no_file_outgrows_one_idea(path: Path) -> None:
     """No file is longer than 500 lines."""
     assert len(path.read_text("utf-8").splitlines()) <= 500
+
+
+def test_the_glossary_is_short() -> None:
+    """ARCHITECTURE.md explains at most 25 words of ours, in order of the alphabet, in less than 120 lines."""
+    text = (SRC.parents[1] / "ARCHITECTURE.md").read_text("utf-8")
+    rows = [
+        line.split("|")[1].strip() for line in text.partition("## Glossary")[2].splitlines() if line.startswith("| ")
+    ]
+    words = rows[1:]  # after the head of the table
+    assert 0 < len(words) <= 25
+    assert words == sorted(words)
+    assert len(text.splitlines()) < 120

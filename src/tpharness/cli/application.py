@@ -81,7 +81,10 @@ def application(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Name the cases, and play none.")] = False,
 ) -> None:
-    """Judge a chat application as it runs: tpharness is its model's API and its client."""
+    """Judge a chat application as it runs.
+
+    tpharness is the API of the application's model and the application's client.
+    """
     if list_:
         for source in all_cases(
             Tool(name="tool", args={"text": "value"}), sweep=sweep, scenarios=tuple(scenarios or ())
