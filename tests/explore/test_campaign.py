@@ -101,12 +101,12 @@ def test_returns_in_the_wrong_order_are_shrunk_to_two_calls_with_their_returns(t
 
 def test_keeping_a_response_with_any_return_is_shrunk_to_a_call_without_one(tmp_path, monkeypatch):
     """R21 read as `any` on both sides: they agree, and still the history has a call that nobody answered."""
-    surviving = keep.surviving
+    surviving = keep.surviving_response
 
     def any_return(response, calls, answered, readings):
         return surviving(response, calls, answered, Readings(R20=readings.R20, R21=AnswerRule.ANY_RETURN))
 
-    monkeypatch.setattr(keep, "surviving", any_return)
+    monkeypatch.setattr(keep, "surviving_response", any_return)
     state = campaign(tmp_path, cases=450)
     failure = next(f for f in state.failures.values() if "cycle-incomplete" in f.codes)
     assert failure.rulings == ("R21",)

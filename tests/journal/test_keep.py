@@ -51,7 +51,7 @@ def test_what_has_settled_is_kept_whole_by_every_reading(readings: Readings) -> 
     """Otherwise a segment would hold what one of the readings drops."""
     settled = [one for one in responses() if keep.is_settled(*one)]
     assert settled
-    assert all(keep.surviving(*one, readings) is one[0] for one in settled)
+    assert all(keep.surviving_response(*one, readings) is one[0] for one in settled)
 
 
 def test_what_the_default_reading_drops_has_not_settled() -> None:
@@ -124,12 +124,12 @@ def test_the_writer_closes_segments_by_what_survives(monkeypatch: pytest.MonkeyP
     """Two places that decide would drop a response when the turn is cut at once, and keep it once it has settled."""
     before = writer_of(thinking, thinking)
     assert len(kept(before)) == 2
-    real = keep.surviving
+    real = keep.surviving_response
 
     def dropping(response: Response, *rest: Any) -> Response | None:
         return None if any(part.kind == "thinking" for part in response.parts) else real(response, *rest)
 
-    monkeypatch.setattr(keep, "surviving", dropping)
+    monkeypatch.setattr(keep, "surviving_response", dropping)
     assert kept(writer_of(thinking, thinking, thinking)) == []
 
 

@@ -83,9 +83,9 @@ def reasons(words):
 class LastInterruptionStands(JournalWriter):
     """Of two interruptions the later one counts."""
 
-    def hold(self, reason, at):
+    def hold_interruption(self, reason, at):
         self._held = None
-        super().hold(reason, at)
+        super().hold_interruption(reason, at)
 
     def _close(self, end):
         if self._held is not None and isinstance(end, Interrupted):
@@ -94,7 +94,7 @@ class LastInterruptionStands(JournalWriter):
 
     def journal(self, cut=None, *, partial=False):
         found = super().journal(cut, partial=partial)
-        if cut is not None and self.held and found.last is not None:
+        if cut is not None and self.interruption_held and found.last is not None:
             return replace(found, last=replace(found.last, end=cut))
         return found
 

@@ -133,7 +133,7 @@ class OneBlock(JournalWriter):
             p for p in self._need_response().parts if not p.complete and p is not part and p.text_field == text_field
         ]
         for other in open_ones:
-            other.more = part.pieces.append
+            other.append = part.pieces.append
         return part
 
 

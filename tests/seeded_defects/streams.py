@@ -87,7 +87,7 @@ def delta_starts(was):
     def delta(self, chunk):
         if chunk.id not in self._texts:
             self._text_start(c.TextStartChunk(id=chunk.id))
-        self._texts[chunk.id].more(chunk.delta)
+        self._texts[chunk.id].append(chunk.delta)
 
     del was
     return delta

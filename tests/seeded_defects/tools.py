@@ -54,7 +54,7 @@ def preliminary_counts(was):
     def output(self, chunk):
         if chunk.tool_call_id in self._provider_calls:
             self._add_provider_output(chunk.tool_call_id, chunk.output)
-        elif not self._writer.answered(chunk.tool_call_id) and self._begin_return(chunk.tool_call_id, chunk):
+        elif not self._writer.has_return(chunk.tool_call_id) and self._begin_return(chunk.tool_call_id, chunk):
             self._add_return(chunk.tool_call_id, "success", chunk.output)
 
     return output
@@ -63,7 +63,7 @@ def preliminary_counts(was):
 class LaterReturnWins(JournalWriter):
     """A second return takes the place of the first."""
 
-    def answered(self, call_id):
+    def has_return(self, call_id):
         del call_id
         return False
 

@@ -1,4 +1,4 @@
-"""Dialects: ways of writing a journal down as a document."""
+"""Dialects: ways to render a journal as a document."""
 
 from tpharness.dialects.contract import Dialect, Renderer, ThreadHeader
 from tpharness.dialects.thread import DIALECTS, ThreadDialect, ThreadRenderer

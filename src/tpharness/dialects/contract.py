@@ -1,4 +1,4 @@
-"""What a dialect is: one way of writing a journal down as a document."""
+"""The interface of a dialect, which renders journals as documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Dialect", "Renderer", "ThreadHeader"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadHeader:
-    """The facts of a thread that no stream tells: its id, its times, its registry of agents.
+    """The facts of a thread that no stream contains: its id, its creation time, its registry of agents.
 
     `agents` maps agent ids to `AgentConfig` objects; `extra` holds other root fields such as `title`.
     """
@@ -27,15 +27,15 @@ class ThreadHeader:
 
 
 class Renderer(Protocol):
-    """Renders the growing journal of one thread; what has not changed since the last call is not rendered anew."""
+    """Renders the growing journal of one thread; what has not changed since the last call is not rendered again."""
 
     def render(self, journal: Journal) -> Thread:
-        """Return the document of a journal. Callers must not change it: unchanged branches are shared between calls."""
+        """Return the document of a journal. Do not modify it: documents share their unchanged branches."""
         ...
 
 
 class Dialect(Protocol):
-    """A named way of writing journals down."""
+    """A named way to render journals."""
 
     @property
     def name(self) -> str:

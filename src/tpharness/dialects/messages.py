@@ -27,7 +27,7 @@ def messages(entries: Iterable[Entry], calls: Mapping[int, tuple[int, int]], eve
     for arrival, entry in enumerate(entries):
         match entry:
             case Response():
-                if entry.parts:  # an answer with no complete part is nothing to keep, also in a complete turn
+                if entry.parts:  # a response without a complete part is not shown, even in a complete turn
                     placed.append((time_key(entry.at), arrival, _response(entry)))
             case Return():
                 group, order = calls.get(entry.call_key, (_EARLIER, entry.call_key))

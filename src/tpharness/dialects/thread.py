@@ -1,7 +1,7 @@
 """The versions of ThreadProtocol as dialects.
 
-A version either knows complete turns only (R18), or keeps the complete cycles of an interrupted turn (R19). They also
-name events differently (R1, R34). Everything else is one renderer, which asks the features of its version.
+A version either has complete turns only (R18), or keeps the complete cycles of an interrupted turn (R19). Versions also
+name events differently (R1, R34). One renderer does the rest, with the features of its version.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Settled:
 
 
 class ThreadRenderer:
-    """Renders one thread's journal as it grows; pure in what it returns, it only remembers what it rendered."""
+    """Renders the journal of one thread as it grows. The result depends on the journal only; the rest is a cache."""
 
     def __init__(self, dialect: ThreadDialect, header: ThreadHeader, readings: Readings) -> None:
         self._dialect = dialect
@@ -131,7 +131,7 @@ class ThreadRenderer:
             if (
                 tail is turn.tail
                 and was_cut == cut
-                and segments.begins(turn.segments)
+                and segments.is_prefix_of(turn.segments)
                 and len(segments) == len(turn.segments)
             ):
                 return kept
@@ -142,7 +142,7 @@ class ThreadRenderer:
 
     def _settled_messages(self, segments: Log[Segment]) -> list[types.Message]:
         settled = self._settled
-        if settled is None or not settled.segments.begins(segments):
+        if settled is None or not settled.segments.is_prefix_of(segments):
             settled = _Settled(Log(), [])
         for index in range(len(settled.segments), len(segments)):
             segment = segments[index]

@@ -1,8 +1,8 @@
-"""What survives an interruption: the one home of R20, R21, R23 and R25.
+"""Decide what survives an interruption: the only code of R20, R21, R23 and R25.
 
-`surviving` decides about one response, and everything else follows its response (`survivors`). The writer closes a
-segment when all of it survives, so that no interruption can take it back; a dialect asks what survives of the tail of a
-turn that was cut. Must not contain: how an entry is written down.
+`surviving_response` decides about one response, and the other entries follow their responses (`survivors`). The writer
+closes a segment when all of it survives, so that no interruption can take it back; a dialect asks what survives of the
+tail of a turn that was cut. Must not contain: how an entry is rendered.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from tpharness.readings import AnswerRule, Readings, UnfinishedRule
 __all__ = ["all_survives", "is_settled", "needs_partial", "survivors"]
 
 _STRICTEST = Readings()
-"""The default readings keep the least: what they keep whole is kept whole by every other one."""
+"""The default readings keep the least: what they keep unchanged, every other reading keeps unchanged."""
 
 
 def needs_partial(readings: Readings) -> bool:
-    """Whether a reading looks at the text of parts that are still open."""
+    """Whether the readings need the text of parts that are still open."""
     return readings.R20 is UnfinishedRule.AS_STREAMED
 
 
-def surviving(
+def surviving_response(
     response: Response, calls: Collection[int], answered: Container[int], readings: Readings
 ) -> Response | None:
-    """Return what stays of one response when its turn is cut; None if it is dropped whole.
+    """Return what is kept of one response when its turn is cut; None if it is dropped.
 
-    It stays if it had finished and each of its complete `calls` is `answered` (R20, R21); both are numbers of calls.
+    It is kept if it had finished and each of its complete `calls` is `answered` (R20, R21); both are numbers of calls.
     """
     if response.finished:
         parts = tuple(p for p in response.parts if p.complete)
@@ -51,21 +51,23 @@ def surviving(
 
 
 def is_settled(response: Response, calls: Collection[int], answered: Container[int]) -> bool:
-    """Whether no interruption can take anything of a response back any more, however the rulings are read."""
-    return surviving(response, calls, answered, _STRICTEST) is response
+    """Whether no interruption can take back any of a response, under any readings."""
+    return surviving_response(response, calls, answered, _STRICTEST) is response
 
 
 def survivors(tail: Segment, readings: Readings) -> tuple[Entry, ...]:
-    """Return the entries of an interrupted turn's tail that stay in the thread.
+    """Return the entries that are kept of the tail of an interrupted turn.
 
-    The returns to a response and the events that are its content stay and go with it (R23); other events, prompts and
-    returns to calls of earlier turns are facts of their own and stay (R25).
+    The returns and bound events of a response are kept or dropped with it (R23). Other events, prompts and returns to
+    calls of earlier turns are kept (R25).
     """
     answered, keys = _answers(tail)
     kept: dict[int, Response] = {}
     for index, entry in enumerate(tail.entries):
-        if isinstance(entry, Response) and (stays := surviving(entry, keys.get(index, ()), answered, readings)):
-            kept[index] = stays
+        if isinstance(entry, Response):
+            stays = surviving_response(entry, keys.get(index, ()), answered, readings)
+            if stays is not None:
+                kept[index] = stays
     result: list[Entry] = []
     latest: int | None = None  # None: the response before has settled, or there is none
     for index, entry in enumerate(tail.entries):
@@ -93,7 +95,7 @@ def all_survives(tail: Segment) -> bool:
     """
     answered, keys = _answers(tail)
     return all(
-        surviving(entry, keys.get(index, ()), answered, _STRICTEST) is entry
+        surviving_response(entry, keys.get(index, ()), answered, _STRICTEST) is entry
         for index, entry in enumerate(tail.entries)
         if isinstance(entry, Response)
     )

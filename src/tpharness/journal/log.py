@@ -11,7 +11,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Log(Sequence[T_co], Generic[T_co]):
-    """An append-only sequence whose versions share one buffer: `extended` and taking a version are both O(1)."""
+    """An append-only sequence whose versions share one buffer: `append` and taking a version are both O(1)."""
 
     __slots__ = ("_buffer", "_length")
 
@@ -19,8 +19,8 @@ class Log(Sequence[T_co], Generic[T_co]):
         self._buffer: list[T_co] = list(items)
         self._length = len(self._buffer)
 
-    def extended(self, item: Any) -> Log[T_co]:
-        """Return this log with one more item; this version stays as it is."""
+    def append(self, item: Any) -> Log[T_co]:
+        """Return a new version with one more item, in O(1); this version does not change."""
         buffer = self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
         buffer.append(item)
         longer: Log[T_co] = Log.__new__(Log)
@@ -28,8 +28,8 @@ class Log(Sequence[T_co], Generic[T_co]):
         longer._length = self._length + 1
         return longer
 
-    def begins(self, other: Log[Any]) -> bool:
-        """Whether `other` is known, without comparing items, to go on where this log ends."""
+    def is_prefix_of(self, other: Log[Any]) -> bool:
+        """Whether `other` is a later version of this log. Items are not compared, so False may be wrong."""
         return self._buffer is other._buffer and self._length <= other._length
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class Log(Sequence[T_co], Generic[T_co]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Log):
             return NotImplemented
-        return (self.begins(other) and len(self) == len(other)) or tuple(self) == tuple(other)
+        return (self.is_prefix_of(other) and len(self) == len(other)) or tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))

@@ -1,4 +1,4 @@
-"""What is still being written in a journal: parts that stream, their responses, and the tail of a turn."""
+"""The open records of a journal: parts that are streaming, their responses, and the tail of a turn."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import msgspec
 from tpharness.facts import join_text
 from tpharness.journal.records import Entry, Part, Response, Segment, Streamed
 
-__all__ = ["OpenPart", "OpenResponse", "segment"]
+__all__ = ["OpenPart", "OpenResponse", "make_segment"]
 
 _EMPTY_SEGMENT = Segment(entries=(), calls={})
 
 
 class OpenPart(msgspec.Struct, eq=False, gc=False):
-    """Handle of a part that is streaming: give its deltas to `more`, then call `JournalWriter.close_part`."""
+    """Handle of a part that is streaming: give its deltas to `append`, then call `JournalWriter.close_part`."""
 
     kind: str
     fields: dict[str, Any]
@@ -25,12 +25,12 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     complete: bool = False
     call_key: int | None = None
     raw: str | None = None
-    more: Callable[[str], None] = lambda _: None
+    append: Callable[[str], None] = lambda _: None
     ended: bool = False
     interleaved: bool = False
 
     def partial(self) -> Part:
-        """Return the part with the text so far, not complete."""
+        """Return the part as incomplete, with the text so far."""
         fields = dict(self.fields)
         if self.text_field is not None and (self.pieces or self.text_field not in fields):
             fields[self.text_field] = join_text(self.pieces)
@@ -38,20 +38,20 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
         return Part(kind=self.kind, fields=fields, complete=False, raw=raw, streamed=self.streamed())
 
     def part(self) -> Part:
-        """Return the part as it is: whole, or so far."""
+        """Return the part as it is now, complete or not."""
         if not self.complete:
             return self.partial()
         return Part(kind=self.kind, fields=self.fields, raw=self.raw, streamed=self.streamed())
 
     def streamed(self) -> Streamed | None:
-        """Return how a call came, None for any other part and for a call that came whole."""
+        """Return how a call was streamed; None for other parts, and for a call that was not streamed."""
         if self.kind != "tool-call" or self.text_field is None:
             return None
         return Streamed(ended=self.ended, interleaved=self.interleaved)
 
 
 class OpenResponse(msgspec.Struct, eq=False, gc=False):
-    """A response that has begun; `frozen` is what it was when it was last asked for, None when it has changed since."""
+    """A response that has begun. `frozen` caches its record, None if it has changed since."""
 
     agent_id: str
     at: str
@@ -62,7 +62,7 @@ class OpenResponse(msgspec.Struct, eq=False, gc=False):
     frozen: Response | None = None
 
     def response(self, *, partial: bool) -> Response:
-        """Return the response as it is: its complete parts, with `partial` those that are open too."""
+        """Return the response with its complete parts, and with its open ones if `partial`."""
         if self.frozen is not None and not partial:
             return self.frozen
         frozen = Response(
@@ -78,8 +78,8 @@ class OpenResponse(msgspec.Struct, eq=False, gc=False):
         return frozen
 
 
-def segment(entries: Sequence[OpenResponse | Entry], *, partial: bool) -> Segment:
-    """Return entries as a segment; with `partial`, responses have the text so far of parts that are open."""
+def make_segment(entries: Sequence[OpenResponse | Entry], *, partial: bool) -> Segment:
+    """Return entries as a segment; with `partial`, responses include open parts with the text so far."""
     if not entries:
         return _EMPTY_SEGMENT
     written = [e.response(partial=partial) if isinstance(e, OpenResponse) else e for e in entries]
@@ -87,7 +87,7 @@ def segment(entries: Sequence[OpenResponse | Entry], *, partial: bool) -> Segmen
 
 
 def _places(entries: Sequence[OpenResponse | Entry]) -> dict[int, tuple[int, int]]:
-    """Return where each complete call stands, in order of their starts (R11)."""
+    """Return the place of each complete call (index of its response, index among its calls), by number (R11)."""
     places: dict[int, tuple[int, int]] = {}
     for index, entry in enumerate(entries):
         if type(entry) is OpenResponse:

@@ -1,6 +1,6 @@
-"""What a journal consists of: frozen records that journals share.
+"""The frozen records of a journal, which journals share.
 
-None of them can be part of a cycle, so the garbage collector need not know them (`gc=False`): a long fold makes many.
+None of them can be part of a reference cycle, so the garbage collector skips them (`gc=False`): a long fold makes many.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = [
 
 
 class Streamed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How a call came, which its fields do not say: histories that keep text need it.
+    """How a call was streamed, which its fields do not say; histories that keep text need it.
 
-    `ended` is whether the call's own end was seen and nothing of it after that, which may be before its response ends
-    (R10); `interleaved` whether a delta of it came after another call began.
+    `ended`: the call's own end was seen and nothing of it after that, which may be before its response ends (R10).
+    `interleaved`: a delta of it came after another call began.
     """
 
     ended: bool = False
@@ -41,10 +41,10 @@ class Streamed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One part of a response. `complete` when its end was seen (R10); `fields` as the model library names them.
+    """One part of a response. `complete` if its end was seen (R10); `fields` have the names of the model library.
 
-    `raw` is the text of a call's arguments as it was streamed, as far as it came; None where it came as a value.
-    `streamed` is None for what is no call, and for a call that came whole.
+    `raw` is the text of a call's arguments as far as it was streamed; None if they came as a value. `streamed` is None
+    for parts that are not calls, and for a call that was not streamed.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Response(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One model call's answer. `finished` by R40; `parts` in order of their starts (R11), open ones included.
 
-    `failed` is what had come when the server told an error while it streamed; None when its end came all the same.
+    `failed` has the parts so far when the server reported an error during the response; None if its end came after all.
     """
 
     agent_id: str
@@ -78,9 +78,9 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Return(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What came back for one call: a `tool-return`, or a `retry-prompt` with the call's id (R22).
+    """The return of one call: a `tool-return`, or a `retry-prompt` with the call's id (R22).
 
-    `call_key` says which call: its number over the whole thread, since call ids may be used again.
+    `call_key` is the call's number in the whole thread, since call ids may be used again.
     """
 
     call_id: str
@@ -92,7 +92,7 @@ class Return(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A fact beside the messages. `bound` events are content of the response they stand in, and go with it."""
+    """A system event. A `bound` event is content of its response, and is dropped with it."""
 
     name: str
     data: Any
@@ -103,7 +103,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request inside an agent turn that is no return: a user prompt of a hand-off or a steering message (R9, R44)."""
+    """A request with a user prompt inside an agent turn, from a hand-off or a steering message (R9, R44)."""
 
     agent_id: str
     at: str
@@ -114,9 +114,9 @@ Entry = Response | Return | Event | Prompt
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Entries that no interruption can take back any more, in order of arrival.
+    """Entries of a turn in order of arrival.
 
-    `calls` says where the complete calls stand: number of the call → (index of its response, place among its calls).
+    `calls` has the places of the complete calls: number of the call → (index of its response, index among its calls).
     """
 
     entries: tuple[Entry, ...]
@@ -124,7 +124,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Completed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The turn ended regularly."""
+    """The turn completed."""
 
     at: str
 
@@ -156,7 +156,7 @@ class AgentTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Everything so far: the turns that have ended, and the one that is still open or was cut just now."""
+    """All turns so far: those that have ended, and the last one, which is still open or was just cut."""
 
     ended: Log[UserTurn | AgentTurn]
     last: AgentTurn | None = None

@@ -1,4 +1,4 @@
-"""Writing a journal: the one mutable object of a fold."""
+"""The writer of a journal: the one mutable object of a fold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tpharness.facts import join_text
 from tpharness.journal import keep
 from tpharness.journal.log import Log
-from tpharness.journal.opened import OpenPart, OpenResponse, segment
+from tpharness.journal.opened import OpenPart, OpenResponse, make_segment
 from tpharness.journal.records import (
     AgentTurn,
     Completed,
@@ -28,9 +28,9 @@ __all__ = ["JournalWriter"]
 
 
 class JournalWriter:
-    """Writes one thread's journal. One mutable object per fold; the caller judges what is legal, this only records.
+    """Writes the journal of one thread. It only records; the caller decides what is legal.
 
-    Methods that need a running agent turn raise `RuntimeError` without one: that is a mistake of the caller's tables.
+    Methods that need an open agent turn raise `RuntimeError` if there is none: a mistake in the caller's tables.
     """
 
     def __init__(self) -> None:
@@ -41,9 +41,9 @@ class JournalWriter:
         self._answered: set[int] = set()
         self._returns: dict[int, Return] = {}
         self._next_call = 0
-        self._asked: list[Any] = []
+        self._user_contents: list[Any] = []
         self.version = 0
-        """Grows whenever something that a document could show has changed; the deltas of an open part do not."""
+        """Incremented when something changes that a document may show, so not by the deltas of an open part."""
 
     # ------------------------------------------------------------------ turns
 
@@ -54,8 +54,8 @@ class JournalWriter:
 
     def add_user_turn(self, turn: UserTurn) -> None:
         """Append a user turn."""
-        self._turns = self._turns.extended(turn)
-        self._asked = _contents(turn.parts)
+        self._turns = self._turns.append(turn)
+        self._user_contents = _contents(turn.parts)
         self.version += 1
 
     def begin_turn(self, agent_id: str, at: str) -> None:
@@ -66,7 +66,7 @@ class JournalWriter:
         self._agent_id, self._started_at = agent_id, at
         self._segments: Log[Segment] = Log()
         self._entries: list[OpenResponse | Entry] = []
-        self._certain = 0
+        self._settled_count = 0
         self._open_keys: set[int] = set()
         self._response: OpenResponse | None = None
         self._usage: dict[str, int] = {}
@@ -75,14 +75,14 @@ class JournalWriter:
         self.version += 1
 
     def name_agent(self, agent_id: str, started_at: str | None = None) -> None:
-        """Give the open turn its agent, learnt after it began; `started_at` too when it is known."""
+        """Set the agent of the open turn, and its start if `started_at` is given."""
         self._need_turn()
         self._agent_id = agent_id
         self._started_at = started_at or self._started_at
         self.version += 1
 
     def start_time(self, started_at: str) -> None:
-        """Give the open turn the time it began, learnt after it began."""
+        """Set the time at which the open turn began."""
         self._need_turn()
         self._started_at = started_at
         self.version += 1
@@ -99,7 +99,7 @@ class JournalWriter:
         return not self._entries and not self._segments
 
     def complete_turn(self, at: str, usage: Mapping[str, int] | None = None) -> int:
-        """End the turn regularly; return how many parts were still open and are discarded (R28)."""
+        """Complete the turn; return the number of open parts that are discarded (R28)."""
         self._need_turn()
         opened = self.finish_response()
         self._held = None
@@ -109,29 +109,29 @@ class JournalWriter:
         return opened
 
     def interrupt_turn(self, reason: str, at: str) -> None:
-        """End the turn as interrupted: nothing finishes any more (R40); the first interruption stands (R26).
+        """Interrupt the turn: nothing in it can finish after this (R40). The first interruption stands (R26).
 
-        Its unanswered calls go (R21, R30): nothing answers them in a later turn, and a later call may have their id.
+        Its calls without a return are forgotten (R21, R30): a later turn cannot answer them and may reuse their ids.
         """
         self._need_turn()
         self._calls = {call_id: key for call_id, key in self._calls.items() if key not in self._open_keys}
         self._close(Interrupted(reason=reason, at=at))
 
-    def hold(self, reason: str, at: str) -> None:
-        """Remember this place as the interruption, unless the turn is completed after all (R27)."""
+    def hold_interruption(self, reason: str, at: str) -> None:
+        """Remember the turn as interrupted here, in case it does not complete after all (R27)."""
         self._need_turn()
         if self._held is None:
             self._held = replace(self._turn(partial=True), end=Interrupted(reason=reason, at=at))
             self.version += 1
 
     @property
-    def held(self) -> bool:
-        """Whether an interruption is held (see `hold`)."""
+    def interruption_held(self) -> bool:
+        """Whether an interruption is held (see `hold_interruption`)."""
         return self._running and self._held is not None
 
     @property
     def only_events(self) -> bool:
-        """Whether the open turn holds nothing but events so far."""
+        """Whether the open turn has only events so far."""
         return not self._segments and all(isinstance(entry, Event) for entry in self._entries)
 
     # -------------------------------------------------------------- responses
@@ -143,12 +143,12 @@ class JournalWriter:
 
     @property
     def has_response(self) -> bool:
-        """Whether there is a latest response to give facts to, streaming or finished."""
+        """Whether the open turn has a latest response, streaming or finished, which facts can be added to."""
         return self._running and self._response is not None
 
     @property
     def response_settled(self) -> bool:
-        """Whether no interruption can take the latest response back, so that nothing of it changes any more."""
+        """Whether the latest response is settled: no interruption can take any of it back."""
         response = self._response if self._running else None
         return response is not None and self._is_settled(response)
 
@@ -163,25 +163,25 @@ class JournalWriter:
         self.version += 1
 
     def open_part(self, kind: str, fields: dict[str, Any], text_field: str | None) -> OpenPart:
-        """Start a part in the open response; `text_field` is the field that its joined pieces become."""
+        """Start a part in the open response; its joined pieces become the field `text_field`."""
         part = OpenPart(kind, fields, [], text_field)
-        part.more = part.pieces.append
+        part.append = part.pieces.append
         self._need_response().parts.append(part)
         self.version += 1
         return part
 
     def close_part(self, part: OpenPart, **fields: Any) -> None:
-        """Complete a part (R10): its text is the joined pieces; `fields` are added, those that are None left out."""
+        """Complete a part (R10): join its text, and add the `fields` that are not None."""
         if part.text_field is not None and part.text_field not in fields:
             part.fields[part.text_field] = join_text(part.pieces)
         for name, value in fields.items():
             if value is not None:
                 part.fields[name] = value
         part.complete = True
-        self._completed(part)
+        self._note_completed(part)
 
     def amend_part(self, part: OpenPart, **fields: Any) -> None:
-        """Change fields of a complete call without a return: its tool-call event may give the arguments (R10)."""
+        """Change fields of a complete call that has no return, as its tool-call event may have the arguments (R10)."""
         part.fields = {**part.fields, **fields}
         for entry in self._entries:
             if isinstance(entry, OpenResponse) and part in entry.parts:
@@ -192,7 +192,7 @@ class JournalWriter:
         """Add a part that is complete at once, such as a file."""
         part = OpenPart(kind, dict(fields), [], None, complete=True)
         self._need_response().parts.append(part)
-        self._completed(part)
+        self._note_completed(part)
 
     def set_facts(self, facts: Mapping[str, Any]) -> None:
         """Add facts to the latest response: model_name, provider_name, provider_response_id, usage, finish_reason."""
@@ -214,15 +214,15 @@ class JournalWriter:
                 self._usage[key] = self._usage.get(key, 0) + value
         self.version += 1
 
-    def fail_response(self, *, failed: bool = True) -> None:
-        """Note what the open response had when the server told an error; `failed=False` that its end came after all."""
+    def note_failure(self, *, failed: bool = True) -> None:
+        """Keep the parts of the open response at a server's error; `failed=False` if its end came after all."""
         if self.response_open:
             response = self._need_response()
             response.failed = tuple(part.part() for part in response.parts) if failed else None
             response.frozen = None
 
     def finish_response(self) -> int:
-        """Finish the open response if there is one (R40); return how many of its parts were open and are discarded."""
+        """Finish the open response, if any (R40); return the number of its open parts, which are discarded."""
         response = self._response
         if response is None or response.finished:
             return 0
@@ -239,12 +239,12 @@ class JournalWriter:
         response = self._need_response()
         for part in response.parts:
             if part.complete and part.kind == "tool-call":
-                self._forget(part.fields["tool_call_id"])
+                self._forget_call(part.fields["tool_call_id"])
         index = self._entries.index(response)
         kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
         kept = [e for e in kept if not isinstance(e, Return)]
         self._entries[index:] = kept
-        self._certain = min(self._certain, index)
+        self._settled_count = min(self._settled_count, index)
         self._response = None
         self.version += 1
 
@@ -254,7 +254,7 @@ class JournalWriter:
         """Return the number of the latest call with this id in the thread, None when there is none."""
         return self._calls.get(call_id)
 
-    def answered(self, call_id: str) -> bool:
+    def has_return(self, call_id: str) -> bool:
         """Whether the latest call with this id has its return."""
         return self._calls.get(call_id) in self._answered
 
@@ -264,7 +264,7 @@ class JournalWriter:
         return None if key is None else self._call_names.get(key)
 
     def in_open_response(self, call_id: str) -> bool:
-        """Whether the latest call with this id stands in the response that is streaming."""
+        """Whether the latest call with this id is in the response that is streaming."""
         key = self._calls.get(call_id)
         response = self._response
         if key is None or response is None or response.finished:
@@ -272,7 +272,7 @@ class JournalWriter:
         return any(part.call_key == key for part in response.parts)
 
     def add_return(self, call_id: str, kind: str, fields: Mapping[str, Any], at: str) -> None:
-        """Record the return of a known call; the first one stands (R14), the caller reports a second."""
+        """Record the return of a known call. The first return stands (R14); the caller reports a second one."""
         self._need_turn()
         key = self._calls[call_id]
         self._answered.add(key)
@@ -288,13 +288,13 @@ class JournalWriter:
         self.version += 1
 
     def add_prompt(self, parts: Sequence[Mapping[str, Any]], at: str) -> None:
-        """Record a request with prompts inside the turn, finishing the response before it.
+        """Record a request with prompts inside the turn, and finish the response before it.
 
-        One that begins the turn and repeats what the user has asked is nothing: that is stored once (R9).
+        A request at the start of the turn that repeats the user's input is ignored, since that is stored once (R9).
         """
         self._need_turn()
         self.finish_response()
-        if _contents(parts) == self._asked and not self._segments and not any(map(_is_message, self._entries)):
+        if _contents(parts) == self._user_contents and not self._segments and not any(map(_is_message, self._entries)):
             return
         self._settle()
         self._response = None
@@ -304,9 +304,9 @@ class JournalWriter:
     # ------------------------------------------------------------------ reading
 
     def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
-        """Return the journal as of now; an open turn stays open, or ends with `cut` if given and no other end stands.
+        """Return the current journal. An open turn stays open, or ends with `cut` if given and not interrupted before.
 
-        `partial` fills in the text so far of parts that are still open, which only some readings of R20 look at.
+        `partial` includes open parts with the text so far, which only some readings of R20 need.
         """
         if not self._running:
             return Journal(ended=self._turns)
@@ -326,7 +326,7 @@ class JournalWriter:
             raise RuntimeError("no response is open")
         return self._response
 
-    def _completed(self, part: OpenPart) -> None:
+    def _note_completed(self, part: OpenPart) -> None:
         response = self._need_response()
         response.frozen = None
         self.version += 1
@@ -337,7 +337,7 @@ class JournalWriter:
             part.call_key = key
             self._open_keys.add(key)
 
-    def _forget(self, call_id: str) -> None:
+    def _forget_call(self, call_id: str) -> None:
         key = self._calls.pop(call_id, None)
         if key is not None:
             self._open_keys.discard(key)
@@ -349,17 +349,17 @@ class JournalWriter:
         """
         if not self._entries or self._held is not None:
             return
-        while self._certain < len(self._entries):
-            entry = self._entries[self._certain]
+        while self._settled_count < len(self._entries):
+            entry = self._entries[self._settled_count]
             if isinstance(entry, OpenResponse) and not self._is_settled(entry):
                 return
-            self._certain += 1
-        tail = segment(self._entries, partial=False)
+            self._settled_count += 1
+        tail = make_segment(self._entries, partial=False)
         if not keep.all_survives(tail):
             return
-        self._segments = self._segments.extended(tail)
+        self._segments = self._segments.append(tail)
         self._entries = []
-        self._certain = 0
+        self._settled_count = 0
         self._response = None
 
     def _is_settled(self, response: OpenResponse) -> bool:
@@ -373,7 +373,7 @@ class JournalWriter:
             agent_id=self._agent_id,
             started_at=self._started_at,
             segments=self._segments,
-            tail=segment(self._entries, partial=partial),
+            tail=make_segment(self._entries, partial=partial),
             end=None,
             usage=dict(self._usage),
         )
@@ -383,7 +383,7 @@ class JournalWriter:
 
     def _close(self, end: Completed | Interrupted) -> None:
         turn = self._held or replace(self._turn(partial=True), end=end)
-        self._turns = self._turns.extended(turn)
+        self._turns = self._turns.append(turn)
         self._running = False
         self._held = None
         self._response = None
@@ -391,7 +391,7 @@ class JournalWriter:
 
 
 def _is_message(entry: OpenResponse | Entry) -> bool:
-    """Whether an entry stands in the thread as what somebody said."""
+    """Whether an entry is shown as a message that is not an event."""
     return not isinstance(entry, Event) and not (isinstance(entry, OpenResponse) and not entry.parts)
 
 

@@ -95,7 +95,7 @@ def _request(writer: JournalWriter, message: Mapping[str, Any], at: str, *, firs
         if kind in ("tool-return", "retry-prompt") and part.get("tool_call_id"):
             written = return_part(part, str(part.get("tool_name") or ""))
             call_id = str(part["tool_call_id"])
-            if written is not None and writer.call_key(call_id) is not None and not writer.answered(call_id):
+            if written is not None and writer.call_key(call_id) is not None and not writer.has_return(call_id):
                 writer.add_return(call_id, *written, at)
                 for name, data in data_events(part.get("metadata")):
                     writer.add_event(Event(name=name, data=data, at=at))

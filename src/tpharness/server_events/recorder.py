@@ -216,7 +216,7 @@ class Recorder:
             self._writer.add_usage(facts["usage"] or {})
             return
         self._writer.set_facts(facts)
-        self._writer.fail_response(failed=False)
+        self._writer.note_failure(failed=False)
         self._finish_response()
         self.state = RunState.EXECUTING
 
@@ -240,7 +240,7 @@ class Recorder:
         self.state = RunState.EXECUTING
         written = return_part(part, self._writer.tool_name(call_id) or "")
         if written is not None:  # R41: the result of a tool that the interruption stopped is not a return
-            if self._writer.answered(call_id):
+            if self._writer.has_return(call_id):
                 self._report(SECOND_RETURN, f"second result for call {call_id!r}", got=part)
                 return
             kind, fields = written
@@ -279,9 +279,9 @@ class Recorder:
                 self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _error(self, event: Mapping[str, Any]) -> None:
-        self._writer.fail_response()
+        self._writer.note_failure()
         self._writer.add_event(Event(name=ERROR_EVENT, data={"error": event["error_text"]}, at=self._at))
-        self._writer.hold("error", self._at)  # R27: unless a regular result follows
+        self._writer.hold_interruption("error", self._at)  # R27: unless a regular result follows
 
     def _reset(self, event: Mapping[str, Any]) -> None:
         del event
@@ -304,7 +304,8 @@ class Recorder:
 
     def _result(self, event: Mapping[str, Any]) -> None:
         self._finish_response()
-        reason = interruption_reason(event.get("finish_reason") or self._last_finish, error_seen=self._writer.held)
+        finish = event.get("finish_reason") or self._last_finish
+        reason = interruption_reason(finish, error_seen=self._writer.interruption_held)
         if reason is None:
             self._writer.complete_turn(self._at, normalize_usage(event.get("usage")))
         else:
@@ -323,7 +324,7 @@ class Recorder:
         given = call_fields(part) if part is not None and part.get("args") is not None else None
         if not self._writer.response_open:
             handle = self._calls.get(call_id or "")
-            if handle is None or given is None or self._writer.answered(str(call_id)):
+            if handle is None or given is None or self._writer.has_return(str(call_id)):
                 return
             if part is not None and handle.fields.get("args") != given["args"]:
                 handle.raw = _text(part["args"])

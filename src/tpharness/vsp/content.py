@@ -42,7 +42,7 @@ class ContentParts:
         if part is None:
             self._context.report(v.NO_START, f"text-delta for {chunk.id!r}")
         else:
-            part.more(chunk.delta)
+            part.append(chunk.delta)
 
     def _text_end(self, chunk: c.TextEndChunk) -> None:
         part = self._texts.pop(chunk.id, None)
@@ -65,7 +65,7 @@ class ContentParts:
         if part is None:
             self._context.report(v.NO_START, f"reasoning-delta for {chunk.id!r}")
             return
-        part.more(chunk.delta)
+        part.append(chunk.delta)
         if chunk.provider_metadata is not None:
             self._add_reasoning_facts(part, chunk.provider_metadata)
 

@@ -86,13 +86,13 @@ class ChunkFold:
             if record is text_delta:
                 part = texts.get(chunk.id)  # type: ignore[union-attr, arg-type]  # `record` says what it is
                 if part is not None:
-                    part.more(chunk.delta)  # type: ignore[union-attr]
+                    part.append(chunk.delta)  # type: ignore[union-attr]
                     index += 1
                     continue
             elif record is input_delta:
                 part = inputs.get(chunk.tool_call_id)  # type: ignore[union-attr]
                 if part is not None:
-                    part.more(chunk.input_text_delta)  # type: ignore[union-attr]
+                    part.append(chunk.input_text_delta)  # type: ignore[union-attr]
                     index += 1
                     continue
             context.index = index

@@ -147,7 +147,7 @@ class Lifecycle:
         self.end_response()
         self.ensure_turn()
         word = chunk.finish_reason or facts.take("finish_reason")
-        reason = interruption_reason(word or self._last_finish, error_seen=self._writer.held)
+        reason = interruption_reason(word or self._last_finish, error_seen=self._writer.interruption_held)
         at = str(facts.take("completed_at") or self._context.time)
         if reason is None:
             self._writer.complete_turn(at, normalize_usage(facts.take("usage")))
@@ -168,7 +168,7 @@ class Lifecycle:
         self.ensure_turn()
         at = self._context.time
         self._writer.add_event(Event(name=ERROR_EVENT, data={"error": chunk.error_text}, at=at))
-        self._writer.hold("error", at)  # R27: unless a regular finish follows
+        self._writer.hold_interruption("error", at)  # R27: unless a regular finish follows
 
     def _done(self, chunk: c.Done) -> None:
         """The end marker: a turn that has not ended by now is judged at `close`."""

@@ -58,7 +58,7 @@ class ToolCalls:
     def _input_delta(self, chunk: c.ToolInputDeltaChunk) -> None:
         part = self._inputs.get(chunk.tool_call_id)
         if part is not None:
-            part.more(chunk.input_text_delta)
+            part.append(chunk.input_text_delta)
         elif not self.ignores(chunk.tool_call_id):
             self._context.report(v.NO_START, f"tool-input-delta for {chunk.tool_call_id!r}")
 
@@ -78,7 +78,7 @@ class ToolCalls:
     def _complete_call(self, chunk: c.ToolInputAvailableChunk | c.ToolInputErrorChunk) -> bool:
         """Complete a call, whether its start came or not; return False for one that must not be completed here."""
         call_id = chunk.tool_call_id
-        if self._writer.answered(call_id) and self._writer.in_open_response(call_id):
+        if self._writer.has_return(call_id) and self._writer.in_open_response(call_id):
             self._context.report(v.DUPLICATE_START, f"{c.type_of(chunk)} for {call_id!r}, which was refused")
             return False
         part = self._inputs.pop(call_id, None)
@@ -147,7 +147,7 @@ class ToolCalls:
     # ----------------------------------------------------------------- inside
 
     def _awaits_output(self, call_id: str) -> bool:
-        return self._writer.call_key(call_id) is not None and not self._writer.answered(call_id)
+        return self._writer.call_key(call_id) is not None and not self._writer.has_return(call_id)
 
     def _is_complete(self, call_id: str, chunk: c.Chunk) -> bool:
         """Whether the call was made and its input is complete; a violation is reported if not."""
@@ -163,7 +163,7 @@ class ToolCalls:
         """Finish the response of a call that gets its return now; False, with a finding, if it must not get one."""
         if not self._is_complete(call_id, chunk):
             return False
-        if self._writer.answered(call_id):
+        if self._writer.has_return(call_id):
             self._context.report(v.SECOND_OUTPUT, f"{c.type_of(chunk)} for {call_id!r}, which has its return")
             return False
         self._lifecycle.answer_call(call_id)

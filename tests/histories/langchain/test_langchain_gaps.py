@@ -105,7 +105,7 @@ def test_gap_5_the_next_turn_finds_the_half_call_converted() -> None:
     """Before what the user says next, so that it stands where it happened."""
     call = "{call: f, id: c1, deltas: ['{\"a', '\": 1}'], label: c}"
     first = run("{response: [" + call + "]}", interrupt="c.start")
-    both = Journal(ended=first.ended.extended(history("l-01-text").ended[0]))
+    both = Journal(ended=first.ended.append(history("l-01-text").ended[0]))
     expected = [WEATHER, ai('Interrupted Tool Call: {"a'), human("Hi")]
     assert state(both, replace(DOCUMENTED, half_call="next-run")) == expected
     assert state(both) == expected
@@ -192,7 +192,7 @@ def test_a_call_has_come_when_the_next_one_begins() -> None:
 def test_calls_that_a_complete_run_left_open_are_not_repaired_by_a_later_interruption() -> None:
     """They wait for somebody (R30): the repair is of the run that was cut."""
     waiting = run("{response: [" + C1 + "}]}")
-    both = Journal(ended=waiting.ended.extended(history("l-04-in-a-text").ended[1]))
+    both = Journal(ended=waiting.ended.append(history("l-04-in-a-text").ended[1]))
     expected = [WEATHER, ai(f"\nTool Call: {CALL}", "c1"), ai("Hello")]
     assert short(REPAIRED.store(both)) == expected
 

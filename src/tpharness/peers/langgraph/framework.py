@@ -209,7 +209,7 @@ def _response(writer: JournalWriter, message: AIMessage, at: str) -> str | None:
 
 def _return(writer: JournalWriter, message: ToolMessage, at: str) -> None:
     call = message.tool_call_id
-    if writer.call_key(call) is None or writer.answered(call):
+    if writer.call_key(call) is None or writer.has_return(call):
         return
     failed = message.status == "error"
     fields = {
