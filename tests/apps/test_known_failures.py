@@ -1,0 +1,43 @@
+"""The baseline that a table names is held against the run: an expected failure passes, and a mended one does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.apps.chat_app import ChatApp, Defect
+from tests.apps.playing import play
+
+from tpharness.run import Outcome
+
+CASE = "user-leaves/in-text"
+ENTRY = f"- id: {CASE}\n  findings: [{{code}}]\n  reason: a post after an interruption fails\n"
+
+
+@pytest.mark.parametrize(
+    ("defects", "code", "outcome"),
+    [
+        ((Defect.BRICKS,), "chat-bricked", Outcome.EXPECTED),
+        ((Defect.BRICKS,), "user-turn-lost", Outcome.STALE),
+        ((), "chat-bricked", Outcome.STALE),
+    ],
+    ids=["as-known", "otherwise", "mended"],
+)
+def test_the_baseline_of_the_table_is_held_against_the_run(
+    defects: tuple[Defect, ...], code: str, outcome: Outcome, tmp_path: Path
+) -> None:
+    """A departure that is gone is noticed as one that is new."""
+    file = tmp_path / "known.yaml"
+    file.write_text(ENTRY.format(code=code), "utf-8")
+    (result,) = play(ChatApp(*defects), CASE, folder=tmp_path, baseline="known.yaml")
+    assert result.outcome is outcome
+
+
+def test_a_baseline_that_is_given_comes_before_that_of_the_table(tmp_path: Path) -> None:
+    """An empty one shows the findings of an application that has known failures."""
+    (tmp_path / "known.yaml").write_text(ENTRY.format(code="chat-bricked"), "utf-8")
+    none = tmp_path / "none.yaml"
+    none.write_text("", "utf-8")
+    app = ChatApp(Defect.BRICKS)
+    (result,) = play(app, CASE, options={"baseline": none}, folder=tmp_path, baseline="known.yaml")
+    assert result.outcome is Outcome.FAILED
