@@ -105,6 +105,8 @@ def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: 
     (folder / "known.yaml").write_text(entry.format("user-leaves") + entry.format("model-drops"), "utf-8")
     done = call("app", "broken", "*/in-arguments", "--baseline", "known.yaml")
     assert (done.code, "2 expected" in done.out) == (0, True), done.out
+    assert "Not interruption-safe: 2 of these cases fail as the baseline says." in done.out
+    assert "interruption-safe in these cases" not in done.out
     done = call("app", "safe", "user-leaves/in-arguments", "--baseline", "known.yaml")
     assert (done.code, "baseline-stale" in done.out) == (1, True), done.out
 

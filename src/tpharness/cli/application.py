@@ -194,7 +194,10 @@ def _print_table(out: Console, model: Report) -> None:
         judged = result.outcome in (Outcome.PASSED, Outcome.FAILED)
         said = notes or ("" if judged else result.reason)
         out.print(f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {escape(said)}".rstrip())
-    if model.passed:
+    known = sum(result.outcome is Outcome.EXPECTED for result in model.results)
+    if model.passed and known:
+        out.print(f"\nNot interruption-safe: {known} of these cases fail as the baseline says.")
+    elif model.passed:
         out.print("\n[bold green]interruption-safe[/] in these cases. This is not a statement about ThreadProtocol.")
 
 
