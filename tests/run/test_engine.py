@@ -22,7 +22,7 @@ from tpharness.run.plan import base_case, cut_case, cut_places
 from tpharness.run.play import Players, play
 from tpharness.run.select import select_scenarios
 from tpharness.run.sweeps.stepped import sweep
-from tpharness.run.trace import find_unexercised_clauses, map_exercised_clauses
+from tpharness.run.traceability import find_unexercised_clauses, map_exercised_clauses
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.targets import Reference, resolve_client, resolve_server
 

@@ -12,11 +12,11 @@ import pytest
 
 from tpharness.resources import scenarios_dir, schema_path
 from tpharness.scenario import dump, find_scenarios, load_scenario
-from tpharness.scenario.expand import STEP_KEYS
+from tpharness.scenario.expand_parts import PART_KEYS
+from tpharness.scenario.expand_steps import STEP_KEYS
 from tpharness.scenario.expectations import EXPECT_KEYS
 from tpharness.scenario.interrupts import INTERRUPT_KEYS
 from tpharness.scenario.load import TOP_KEYS
-from tpharness.scenario.parts import PART_KEYS
 from tpharness.scenario.problems import Problems
 from tpharness.scenario.turns import RUN_KEYS, USER_KEYS
 from tpharness.scenario.yaml_nodes import plain, read_yaml

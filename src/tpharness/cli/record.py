@@ -19,7 +19,7 @@ from tpharness.findings import shorten
 from tpharness.protocol.versions import Version
 from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
-from tpharness.run.dealing import play_one
+from tpharness.run.dispatch import play_one
 from tpharness.run.judge import Result, judge
 from tpharness.run.options import RunOptions
 from tpharness.run.play import Players, play

@@ -11,7 +11,7 @@ from tpharness.histories.play import play_history
 from tpharness.histories.registry import HISTORIES
 from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.dealing import harness_error_result, load_selected
+from tpharness.run.dispatch import harness_error_result, load_selected
 from tpharness.run.engine import apply_baseline, finish_run
 from tpharness.run.events import RunEvent, RunStarted
 from tpharness.run.judge import Result

@@ -1,6 +1,6 @@
 """The runner: select, plan, play, judge."""
 
-from tpharness.run.dealing import play_one
+from tpharness.run.dispatch import play_one
 from tpharness.run.engine import run_suite
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import CheckState, Outcome, Result

@@ -18,13 +18,13 @@ from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import describe_target, find_common_versions
 from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.dealing import open_session, play_selected
+from tpharness.run.dispatch import open_session, play_selected
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.shard import Shard
-from tpharness.run.trace import count_as_played, find_unexercised_clauses, map_exercised_clauses
+from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
 __all__ = ["apply_baseline", "finish_run", "run_suite"]
 

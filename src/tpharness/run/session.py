@@ -20,7 +20,7 @@ from tpharness.findings import Finding
 from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import adapt_scenario, needs_carriers
-from tpharness.run.faulty import FaultCase, find_obstacle, plan_faults, play_fault, unplayed_result
+from tpharness.run.fault_cases import FaultCase, find_obstacle, plan_faults, play_fault, unplayed_result
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, cut_case, cut_places

@@ -22,7 +22,7 @@ from tpharness.run.baseline import load_baseline
 from tpharness.run.events import RunFinished
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.select import SelectedScenario
-from tpharness.run.trace import count_as_played, find_unexercised_clauses, map_exercised_clauses
+from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
 __all__ = ["Merged", "Shard", "check_shards", "merge_reports", "selection_digest"]
 

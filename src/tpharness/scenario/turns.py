@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.scenario.eventlog import Call, EventLog
-from tpharness.scenario.expand import expand_steps
+from tpharness.scenario.expand_parts import user_content
+from tpharness.scenario.expand_steps import expand_steps
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.interrupts import INTERRUPT_KEYS, ExpandedRun, read_interrupt
 from tpharness.scenario.longform import add_event_nodes, add_events
-from tpharness.scenario.parts import user_content
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, MISSING_KEY, UNKNOWN_AGENT, Problems, did_you_mean
 from tpharness.scenario.records import AgentRun, Interrupt, Turn, UserInput
 from tpharness.scenario.script_clock import ScriptClock

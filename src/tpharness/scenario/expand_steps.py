@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.scenario.eventlog import EventLog
+from tpharness.scenario.expand_parts import EVENT_KEYS, ResponseContext, emit_event, emit_parts, user_content
 from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.parts import EVENT_KEYS, ResponseContext, emit_event, emit_parts, user_content
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, did_you_mean
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.server_events.returns import DENIAL
