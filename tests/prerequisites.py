@@ -21,8 +21,8 @@ import pytest
 import tpharness.peers
 from tpharness.errors import TargetError
 from tpharness.targets.browser import find_browser
-from tpharness.targets.node import find_node
 from tpharness.targets.node_packages import node_program
+from tpharness.targets.nodejs import find_node
 
 PEERS = Path(tpharness.peers.__file__).parent
 NEEDS = {"node": "Node.js", "browser": "a browser"}

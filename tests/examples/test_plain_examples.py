@@ -24,7 +24,7 @@ from tests.patience import SLOW
 
 from tpharness.faults import FAULTS
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
-from tpharness.targets.node import find_node
+from tpharness.targets.nodejs import find_node
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 START = "2025-01-20T10:00:00Z"

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.targets.node import find_node
+from tpharness.targets.nodejs import find_node
 
 pytestmark = pytest.mark.node
 

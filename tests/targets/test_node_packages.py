@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import TargetError
-from tpharness.targets import node, node_packages
+from tpharness.targets import node_packages, nodejs
 from tpharness.targets.node_packages import CACHE_VARIABLE, cache_folder, node_program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are POSIX scripts here")
@@ -49,7 +49,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tools:
     monkeypatch.setenv("PATH", str(path))
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("NPM_LOG", str(tmp_path / "npm.log"))
-    monkeypatch.setattr(node, "_wheel", lambda: None)
+    monkeypatch.setattr(nodejs, "_wheel", lambda: None)
     monkeypatch.setattr(logging.getLogger("tpharness.install"), "handlers", [])  # nothing is really fetched
 
     def put(**programs: str) -> None:

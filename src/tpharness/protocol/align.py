@@ -1,4 +1,4 @@
-"""Which items of two lists belong together, so that a missing item is reported once and not for every later one."""
+"""Pair the items of two lists, so that a missing item is reported once and not for every later one."""
 
 from __future__ import annotations
 

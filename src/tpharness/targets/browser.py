@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
-from tpharness.targets.node import find_node
 from tpharness.targets.node_packages import installed_packages
+from tpharness.targets.nodejs import find_node
 
 __all__ = ["BROWSER_VARIABLE", "browser_environment", "find_browser"]
 

