@@ -1,6 +1,7 @@
 """Every server against every client: plays all pairs, and writes conformance/interop.json and docs/INTEROP.md.
 
 python scripts/interop.py            # play, then write both
+python scripts/interop.py --client reference --client peer:ai-sdk-client   # only these; others stay as they were played
 python scripts/interop.py --render   # write the page again from what was played
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,17 @@ TEMPLATE = ROOT / "scripts" / "interop.md"
 REPRODUCTIONS = ROOT / "docs" / "reproductions"
 
 
-def play() -> dict[str, Any]:
-    """Play every pair; return what came of it."""
-    names: dict[str, str] = {}
+def play(clients: Sequence[str], before: dict[str, Any]) -> dict[str, Any]:
+    """Play every server with these clients; return the results, those of other clients as they were `before`."""
+    names: dict[str, str] = dict(before["names"])
+    kept = {(pair["server"], pair["client"]): pair for pair in before["pairs"]}
     pairs = []
     unplayable: dict[str, collections.Counter[str]] = {}
     for server, client in PAIRS:
+        if client not in clients:
+            pairs.append(kept[server, client])
+            continue
+        scenarios = 0
         baseline = load_baseline(server=server, client=client)
         counts: collections.Counter[str] = collections.Counter()
         departures: collections.Counter[str] = collections.Counter()
@@ -42,6 +49,7 @@ def play() -> dict[str, Any]:
         for event in run_suite(RunOptions(server=server, client=client)):
             if isinstance(event, RunStarted):
                 names[server], names[client] = event.server, event.client
+                scenarios = event.scenarios
             if not isinstance(event, ResultReady):
                 continue
             result = event.result
@@ -57,11 +65,15 @@ def play() -> dict[str, Any]:
             {
                 "server": server,
                 "client": client,
+                "scenarios": scenarios,
                 "counts": dict(sorted(counts.items())),
                 "departures": dict(sorted(departures.items())),
             }
         )
-    reasons = {server: dict(found.most_common()) for server, found in unplayable.items()}
+    reasons = {
+        **before["not_applicable"],
+        **{server: dict(found.most_common()) for server, found in unplayable.items()},
+    }
     return {"names": names, "pairs": pairs, "not_applicable": reasons}
 
 
@@ -118,13 +130,16 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 def _matrix(data: dict[str, Any]) -> str:
     pairs = {(pair["server"], pair["client"]): pair["counts"] for pair in data["pairs"]}
+    played = {(pair["server"], pair["client"]): pair.get("scenarios", 0) for pair in data["pairs"]}
     rows = []
     for server in SERVERS:
         row = [f"`{server}`"]
         for client in CLIENTS:
             counts = pairs.get((server, client))
             shown = ("passed", "expected", "not-applicable")
-            row.append("not played" if counts is None else " / ".join(str(counts.get(key, 0)) for key in shown))
+            text = "not played" if counts is None else " / ".join(str(counts.get(key, 0)) for key in shown)
+            few = played.get((server, client), 0) < max(played.values())
+            row.append(f"{text} (of {played[server, client]} scenarios)" if counts is not None and few else text)
         rows.append(row)
     return _table(["server", *(f"`{client}`" for client in CLIENTS)], rows)
 
@@ -167,8 +182,11 @@ def main() -> None:
     """Play, unless told to write only, and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--render", action="store_true")
-    if not parser.parse_args().render:
-        DATA.write_text(json.dumps(play(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    parser.add_argument("--client", action="append", choices=CLIENTS)
+    options = parser.parse_args()
+    if not options.render:
+        data = play(options.client or CLIENTS, json.loads(DATA.read_text("utf-8")))
+        DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(render(json.loads(DATA.read_text("utf-8"))), encoding="utf-8")
 
 
