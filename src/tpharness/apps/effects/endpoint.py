@@ -15,11 +15,11 @@ import orjson
 from aiohttp import web
 
 from tpharness.apps.effects.ledger import Ledger, ToolFailure
-from tpharness.errors import TargetError, UsageError
+from tpharness.apps.loopback import LOOPBACK, listen
+from tpharness.errors import UsageError
 
 __all__ = ["EffectsEndpoint"]
 
-_HOST = "127.0.0.1"
 _VIA = "X-Tpharness-Via"
 
 
@@ -35,7 +35,7 @@ class EffectsEndpoint:
     @property
     def url(self) -> str:
         """The address without a path."""
-        return f"http://{_HOST}:{self.port}"
+        return f"http://{LOOPBACK}:{self.port}"
 
     async def __aenter__(self) -> Self:
         app = web.Application()
@@ -45,18 +45,7 @@ class EffectsEndpoint:
         app.router.add_get("/count", self._count)
         app.router.add_post("/hold", self._hold)
         app.router.add_post("/release", self._release)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, _HOST, self.port).start()
-        except OSError as error:
-            await runner.cleanup()
-            raise TargetError(
-                f"the ledger of effects cannot listen on {_HOST}:{self.port}: {error.strerror or error}",
-                hint="choose another port, or 0 for any that is free",
-            ) from error
-        self._runner = runner
-        self.port = runner.addresses[0][1]
+        self._runner, self.port = await listen(app, self.port, name="the ledger of effects")
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tpharness.acceptance import check_payload
+from tpharness.apps.loopback import LOOPBACK, listen
 from tpharness.apps.provider.answering import Answering, json_response
 from tpharness.apps.provider.anthropic import AnthropicApi
 from tpharness.apps.provider.chat import ChatApi
@@ -29,14 +30,12 @@ from tpharness.apps.provider.plain import plain_plan
 from tpharness.apps.provider.responses import ResponsesApi
 from tpharness.apps.provider.routes import Action, Route, find_route
 from tpharness.apps.provider.wire import load
-from tpharness.errors import TargetError
 from tpharness.findings import Finding, Level
 
 __all__ = ["Provider"]
 
 _LOG = logging.getLogger("tpharness.provider")
 _BODY_LIMIT = 64 << 20  # bytes of a request: histories with files are large
-_HOST = "127.0.0.1"
 
 
 class Provider:
@@ -72,18 +71,7 @@ class Provider:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=_BODY_LIMIT)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, _HOST, self.port).start()
-        except OSError as error:
-            await runner.cleanup()
-            raise TargetError(
-                f"the model provider cannot listen on {_HOST}:{self.port}: {error.strerror or error}",
-                hint="choose another port, or 0 for any that is free",
-            ) from error
-        self._runner = runner
-        self.port = runner.addresses[0][1]
+        self._runner, self.port = await listen(app, self.port, name="the model provider")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -101,7 +89,7 @@ class Provider:
     @property
     def base(self) -> str:
         """The address without a path."""
-        return f"http://{_HOST}:{self.port}"
+        return f"http://{LOOPBACK}:{self.port}"
 
     def environment(self, base: str | None = None) -> dict[str, str]:
         """Return the variables that make SDKs and frameworks use this provider, with dummy keys."""
