@@ -20,7 +20,7 @@ from tpharness.apps.engine import AppOptions, run_app
 from tpharness.apps.init import describe_application, write_table
 from tpharness.errors import UsageError
 from tpharness.findings import Level
-from tpharness.report import ConsoleReport, Report, make_printable, parse_reports
+from tpharness.report import ConsoleReport, Report, make_printable, parse_reports, report_words
 from tpharness.run import Outcome, Result
 
 __all__ = ["application"]
@@ -77,7 +77,7 @@ def application(
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
     report: Annotated[
-        list[str] | None, typer.Option(help="console, json:PATH or junit:PATH; may be given again.")
+        list[str] | None, typer.Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Name the cases, and play none.")] = False,
 ) -> None:
