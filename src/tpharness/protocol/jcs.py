@@ -45,29 +45,46 @@ def jcs(value: Any) -> bytes:
 
 
 def unsafe_places(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield pointer and reason of every place without a canonical form (R38), however deep the value is nested."""
-    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
+    """Yield pointer and reason of every place without a canonical form (R38), however deep the value is nested.
+
+    In the order of the document, an object's keys before what is in it. Linear: pointers are made for what is yielded.
+    """
+    waiting: list[Iterator[tuple[Any, Any]]] = [iter([(None, value)])]
+    path: list[Any] = []  # the steps to what the last iterator goes through; the first is the document itself
     while waiting:
-        pointer, item, depth = waiting.pop()
-        match item:
-            case dict() | list() | tuple() if depth > _MAX_DEPTH:
-                yield pointer, "the value is nested too deeply"
-            case dict():
-                inside: list[tuple[str, Any, int]] = []
-                for key, child in item.items():
-                    if not isinstance(key, str):
-                        yield pointer, f"the key {key!r} is not a string"
-                        continue
-                    if not key.isascii() and _SURROGATE.search(key):
-                        yield pointer, "a key has a lone surrogate"
-                    inside.append((f"{pointer}/{escape(key)}", child, depth + 1))
-                waiting += reversed(inside)
-            case list() | tuple():
-                waiting += reversed([(f"{pointer}/{index}", child, depth + 1) for index, child in enumerate(item)])
-            case _:
+        for step, item in waiting[-1]:
+            kind = type(item)
+            if (kind is str and item.isascii()) or (kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER):
+                continue  # nearly everything there is, without a call
+            if not isinstance(item, dict | list | tuple):
                 reason = _unsafe_scalar(item)
                 if reason:
-                    yield pointer, reason
+                    yield _pointer([*path, step]), reason
+            elif len(path) > _MAX_DEPTH:
+                yield _pointer([*path, step]), "the value is nested too deeply"
+            else:
+                if isinstance(item, dict):
+                    yield from ((_pointer([*path, step]), reason) for reason in _unsafe_keys(item))
+                path.append(step)
+                waiting.append(iter(item.items() if isinstance(item, dict) else enumerate(item)))
+                break
+        else:
+            waiting.pop()
+            if path:
+                path.pop()
+
+
+def _unsafe_keys(value: dict[Any, Any]) -> Iterator[str]:
+    for key in value:
+        if not isinstance(key, str):
+            yield f"the key {key!r} is not a string"
+        elif not key.isascii() and _SURROGATE.search(key):
+            yield "a key has a lone surrogate"
+
+
+def _pointer(steps: list[Any]) -> str:
+    """Return the JSON pointer of a place; the first step is the document itself."""
+    return "".join(f"/{escape(str(step))}" for step in steps[1:])
 
 
 def _unsafe_scalar(value: Any) -> str:
