@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
 from tests.reference_app.peer import AT, HELLO, Peer, Serve, run_body, user_turn
 
-from tpharness.reference_app import Settings
+from tpharness.protocol.parse import Parsed, parse_json
+from tpharness.reference_app import Settings, requests
 from tpharness.reference_app.fold import ThreadFold
 
 pytestmark = pytest.mark.asyncio
@@ -191,3 +193,23 @@ async def test_a_defect_is_told_without_its_inside(
         assert b"secret" not in data
         assert "secret" in caplog.text
         await peer.play("t", run_body(HELLO))
+
+
+async def test_a_long_body_keeps_nobody_waiting(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes seconds to parse is parsed beside the event loop: another request is answered meanwhile."""
+    answered = threading.Event()
+    waited = []
+
+    def parse_slowly(data: bytes, *, max_size: int) -> Parsed:
+        waited.append(answered.wait(20))
+        return parse_json(data, max_size=max_size)
+
+    async with serve() as peer:
+        monkeypatch.setattr(requests, "_LONG_BODY", 1)
+        monkeypatch.setattr(requests, "parse_json", parse_slowly)
+        long = asyncio.create_task(refused(peer, RUNS, {}, 422))
+        await asyncio.sleep(0)
+        assert (await peer.answer("GET", "/threads/other"))[0] == 404
+        answered.set()
+        await long
+    assert waited == [True]

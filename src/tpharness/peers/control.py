@@ -13,6 +13,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import orjson
@@ -33,7 +34,7 @@ from tpharness.protocol.versions import ERROR_EVENT, Version, newest_version
 from tpharness.readings import Readings
 from tpharness.reference_app import refusal
 from tpharness.reference_app.refusal import Refusal, problem
-from tpharness.reference_app.requests import RunRequest, parse_run_request, read_json, require_valid, thread_id_from
+from tpharness.reference_app.requests import RunRequest, parse_run_request, read_request, require_valid, thread_id_from
 from tpharness.reference_app.settings import Settings
 from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
@@ -155,7 +156,9 @@ class _Application:
 
     async def start_run(self, request: Request) -> Response:
         thread_id = thread_id_from(request)
-        asked = parse_run_request(await read_json(request, self._settings), thread_id, self._settings)
+        asked = await read_request(
+            request, self._settings, lambda value: parse_run_request(value, thread_id, self._settings)
+        )
         known = self._threads.get(thread_id)
         if known is not None and known.live is not None:
             raise Refusal(409, "a run of this thread is in progress", hint="wait for its end, or cancel it")
@@ -194,12 +197,12 @@ class _Application:
         return StreamingResponse(self._body(thread, live), headers=_HEADERS, media_type="text/event-stream")
 
     async def add_user_turn(self, request: Request) -> Response:
-        turn = require_valid("userTurn", await read_json(request, self._settings))
+        turn = await read_request(request, self._settings, partial(require_valid, "userTurn"))
         self._find_thread(request).writer.add_user_turn(forms.user_from(turn))
         return Response(status_code=204)
 
     async def cancel(self, request: Request) -> Response:
-        asked = require_valid("cancelRequest", await read_json(request, self._settings))
+        asked = await read_request(request, self._settings, partial(require_valid, "cancelRequest"))
         thread = self._find_thread(request)
         live, task = thread.live, thread.task
         if live is None or task is None:

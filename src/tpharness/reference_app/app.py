@@ -11,6 +11,7 @@ import hmac
 import re
 import sqlite3
 from collections.abc import AsyncIterator
+from functools import partial
 from importlib.metadata import version as package_version
 from typing import Any
 
@@ -30,7 +31,7 @@ from tpharness.reference_app.openapi import openapi_document
 from tpharness.reference_app.receive import Receiver
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.replay_buffer import UnknownFrameError
-from tpharness.reference_app.requests import check_time, parse_run_request, read_json, require_valid, thread_id_from
+from tpharness.reference_app.requests import check_time, parse_run_request, read_request, require_valid, thread_id_from
 from tpharness.reference_app.settings import Settings
 from tpharness.reference_app.store import MemoryStore, SqliteStore, Store
 from tpharness.reference_app.stream import STREAM_HEADERS, ReplayResponse
@@ -139,7 +140,9 @@ class ReferenceApp:
 
     async def _start_run(self, request: Request) -> Response:
         thread_id = thread_id_from(request)
-        asked = parse_run_request(await read_json(request, self.settings), thread_id, self.settings)
+        asked = await read_request(
+            request, self.settings, lambda value: parse_run_request(value, thread_id, self.settings)
+        )
         thread = await self.threads.begin(thread_id, asked)
         if thread.fold.buffer is None:
             raise RuntimeError("a run that has begun has a buffer")
@@ -147,14 +150,14 @@ class ReferenceApp:
 
     async def _add_user_turn(self, request: Request) -> Response:
         thread_id = thread_id_from(request)
-        turn = require_valid("userTurn", await read_json(request, self.settings))
+        turn = await read_request(request, self.settings, partial(require_valid, "userTurn"))
         check_time(turn["submitted_at"], "/submitted_at")
         await self.threads.add_user(thread_id, turn)
         return Response(status_code=204)
 
     async def _cancel(self, request: Request) -> Response:
         thread_id = thread_id_from(request)
-        asked = require_valid("cancelRequest", await read_json(request, self.settings))
+        asked = await read_request(request, self.settings, partial(require_valid, "cancelRequest"))
         return _json({"cancelled": await self.threads.cancel(thread_id, asked["reason"])})
 
     async def _stream(self, request: Request) -> Response:
@@ -205,11 +208,11 @@ class ReferenceApp:
     # ----------------------------------------------------------------- client
 
     async def _receive(self, request: Request) -> Response:
-        value = require_valid("receiveRequest", await read_json(request, self.settings))
+        value = await read_request(request, self.settings, partial(require_valid, "receiveRequest"))
         return _json(await self._receiver.receive(value))
 
     async def _adopt(self, request: Request) -> Response:
-        value = require_valid("adoptRequest", await read_json(request, self.settings))
+        value = await read_request(request, self.settings, partial(require_valid, "adoptRequest"))
         return _json({"threads": value["threads"]})
 
 

@@ -5,19 +5,19 @@ In: a request. Out: decoded JSON that has been checked, and `RunRequest`. Later 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
-import orjson
 from starlette.requests import Request
 
 from tpharness.findings import Level, shorten
-from tpharness.protocol.parse import MAX_DEPTH, parse_json
+from tpharness.protocol.parse import parse_json
 from tpharness.protocol.rules import check_thread
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.settings import Settings
@@ -25,10 +25,12 @@ from tpharness.server_events.shapes import EVENT
 from tpharness.targets import forms
 from tpharness.targets.contract import RunScript
 
-__all__ = ["RunRequest", "check_time", "parse_run_request", "read_json", "require_valid", "thread_id_from"]
+__all__ = ["RunRequest", "check_time", "parse_run_request", "read_request", "require_valid", "thread_id_from"]
 
-_NOT_BRACKETS = bytes(b for b in range(256) if b not in b"[]{}")
 _JSON = re.compile(r"\s*application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+_T = TypeVar("_T")
+_ONE_VALUE = "the body is one JSON value in UTF-8"
+_LONG_BODY = 1024 * 1024  # bytes: less is read in some 10 ms, at the worst in one second
 _LONGEST = 1e7  # seconds; longer waits are practically endless, and event loops cannot represent them
 
 
@@ -50,20 +52,18 @@ class RunRequest:
     time_scale: float
 
 
-async def read_json(request: Request, settings: Settings) -> Any:
-    """Read the body as JSON. Refusal for another media type, too many bytes, invalid JSON or too deep nesting."""
+async def read_request(request: Request, settings: Settings, read: Callable[[Any], _T]) -> _T:
+    """Parse the body as JSON and return what `read` makes of it; a long body in a thread, so that nobody waits.
+
+    Refusal for another media type, too many bytes, invalid JSON or too deep nesting, and what `read` refuses.
+    """
     said = request.headers.get("content-type", "")
     if not _JSON.fullmatch(said):
         raise Refusal(415, f"the body is {said or 'of no media type'}", hint="send Content-Type: application/json")
     data = await _body(request, settings.max_body)
-    value = _fast(data)
-    if value is not _UNSURE:
-        return value
-    parsed = parse_json(data, max_size=settings.max_body)
-    if parsed.ok:
-        _refuse_constants(data)
-        return parsed.value
-    raise Refusal(400, parsed.findings[-1].line(), hint="the body is one JSON value in UTF-8")
+    if len(data) < _LONG_BODY:
+        return read(_parse(data, settings))
+    return await asyncio.to_thread(lambda: read(_parse(data, settings)))
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -82,34 +82,18 @@ async def _body(request: Request, most: int) -> bytes:
     return b"".join(pieces)
 
 
-_UNSURE = object()
+def _parse(data: bytes, settings: Settings) -> Any:
+    parsed = parse_json(data, max_size=settings.max_body)
+    if not parsed.ok:
+        raise Refusal(400, parsed.findings[-1].line(), hint=_ONE_VALUE)
+    if b"NaN" in data or b"Infinity" in data:
+        json.loads(data, parse_constant=_refuse_constant)
+    return parsed.value
 
 
-def _fast(data: bytes) -> Any:
-    """Decode JSON that is surely not too deep; the strict parser reports what is wrong with everything else."""
-    brackets = data.translate(None, _NOT_BRACKETS)
-    work = len(data)  # each round takes away the innermost pairs; what takes many long rounds is not worth them
-    for _ in range(MAX_DEPTH):
-        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        work -= len(brackets)
-        if len(inner) == len(brackets) or work < 0:
-            break
-        brackets = inner
-    if brackets:
-        return _UNSURE
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return _UNSURE
-
-
-def _refuse_constants(data: bytes) -> None:
+def _refuse_constant(name: str) -> None:
     """Refuse NaN and infinities, which Python reads and which are not JSON."""
-
-    def refuse(name: str) -> None:
-        raise Refusal(400, f"{name} is not JSON", hint="the body is one JSON value in UTF-8")
-
-    json.loads(data, parse_constant=refuse)
+    raise Refusal(400, f"{name} is not JSON", hint=_ONE_VALUE)
 
 
 def require_valid(name: str, value: Any) -> Any:
