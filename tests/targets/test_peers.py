@@ -137,6 +137,16 @@ def test_the_reference_server_is_a_peer() -> None:
     assert {result.outcome for result in results} == {Outcome.PASSED}
 
 
+def test_a_module_of_the_current_folder_is_not_taken_for_a_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Peers of ours run our code and that of their libraries alone."""
+    (tmp_path / "yaml.py").write_text("raise SystemExit('this is not the library')", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    events = list(run_suite(RunOptions(ids=("basics/tool-call-and-answer",), server="peer:serve")))
+    assert next(e.result.outcome for e in events if isinstance(e, ResultReady)) is Outcome.PASSED
+
+
 FORGETS = """
 import sys
 sys.path.insert(0, {examples!r})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
+from tpharness.targets.spec import resolve_server
 
 Threads = Mapping[Version, dict[str, Any]]
 
@@ -118,3 +121,17 @@ def test_a_body_without_places_cannot_be_cut_at_an_event() -> None:
     assert set(verdicts("interruptions/client-saw-less", server="OnePacket").values()) == {Outcome.ERRORED}
     assert set(verdicts("interruptions/client-lost-everything", server="OnePacket").values()) == {Outcome.PASSED}
     assert set(verdicts("interruptions/between-steps", server="OnePacket").values()) == {Outcome.PASSED}
+
+
+def test_a_module_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/TARGETS.md says; and the folder does not hide libraries from what is imported later."""
+    (tmp_path / "mine_alone.py").write_text(
+        "from tpharness.targets import Reference as Server  # noqa: F401\nimport beside_mine\n", "utf-8"
+    )
+    (tmp_path / "beside_mine.py").write_text("", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert isinstance(resolve_server("python:mine_alone:Server"), Reference)
+    assert sys.path[-1] == str(tmp_path)
+    with pytest.raises(TargetError, match="cannot import not_there"):
+        resolve_server("python:not_there:Server")

@@ -10,14 +10,13 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections import deque
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Self
 
 from tpharness.apps.config import AppConfig
 from tpharness.errors import TargetError, UsageError
+from tpharness.targets.guard import guarded
 
 __all__ = ["AppProcess", "listens", "until_it_listens"]
 
@@ -104,16 +103,11 @@ class AppProcess:
                 hint="stop it; or take `command` away to judge what runs there; or write {port} for a free port",
             )
         folder = self._config.run_folder
-        guard = Path(__file__).with_name("guard.py")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                str(guard),
-                "--",
-                *self._config.command,
-                stdin=asyncio.subprocess.PIPE,  # closes when this process ends, however it ends
+                *guarded(list(self._config.command), 0),
+                stdin=asyncio.subprocess.PIPE,  # the lifeline: it closes when this process ends, however it ends
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,

@@ -42,9 +42,6 @@ def serve(
     It serves the control contract until SIGINT or SIGTERM.
     """
     from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server
-    from tpharness.targets.server_process import end_with_parent  # noqa: PLC0415  # as above
-
-    end_with_parent()
 
     settings = Settings(
         store=store,

@@ -40,7 +40,6 @@ from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
 from tpharness.targets.marks import event_times
 from tpharness.targets.remote import CannotPlayError
-from tpharness.targets.server_process import end_with_parent
 from tpharness.vsp.encode import encode_json
 
 __all__ = ["ActiveRun", "Conversation", "Framework", "application", "main"]
@@ -365,7 +364,6 @@ def main(make: Callable[[], Framework], arguments: Sequence[str] | None = None) 
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     port = parser.parse_args(arguments).port
-    end_with_parent()
     try:
         framework = make()
     except TargetError as error:

@@ -66,13 +66,15 @@ class Peer:
         )
 
 
+_PYTHON = (sys.executable, "-P", "-m")  # -P: a yaml.py of the current folder is not taken for the library
+
 _BUILT_IN = (
     Peer(
         name="serve",
-        command=(sys.executable, "-m", "tpharness", "serve", "--port", "{port}", "--store", "{folder}/threads.db"),
+        command=(*_PYTHON, "tpharness", "serve", "--port", "{port}", "--store", "{folder}/threads.db"),
     ),
     *(
-        Peer(name=name, command=(sys.executable, "-m", f"tpharness.peers.{name.replace('-', '_')}", "--port", "{port}"))
+        Peer(name=name, command=(*_PYTHON, f"tpharness.peers.{name.replace('-', '_')}", "--port", "{port}"))
         for name in ("pydantic-ai", "langgraph")
     ),
     *(

@@ -2,8 +2,8 @@
 
 In: a command, and lines. Out: the answer to each line, or a TargetError that says what the process did instead. One
 thread at a time asks a process. Everything has a deadline. Standard error is read all the time, so that the process
-never blocks on it. The process leads a group of its own, which is killed as a whole: at
-`close`, at the first thing that goes wrong, and when this interpreter ends.
+never blocks on it. It runs under a `guard`, so that nothing of it is left: after `close`, after the first thing that
+goes wrong, and when this interpreter ends, however it ends.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import IO
 
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
+from tpharness.targets.guard import guarded, require_program
 from tpharness.targets.remote import UnreachableError
 
 __all__ = ["LineProcess"]
@@ -29,6 +30,7 @@ _READ = 1 << 16
 _WRITE = 1 << 16
 _POLL_SECONDS = 0.05  # seconds of silence after which the state of the process is checked
 _EXIT_SECONDS = 0.2  # seconds for a process that has closed its pipes to end
+_END_SECONDS = 5.0  # seconds for a guard to end what it guards
 _TAIL_LINES = 20
 _TAIL_BYTES = 16 << 10
 _LINE_SHOWN = 300
@@ -44,27 +46,33 @@ class LineProcess:
         self._out = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
         self._err = b""
+        held, self._lifeline = _open_lifeline()
         try:
+            require_program(command[0])
             self._process = subprocess.Popen(  # noqa: S603  # the command is what the user asked to run
-                list(command),
+                guarded(list(command), held),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
+                pass_fds=(held,),
             )
         except (OSError, ValueError) as error:
+            self._lifeline.close()
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise UnreachableError(
                 f"{name}: the process cannot be started: {reason}",
                 hint=f"is {command[0]!r} a program that can be run from here? no shell is involved",
             ) from error
+        finally:
+            os.close(held)
         self._pipes: list[IO[bytes]] = [
             pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe is not None
         ]
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
-        self._finalizer = Finalize(self, _kill_group, args=(self._process,), exitpriority=10)
+        self._finalizer = Finalize(self, _end, args=(self._process, self._lifeline), exitpriority=10)
 
     @property
     def running(self) -> bool:
@@ -98,7 +106,7 @@ class LineProcess:
 
     def interrupt(self) -> None:
         """Kill the process from another thread than the one that asks, which then sees it end."""
-        _signal_group(self._process)
+        self._lifeline.close()
 
     # ------------------------------------------------------------------------------------------------ the exchange
 
@@ -228,21 +236,24 @@ class LineProcess:
         self._pipes = []
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process group and take the exit status of its leader."""
-    _signal_group(process)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5.0)
+def _open_lifeline() -> tuple[int, IO[bytes]]:
+    """Return the end of a pipe for a guard, and ours, which may be closed twice and by any thread."""
+    held, ours = os.pipe()
+    return held, os.fdopen(ours, "wb", buffering=0)
+
+
+def _end(process: subprocess.Popen[bytes], lifeline: IO[bytes]) -> None:
+    """Let go of a process, wait until its guard has killed all of it, and close its pipes."""
+    lifeline.close()
+    try:
+        process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):
                 pipe.close()
-
-
-def _signal_group(process: subprocess.Popen[bytes]) -> None:
-    # The group outlives its leader while anything that the leader started still runs.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _signal_name(number: int) -> str:

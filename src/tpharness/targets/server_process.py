@@ -2,8 +2,8 @@
 
 In: a command in which `{port}` stands for the port, and `{folder}` for an empty folder that lasts as long as the
 context. Out: an address that answers, or a TargetError that says what the process did instead, with the end of its
-standard error. The process leads a group of its own, which is ended as a
-whole: when it is stopped, and when this interpreter ends.
+standard error. It runs under a `guard`, so that nothing of it is left: after it was stopped, and when this interpreter
+ends, however it ends.
 """
 
 from __future__ import annotations
@@ -14,19 +14,16 @@ import os
 import signal
 import socket
 import tempfile
-import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Self
 
+from tpharness.targets.guard import guarded, require_program
 from tpharness.targets.remote import UnreachableError
 
-__all__ = ["PARENT_VARIABLE", "ServerProcess", "end_with_parent", "free_port"]
-
-PARENT_VARIABLE = "TPHARNESS_PARENT"
-"""Set to `stdin` for processes that the harness starts: when their standard input ends, the harness has ended."""
+__all__ = ["ServerProcess", "free_port"]
 
 _TAIL_LINES = 20
 _LINE_SHOWN = 300
@@ -40,19 +37,6 @@ def free_port() -> int:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
         return port
-
-
-def end_with_parent() -> None:
-    """End this process when the harness that started it is gone; without such a harness nothing happens."""
-    if os.environ.get(PARENT_VARIABLE) == "stdin":
-        threading.Thread(target=_until_orphaned, daemon=True, name="waits for the end of the harness").start()
-
-
-def _until_orphaned() -> None:
-    with contextlib.suppress(OSError):
-        while os.read(0, 4096):
-            pass
-    os._exit(0)
 
 
 class ServerProcess:
@@ -77,7 +61,7 @@ class ServerProcess:
         self._command = [word.replace("{port}", str(self.port)).replace("{folder}", folder) for word in command]
         self._name = name or " ".join(self._command)
         self._cwd = cwd
-        self._env = {**os.environ, PARENT_VARIABLE: "stdin", **(env or {})}
+        self._env = {**os.environ, **(env or {})}
         self._ready = ready
         self._process: asyncio.subprocess.Process | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -107,9 +91,10 @@ class ServerProcess:
         if self.pid is not None:
             return
         try:
+            require_program(self._command[0])
             process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,  # closes when the harness ends, also by SIGKILL
+                *guarded(self._command, 0),
+                stdin=asyncio.subprocess.PIPE,  # the lifeline: it closes when this process ends, however it ends
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
@@ -130,11 +115,11 @@ class ServerProcess:
 
     async def kill(self) -> None:
         """End it with SIGKILL, as a crash does; it may be started again on the same port."""
-        await self._end(signal.SIGKILL)
+        await self._end(asked=False)
 
     async def stop(self) -> None:
         """Ask it to end with SIGTERM, and kill it if it does not. Its folder is deleted."""
-        await self._end(signal.SIGTERM)
+        await self._end(asked=True)
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -174,11 +159,15 @@ class ServerProcess:
     def _stderr_note(self) -> str:
         return f"; the end of its standard error: {' | '.join(self._tail)}" if self._tail else ""
 
-    async def _end(self, number: signal.Signals) -> None:
+    async def _end(self, *, asked: bool) -> None:
         process, self._process = self._process, None
         if process is None:
             return
-        _signal_group(process.pid, number)
+        if asked:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGTERM)
+        elif process.stdin is not None:
+            process.stdin.close()  # the guard kills all that it guards
         try:
             async with asyncio.timeout(_STOP_SECONDS):
                 await process.wait()

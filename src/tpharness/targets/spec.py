@@ -6,11 +6,12 @@ The module of a target is imported when it is named, so a run without a network 
 from __future__ import annotations
 
 import difflib
-import importlib
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 from tpharness.errors import TargetError, UsageError
+from tpharness.imports import import_from
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.reference import Reference
 from tpharness.targets.remote import Patience
@@ -76,10 +77,10 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
     if not all(part.isidentifier() for part in module_name.split(".")):
         raise UsageError(f"{module_name!r} is not the name of a module", hint="write python:package.module:object")
     try:
-        found = getattr(importlib.import_module(module_name), attribute)
+        found = getattr(import_from(Path.cwd(), module_name), attribute)
     except ImportError as error:
         raise TargetError(
-            f"{spec}: cannot import {module_name}: {error}", hint="is it installed, and on the path?"
+            f"{spec}: cannot import {module_name}: {error}", hint="is it installed, or a file of the current folder?"
         ) from error
     except AttributeError:
         raise TargetError(f"{spec}: {module_name} has no {attribute}") from None

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from tpharness.apps.client.ag_ui import AgUiTranslator, ag_ui_messages
 from tpharness.apps.client.profile import Chat, Profile, Trigger
 from tpharness.apps.client.reply import Translator
 from tpharness.errors import UsageError
+from tpharness.imports import import_from
 
 __all__ = ["PROFILES", "AgUi", "AiSdk", "AssistantUi", "LastMessage", "Mastra", "PydanticAi", "find_profile"]
 
@@ -128,10 +127,8 @@ def find_profile(name: str, *, folder: Path | None = None) -> Profile:
 
 def _own(spec: str, folder: Path | None) -> Profile:
     module_name, _, class_name = spec.partition(":")
-    if folder is not None and str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
     try:
-        made = getattr(import_module(module_name), class_name)()
+        made = getattr(import_from(folder or Path.cwd(), module_name), class_name)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         hint = "write python:MODULE:CLASS; the class has the methods body(chat, trigger) and translator()"
         raise UsageError(f"the request profile python:{spec} cannot be made: {error}", hint=hint) from error

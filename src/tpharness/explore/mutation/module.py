@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.explore.mutation.records import Defect, Harmless
+from tpharness.imports import import_from
 
 __all__ = ["Changes", "load_changes"]
 
@@ -44,11 +43,8 @@ def load_changes(module: str) -> Changes:
     """Import a module, also from the current folder. UsageError if it does not hold defects."""
     if not all(part.isidentifier() for part in module.split(".")):
         raise UsageError(f"{module!r} is not the name of a module", hint="write it as in import, such as tests.defects")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
     try:
-        found = importlib.import_module(module)
+        found = import_from(Path.cwd(), module)
     except ImportError as error:
         raise UsageError(f"cannot import {module}: {error}", hint="is it on the path?") from error
     defects, harmless = tuple(getattr(found, "DEFECTS", ())), tuple(getattr(found, "HARMLESS", ()))

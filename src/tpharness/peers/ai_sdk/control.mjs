@@ -62,9 +62,6 @@ export function serve(port, routes) {
   });
   server.listen(port, "127.0.0.1");
   process.on("SIGTERM", () => process.exit(0));
-  if (process.env.TPHARNESS_PARENT === "stdin") {
-    process.stdin.resume().on("end", () => process.exit(0)); // the harness that started this is gone
-  }
 }
 
 /** The value of `--port`. */

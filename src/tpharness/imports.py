@@ -1,0 +1,27 @@
+"""Modules that a user names, such as `python:mine:Server`: found in a folder of theirs, before what is installed."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+__all__ = ["import_from"]
+
+
+def import_from(folder: Path, module: str) -> ModuleType:
+    """Import a module by its full name, from `folder` first. Raises what the import raises.
+
+    Afterwards the folder is the last place that is searched: a `yaml.py` in it is not taken for the library by what is
+    imported later.
+    """
+    place = str(folder)
+    known = place in sys.path
+    sys.path.insert(0, place)
+    try:
+        return import_module(module)
+    finally:
+        sys.path.remove(place)
+        if not known:
+            sys.path.append(place)
