@@ -170,6 +170,8 @@ async def test_a_run_killed_between_its_events_ended_at_the_last_that_was_kept(t
     ("options", "said"),
     [
         (("--host", "0.0.0.0"), "--token"),  # noqa: S104  # it is refused
+        (("--host", "0.0.0.0", "--token", ""), "the token is empty"),  # noqa: S104  # it is refused
+        (("--token", " "), "the token is empty"),
         (("--host", "203.0.113.7", "--token", "x"), "cannot listen on 203.0.113.7"),
         (("--store", "/nowhere/threads.db"), "/nowhere/threads.db"),
         (("--on-disconnect", "maybe"), "on-disconnect"),

@@ -7,7 +7,6 @@ the file, the table and the key, and says what is allowed.
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from tpharness.apps.client import Addresses, Route
 from tpharness.errors import InputError, UsageError
+from tpharness.targets.endpoint import is_loopback
 
 __all__ = ["CONFIG_FILE", "AppConfig", "config_of_url", "load_config", "require_loopback"]
 
@@ -170,21 +170,12 @@ def config_of_url(url: str, **options: Any) -> AppConfig:
 
 def require_loopback(config: AppConfig, *, owned: str | None) -> None:
     """UsageError for an application on another machine, unless `owned` names just that host."""
-    if _is_loopback(config.host) or (owned is not None and owned == config.host):
+    if is_loopback(config.host) or (owned is not None and owned == config.host):
         return
     raise UsageError(
         f"{config.url} is not on this machine, and the cases interrupt, repeat and call tools for real",
         hint=f"run the application here, or say that it is yours: --i-own-this-host {config.host}",
     )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> AppConfig:

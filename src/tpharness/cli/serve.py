@@ -22,6 +22,14 @@ def serve(
         str | None,
         typer.Option(envvar="TPHARNESS_TOKEN", help="The token that requests have to send as Authorization: Bearer."),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name beside those of this machine under which it may be asked; may be given again."),
+    ] = None,
+    receive_from: Annotated[
+        list[str] | None,
+        typer.Option(help="A host beside this machine from which streams are received; may be given again."),
+    ] = None,
     on_disconnect: Annotated[
         Literal["stop", "continue"],
         typer.Option(help="What a run does when its client disconnects, unless its request says."),
@@ -48,6 +56,8 @@ def serve(
         token=token,
         continues=on_disconnect == "continue",
         heartbeat=heartbeat,
+        allow_host=tuple(allow_host or ()),
+        receive_from=tuple(receive_from or ()),
         allow_content=tuple(allow_content or ()),
         content_url=content_url,
     )

@@ -7,7 +7,6 @@ itself, and GET /content/{sha256}, the content of large returns.
 from __future__ import annotations
 
 import contextlib
-import hmac
 import re
 import sqlite3
 from collections.abc import AsyncIterator
@@ -21,12 +20,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from tpharness.findings import shorten
 from tpharness.protocol.versions import Version, newest_version, version_names
 from tpharness.reference_app import refusal
 from tpharness.reference_app.content import ContentStore, DamagedContentError
+from tpharness.reference_app.gate import Gate
 from tpharness.reference_app.openapi import openapi_document
 from tpharness.reference_app.receive import Receiver
 from tpharness.reference_app.refusal import Refusal
@@ -95,7 +95,7 @@ class ReferenceApp:
             lifespan=lambda _: self.alive(),
         )
         self._app.router.redirect_slashes = False
-        self._gate = _Gate(self._app, settings.token)
+        self._gate = Gate(self._app, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -214,31 +214,6 @@ class ReferenceApp:
     async def _adopt(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "adoptRequest"))
         return _json({"threads": value["threads"]})
-
-
-class _Gate:
-    """Checks the token of a request before anything else, and gives the router undecoded paths."""
-
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
-        self._app = app
-        self._expected = None if token is None else f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            if self._expected is not None and not self._knows(scope):
-                hint = "send Authorization: Bearer TOKEN, with the token that the server was started with"
-                refused = refusal.problem(401, "this server requires a token", hint, {"www-authenticate": "Bearer"})
-                await refused(scope, receive, send)
-                return
-            raw = scope.get("raw_path") or scope["path"].encode()
-            scope = {**scope, "path": raw.decode("ascii", "replace")}
-        await self._app(scope, receive, send)
-
-    def _knows(self, scope: Scope) -> bool:
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        scheme, _, token = given.partition(b" ")
-        said = b"Bearer " + token.strip() if scheme.lower() == b"bearer" else b""
-        return hmac.compare_digest(said, self._expected or b"")
 
 
 async def _on_store_failure(request: Request, error: Exception) -> Response:

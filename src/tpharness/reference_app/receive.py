@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import binascii
 import hashlib
-import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,11 +29,12 @@ from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.requests import check_time
 from tpharness.reference_app.settings import Settings
 from tpharness.targets import forms
+from tpharness.targets.endpoint import is_loopback
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import encode_data
 from tpharness.vsp.states import StreamState
 
-__all__ = ["Receiver", "is_loopback"]
+__all__ = ["Receiver"]
 
 
 class Receiver:
@@ -52,7 +52,7 @@ class Receiver:
 
     async def receive(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """Receive a case that fits the contract; return a `received`. Refusal for an invalid URL or time."""
-        _check_request(value)
+        _check_request(value, self._settings)
         agents = value["agents"]
         assembler = Assembler(agent_id=next(iter(agents), "assistant"), providers=provider_names(agents))
         for turn in value["turns"]:
@@ -135,22 +135,12 @@ class Receiver:
         return {"uri": uri, "verified": not why, **({"why": why} if why else {})}
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine for certain."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _has_ended(assembler: Assembler) -> bool:
     """Whether the stream has signalled how its turn ends: what comes after that is ignored."""
     return assembler.state in (StreamState.FINISHED, StreamState.ABORTED, StreamState.DONE)
 
 
-def _check_request(value: Mapping[str, Any]) -> None:
+def _check_request(value: Mapping[str, Any], settings: Settings) -> None:
     check_time(value["created_at"], "/created_at")
     for index, turn in enumerate(value["turns"]):
         place = f"/turns/{index}"
@@ -165,12 +155,25 @@ def _check_request(value: Mapping[str, Any]) -> None:
         except (binascii.Error, ValueError) as error:
             raise Refusal(422, f"{place}/packets: data_base64 is not base64: {error}") from None
         if "url" in turn:
-            try:
-                good = URL(turn["url"]).scheme in ("http", "https") and URL(turn["url"]).host is not None
-            except ValueError:
-                good = False
-            if not good:
-                raise Refusal(422, f"{place}/url: {shorten(turn['url'], 80)} is not an http(s) URL")
+            _check_url(turn["url"], f"{place}/url", settings.receive_from)
+
+
+def _check_url(text: str, place: str, allowed: tuple[str, ...]) -> None:
+    """Refuse what is not a stream of this machine, or of a host that the server was started with."""
+    shown = shorten(text, 80)
+    try:
+        url = URL(text)
+        host, port = url.host, url.port
+    except ValueError:
+        host = None
+    if host is None or url.scheme not in ("http", "https"):
+        raise Refusal(422, f"{place}: {shown} is not an http(s) URL")
+    if not (is_loopback(host) or {host, f"{host}:{port}"} & set(allowed)):
+        raise Refusal(
+            422,
+            f"{place}: {shown} is not on this machine, and this server was not told to receive from it",
+            hint=f"start the server with --receive-from {host}",
+        )
 
 
 def _references(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -17,8 +17,8 @@ import uvicorn
 
 from tpharness.errors import InputError, UsageError
 from tpharness.reference_app.app import ReferenceApp
-from tpharness.reference_app.receive import is_loopback
 from tpharness.reference_app.settings import Settings
+from tpharness.targets.endpoint import is_loopback
 
 __all__ = ["run_server"]
 
@@ -48,9 +48,11 @@ class _Server(uvicorn.Server):
 def run_server(settings: Settings, *, host: str, port: int, on_listening: Callable[[str], None]) -> None:
     """Serve until a signal comes; `on_listening` gets the URL as soon as connections are taken.
 
-    UsageError for an address that is not this machine's alone and no token; InputError for an address that cannot be
-    had, and for a store that cannot be opened.
+    UsageError for an empty token, and for an address that is not this machine's alone without one; InputError for an
+    address that cannot be had, and for a store that cannot be opened.
     """
+    if settings.token is not None and not settings.token.strip():
+        raise UsageError("the token is empty, which everybody knows", hint="give --token TOKEN, or leave it out")
     if settings.token is None and not is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines, and anybody there could use this server",

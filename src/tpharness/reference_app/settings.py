@@ -27,6 +27,10 @@ class Settings:
     heartbeat: float = Timeouts().heartbeat
     content_url: str = "tpharness:content"
     """What `content_ref.uri` begins with; `/<sha256>` follows. The default names the server that holds the thread."""
+    allow_host: tuple[str, ...] = ()
+    """Names beside those of this machine under which the server may be asked, and whose pages may ask."""
+    receive_from: tuple[str, ...] = ()
+    """Hosts (`HOST` or `HOST:PORT`) beside this machine from which the client's role may read streams."""
     allow_content: tuple[str, ...] = ()
     """Hosts from which the client's role may fetch the content of a `content_ref`; by default none."""
     unread_seconds: float = 60.0

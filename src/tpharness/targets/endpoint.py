@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from yarl import URL
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 
-__all__ = ["TOKEN_VARIABLE", "Endpoint"]
+__all__ = ["TOKEN_VARIABLE", "Endpoint", "is_loopback"]
 
 TOKEN_VARIABLE = "TPHARNESS_TOKEN"  # noqa: S105  # the name of the variable, not what it holds
 
@@ -61,3 +62,13 @@ class Endpoint:
     def headers(self) -> dict[str, str]:
         """The headers of every request."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine for certain."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
