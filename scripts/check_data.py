@@ -1,4 +1,4 @@
-"""Check the suite's data against its own schemas: clauses, findings, scenarios, recorded chunks and server events."""
+"""Check the data of the suite against its schemas: clauses, findings, bad documents, scenarios, recordings."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ def main() -> int:
     for name in ("clauses", "findings", "app-clauses"):
         file = TOP / "conformance" / f"{name}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
+    for file in sorted((TOP / "conformance" / "documents" / "bad").glob("*.yaml")):
+        check("bad-documents", yaml.safe_load(file.read_text("utf-8")), file)
     scenarios = sorted((TOP / "scenarios").rglob("*.yaml"))
     for file in scenarios:
         check("scenario", yaml.load(file.read_text("utf-8"), Loader=StringsStay), file)  # noqa: S506  # a safe loader

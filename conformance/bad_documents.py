@@ -1,0 +1,96 @@
+"""The bad documents of `documents/bad/`: read, made of their good threads, and judged as `tpharness check` does."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypedDict
+
+import yaml
+
+from tpharness.findings import Finding
+from tpharness.protocol.parse import parse_json
+from tpharness.protocol.rules import check_thread
+from tpharness.resources import conformance_dir
+
+__all__ = ["BadDocument", "apply_patch", "judge", "load_bad_documents", "load_good_threads", "make_document"]
+
+
+class _Always(TypedDict):
+    name: str
+    says: str
+    finding: str
+    at: str
+    clauses: list[str]
+
+
+class BadDocument(_Always, total=False):
+    """One entry, as `documents/README.md` says."""
+
+    thread: str
+    version: str
+    patch: list[dict[str, Any]]
+    json: str
+    also: list[str]
+
+
+@cache
+def load_good_threads() -> Mapping[str, Any]:
+    """Return the threads that keep every rule, by name."""
+    threads: Mapping[str, Any] = _read("good.yaml")
+    return threads
+
+
+@cache
+def load_bad_documents() -> tuple[BadDocument, ...]:
+    """Return every entry, in the order of the files' names."""
+    files = sorted((conformance_dir() / "documents" / "bad").glob("*.yaml"))
+    return tuple(entry for file in files for entry in _read(f"bad/{file.name}"))
+
+
+def make_document(entry: BadDocument) -> Any:
+    """Return the document of an entry: its text, or its thread in its version with its patch applied."""
+    if "json" in entry:
+        return entry["json"]
+    thread = copy.deepcopy(load_good_threads()[entry["thread"]])
+    if "version" in entry:
+        thread["version"] = entry["version"]
+        for turn in thread["turns"]:
+            turn.pop("completion_status", None)
+    return apply_patch(thread, entry["patch"])
+
+
+def apply_patch(document: Any, patch: Iterable[Mapping[str, Any]]) -> Any:
+    """Return the document with a JSON Patch (RFC 6902) of add, replace and remove; a path that is not there raises."""
+    root = {"": copy.deepcopy(document)}
+    for step in patch:
+        *way, last = [name.replace("~1", "/").replace("~0", "~") for name in step["path"].split("/")]
+        holder: Any = root
+        for name in way:
+            holder = holder[int(name)] if isinstance(holder, list) else holder[name]
+        key: Any = last
+        if isinstance(holder, list):
+            key = len(holder) if last == "-" else int(last)
+        if step["op"] == "add" and isinstance(holder, list):
+            holder.insert(key, step["value"])
+        elif step["op"] == "add":
+            holder[key] = step["value"]
+        elif step["op"] == "remove":
+            del holder[key]
+        else:
+            holder[key]  # has to be there
+            holder[key] = step["value"]
+    return root[""]
+
+
+def judge(document: Any) -> list[Finding]:
+    """Return what is found in a document, or in its text, as `tpharness check` finds it."""
+    if not isinstance(document, str):
+        return check_thread(document, observations=True)
+    parsed = parse_json(document.encode())
+    return [*parsed.findings, *(check_thread(parsed.value, observations=True) if parsed.ok else ())]
+
+
+def _read(name: str) -> Any:
+    return yaml.safe_load((conformance_dir() / "documents" / name).read_text("utf-8"))
