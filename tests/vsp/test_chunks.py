@@ -301,10 +301,13 @@ OTHERS = [
         {"type": "data-x", "name": "n", "value": 2, "data": 1},
         c.DataChunk(name="data-x", data=1, extra={"name": "n", "value": 2}),
     ),
-    ({"type": "data", "name": "data-tp-x", "value": {"a": 1}}, c.DataChunk(name="data-tp-x", data={"a": 1})),
+    (
+        {"type": "data", "name": "data-tp-x", "value": {"a": 1}},
+        c.DataChunk(name="data-tp-x", data={"a": 1}, by_name=True),
+    ),
     (
         {"type": "data", "name": "data-tp-x", "value": None, "id": "i", "transient": False, "at": 1},
-        c.DataChunk(name="data-tp-x", data=None, id="i", transient=False, extra={"at": 1}),
+        c.DataChunk(name="data-tp-x", data=None, id="i", transient=False, by_name=True, extra={"at": 1}),
     ),
 ]
 

@@ -115,7 +115,8 @@ def _data_chunk(name: str, value: dict[str, Any], payload: str, own: frozenset[s
     if wrong:
         return Malformed(kind=CHUNK_BAD_FIELD, reason=f"{name}: {wrong}", raw=raw)
     extra = {key: item for key, item in value.items() if key not in own}
-    return DataChunk(name=name, data=value[payload], id=identity, transient=transient, extra=extra)
+    by_name = payload == "value"
+    return DataChunk(name=name, data=value[payload], id=identity, transient=transient, by_name=by_name, extra=extra)
 
 
 def _integer(digits: str) -> float:

@@ -42,6 +42,8 @@ class TurnEvents:
         self._writer.add_prompt([steering_prompt(chunk)], self._context.time)  # R44
 
     def _data(self, chunk: c.DataChunk) -> None:
+        if chunk.by_name:
+            self._context.report(v.FRAMED_BY_NAME, f"{chunk.name} is sent as a chunk of type data with a name")
         if chunk.name == CARRIER:
             self._lifecycle.apply_carrier(chunk.data)
             return

@@ -320,12 +320,16 @@ class SteeringMessageChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag=
 
 
 class DataChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A custom event. `name` is its whole type, such as `data-tp-agent_handoff`; `extra` any other fields, as sent."""
+    """A custom event. `name` is its whole type, such as `data-tp-agent_handoff`; `extra` any other fields, as sent.
+
+    `by_name` is true for the framing by name and value, which is read and not written (R33).
+    """
 
     name: str
     data: Any
     id: str | None = None
     transient: bool | None = None
+    by_name: bool = False
     extra: dict[str, Any] = {}
 
 

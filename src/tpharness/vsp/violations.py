@@ -9,6 +9,7 @@ __all__ = [
     "AFTER_FINISH",
     "DUPLICATE_START",
     "ERROR_REPEATED",
+    "FRAMED_BY_NAME",
     "LATE_PROVIDER_OUTPUT",
     "NEW_RESPONSE_IN_STEP",
     "NO_CALL",
@@ -38,4 +39,5 @@ STEP_UNMATCHED = Kind("step-unmatched")
 RESET_TOO_LATE = Kind("reset-after-response")
 NEW_RESPONSE_IN_STEP = Kind("part-after-output")
 LATE_PROVIDER_OUTPUT = Kind("provider-output-late")
+FRAMED_BY_NAME = Kind("custom-event-framed-by-name")
 UNKNOWN_TYPE = Kind("chunk-type-unknown")
