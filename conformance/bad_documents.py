@@ -14,7 +14,15 @@ from tpharness.protocol.parse import parse_json
 from tpharness.protocol.rules import check_thread
 from tpharness.resources import conformance_dir
 
-__all__ = ["BadDocument", "apply_patch", "judge", "load_bad_documents", "load_good_threads", "make_document"]
+__all__ = [
+    "BadDocument",
+    "apply_patch",
+    "judge",
+    "load_bad_documents",
+    "load_good_threads",
+    "make_document",
+    "write_in_version",
+]
 
 
 class _Always(TypedDict):
@@ -54,11 +62,15 @@ def make_document(entry: BadDocument) -> Any:
     if "json" in entry:
         return entry["json"]
     thread = copy.deepcopy(load_good_threads()[entry["thread"]])
-    if "version" in entry:
-        thread["version"] = entry["version"]
-        for turn in thread["turns"]:
-            turn.pop("completion_status", None)
-    return apply_patch(thread, entry["patch"])
+    return apply_patch(write_in_version(thread, entry.get("version")), entry["patch"])
+
+
+def write_in_version(thread: Any, version: str | None) -> Any:
+    """Return a complete thread of 0.0.4 in an older version, without `completion_status`; as it is for None."""
+    if version is None:
+        return thread
+    turns = [{name: value for name, value in turn.items() if name != "completion_status"} for turn in thread["turns"]]
+    return {**thread, "version": version, "turns": turns}
 
 
 def apply_patch(document: Any, patch: Iterable[Mapping[str, Any]]) -> Any:

@@ -50,6 +50,9 @@ def main() -> int:
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
     for file in sorted((TOP / "conformance" / "documents" / "bad").glob("*.yaml")):
         check("bad-documents", yaml.safe_load(file.read_text("utf-8")), file)
+    for kind in ("hashes", "conversions", "histories"):
+        file = TOP / "conformance" / "documents" / f"{kind}.yaml"
+        check("vectors", {kind: yaml.safe_load(file.read_text("utf-8"))}, file)
     scenarios = sorted((TOP / "scenarios").rglob("*.yaml"))
     for file in scenarios:
         check("scenario", yaml.load(file.read_text("utf-8"), Loader=StringsStay), file)  # noqa: S506  # a safe loader

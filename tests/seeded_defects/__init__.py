@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.seeded_defects import (
     calls,
     cycles,
+    documents,
     events,
     facts,
     frames,
@@ -20,7 +21,7 @@ from tests.seeded_defects import (
 )
 from tests.seeded_defects.harmless import HARMLESS
 
-__all__ = ["DEFECTS", "ELSEWHERE", "HARMLESS"]
+__all__ = ["DEFECTS", "DOCUMENT_DEFECTS", "ELSEWHERE", "HARMLESS"]
 
 DEFECTS = (
     *cycles.DEFECTS,
@@ -38,6 +39,9 @@ DEFECTS = (
     *threads.DEFECTS,
     *values.DEFECTS,
 )
+DOCUMENT_DEFECTS = documents.DEFECTS
+"""Those that no scenario shows, and the vectors of `conformance/documents/` do."""
+
 ELSEWHERE = {
     "canon.hash": "a hash of another kind is the same on both sides; "
     "tests/seeded_defects/test_seeded_defects.py::test_the_hash_is_sha256_over_the_canonical_bytes",

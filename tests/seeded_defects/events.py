@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tests.seeded_defects.seeding import (
     client_writer,
     defect,
+    each_chunk,
     on_chunk,
     server_writer,
     together,
@@ -142,6 +143,23 @@ def transient_facts_lost(was):
             was(self, chunk)
 
     return data
+
+
+def metadata_recorded(was):
+    def metadata(self, chunk):
+        was(self, chunk)
+        self._writer.add_event(
+            Event(name="data-app-metadata", data=chunk.message_metadata, at=self._context.time, bound=False)
+        )
+
+    return metadata
+
+
+def framed_by_name(chunk):
+    if not chunk["type"].startswith("data-"):
+        return [chunk]
+    rest = {key: value for key, value in chunk.items() if key not in ("type", "data")}
+    return [{"type": "data", "name": chunk["type"], "value": chunk["data"], **rest}]
 
 
 def unknown_as_errors(was):
@@ -337,6 +355,20 @@ DEFECTS = (
         "A chunk of a type that the client does not know is stored as the normative error event.",
         "stream.unknown-chunk R7",
         on_chunk(unknown_as_errors, c.UnknownChunk),
+    ),
+    defect(
+        "metadata-of-messages-recorded",
+        "client",
+        "The client stores the metadata of a message as an event of its turn.",
+        "stream.metadata-ignored",
+        on_chunk(metadata_recorded, c.MessageMetadataChunk),
+    ),
+    defect(
+        "custom-events-framed-by-name",
+        "server",
+        "The server sends custom events as the amendments print them, with name and value.",
+        "stream.first-framing-written R33",
+        each_chunk(framed_by_name),
     ),
     defect(
         "telemetry-recorded-as-the-applications",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.seeded_defects.seeding import together, wrap
+from tests.seeded_defects.seeding import each_chunk, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.explore.mutation import Harmless
@@ -23,15 +23,6 @@ _DELTAS = ("text-delta", "reasoning-delta", "tool-input-delta")
 def written(make):
     """Let the reference server write a chunk as bytes so."""
     return wrap(reference, "encode_sse", make)
-
-
-def each_chunk(change):
-    """Change what the server sends for each event, and at the beginning and at an abort."""
-
-    def make(was):
-        return lambda self, *given: [other for chunk in was(self, *given) for other in change(chunk)]
-
-    return together(*(wrap(encoder.Encoder, name, make) for name in ("start", "feed", "abort")))
 
 
 def longer_ids(was):

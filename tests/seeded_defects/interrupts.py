@@ -50,6 +50,13 @@ def flat_interruption(document, _):
     return {**document, "interruption": told["reason"], "interrupted_at": told["interrupted_at"]}
 
 
+def known_reasons_alone(document, _):
+    known = ("user_cancelled", "network_failure", "timeout", "safety_halt", "error")
+    if "interruption" not in document or document["interruption"]["reason"] in known:
+        return document
+    return {**document, "interruption": {**document["interruption"], "reason": "error"}}
+
+
 def notice_added(document, _):
     if "interruption" not in document:
         return document
@@ -313,6 +320,13 @@ DEFECTS = (
         "Whatever an abort says is the reason.",
         "interrupt.abort-reason R27",
         on_chunk(free_text, c.AbortChunk),
+    ),
+    defect(
+        "reasons-that-are-not-known-become-errors",
+        "both",
+        "A reason of the application's own is stored as error.",
+        "interrupt.reason-extensible R7",
+        on_turns(known_reasons_alone),
     ),
     defect(
         "second-interruption-overwrites-the-first",

@@ -18,7 +18,18 @@ from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import Lifecycle
 from tpharness.vsp.tool_calls import ToolCalls
 
-__all__ = ["client_writer", "defect", "on_chunk", "on_event", "on_wire", "put", "server_writer", "together", "wrap"]
+__all__ = [
+    "client_writer",
+    "defect",
+    "each_chunk",
+    "on_chunk",
+    "on_event",
+    "on_wire",
+    "put",
+    "server_writer",
+    "together",
+    "wrap",
+]
 
 Make = Callable[[Any], Any]
 """From what is there now to what stands in its place."""
@@ -75,6 +86,15 @@ def on_event(make: Make, *kinds: EventKind) -> Seed:
 def on_wire(make: Make, *kinds: EventKind) -> Seed:
     """Replace what the server sends for these events."""
     return lambda: mock.patch.dict(encoder._ACTIONS, {kind: make(encoder._ACTIONS[kind]) for kind in kinds})
+
+
+def each_chunk(change: Callable[[Any], list[Any]]) -> Seed:
+    """Change what the server sends for each event, and at the beginning and at an abort."""
+
+    def make(was: Any) -> Any:
+        return lambda self, *given: [other for chunk in was(self, *given) for other in change(chunk)]
+
+    return together(*(wrap(encoder.Encoder, name, make) for name in ("start", "feed", "abort")))
 
 
 def client_writer(writer: type[JournalWriter]) -> Seed:

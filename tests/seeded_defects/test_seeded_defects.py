@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.seeded_defects import DEFECTS, ELSEWHERE, HARMLESS
+from conformance.vectors import load_vectors, run_vector
+from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS, ELSEWHERE, HARMLESS
 
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.explore.mutation import Defect, Harmless, load_scenarios, play_change, unharmed
@@ -57,6 +58,14 @@ def test_a_defect_fails_for_the_clauses_that_it_breaks(defect: Defect) -> None:
     assert set(row.confirmed) == set(defect.clauses)
 
 
+@pytest.mark.parametrize("defect", DOCUMENT_DEFECTS, ids=lambda defect: defect.name)
+def test_a_wrong_reader_of_documents_fails_for_the_clauses_that_it_breaks(defect: Defect) -> None:
+    """Some vector fails, and those that do cite each clause; test_vectors holds that none fails without the defect."""
+    with defect.seed():
+        failed = [vector for name, vector in load_vectors().items() if run_vector(name)]
+    assert set(defect.clauses) <= {clause for vector in failed for clause in vector["clauses"]}
+
+
 @pytest.mark.parametrize("variant", HARMLESS, ids=lambda variant: variant.name)
 def test_what_is_free_does_not_fail(variant: Harmless) -> None:
     """The suite holds nobody to what no rule says."""
@@ -82,7 +91,7 @@ def played(scenario: Scenario) -> str:
 def test_nothing_stays_seeded() -> None:
     """After each change the reference is what it was."""
     before = [played(scenario) for scenario in of(*VARIED)]
-    for change in (*DEFECTS, *HARMLESS):
+    for change in (*DEFECTS, *DOCUMENT_DEFECTS, *HARMLESS):
         with change.seed():
             pass
     assert [played(scenario) for scenario in of(*VARIED)] == before
@@ -97,7 +106,7 @@ def test_the_table_names_each_defect_and_no_other() -> None:
     assert len(HARMLESS) >= 8
 
 
-@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+@pytest.mark.parametrize("defect", [*DEFECTS, *DOCUMENT_DEFECTS], ids=lambda defect: defect.name)
 def test_a_defect_says_what_it_does(defect: Defect) -> None:
     """A kebab-case name, a sentence, and clauses and rulings that exist."""
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", defect.name)
@@ -109,7 +118,7 @@ def test_a_defect_says_what_it_does(defect: Defect) -> None:
 
 def test_names_and_sentences_are_unique() -> None:
     """No two changes are called alike or say the same."""
-    changes = [*DEFECTS, *HARMLESS]
+    changes = [*DEFECTS, *DOCUMENT_DEFECTS, *HARMLESS]
     assert len({change.name for change in changes}) == len(changes)
     assert len({change.sentence for change in changes}) == len(changes)
 

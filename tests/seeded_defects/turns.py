@@ -249,7 +249,7 @@ DEFECTS = (
         "prompts-inside-a-run-dropped",
         "server",
         "A request with which one agent asks another is not in the thread.",
-        "turn.other-prompt-stays R9",
+        "turn.other-prompt-stays turn.handoff-request R9",
         on_event(prompts_dropped, EventKind.MODEL_REQUEST),
     ),
     defect(
