@@ -154,14 +154,16 @@ def test_no_two_clauses_say_the_same() -> None:
     assert [text for text, times in Counter(c.text.lower() for c in CLAUSES.values()).items() if times > 1] == []
 
 
-def test_a_clause_that_tools_exercise_names_their_test() -> None:
-    """The named test exists, so the clause is proven somewhere."""
+def test_a_clause_that_tools_exercise_names_what_does() -> None:
+    """A test that exists, or bad documents or vectors of which one shows the clause."""
     top = Path(__file__).parent.parent
     for clause in CLAUSES.values():
         if clause.exercised_by:
-            files = re.findall(r"tests/[\w/]+\.py", clause.why)
+            files = re.findall(r"tests/[\w/]+\.py|conformance/documents/[\w/]+\.yaml", clause.why)
             assert files, clause.id
             assert all((top / file).is_file() for file in files), clause.id
+            data = [file for file in files if file.endswith(".yaml")]
+            assert all(clause.id in (top / file).read_text("utf-8") for file in data), clause.id
 
 
 def test_the_rulings_are_numbered_in_order() -> None:

@@ -34,13 +34,9 @@ def test_every_ruling_has_a_section_and_a_clause() -> None:
     assert all(ruling.text for ruling in RULINGS.values())
 
 
-def test_a_clause_that_no_scenario_can_exercise_names_the_test_that_does() -> None:
-    """The test files named under `why` exist."""
-    top = Path(__file__).parent.parent
-    for clause in CLAUSES.values():
-        for file in re.findall(r"tests/[\w/]+\.py", clause.why):
-            assert (top / file).is_file(), f"{clause.id} names {file}"
-        assert bool(clause.why) == bool(clause.exercised_by)
+def test_a_clause_says_why_no_scenario_can_exercise_it() -> None:
+    """A reason and its mark come together; `tests/test_clauses.py` looks at what the reason names."""
+    assert all(bool(clause.why) == bool(clause.exercised_by) for clause in CLAUSES.values())
 
 
 def test_there_are_enough_scenarios() -> None:

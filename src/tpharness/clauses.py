@@ -1,7 +1,11 @@
-"""Typed view of `conformance/clauses.yaml`, `conformance/app-clauses.yaml` and `conformance/rulings.md`."""
+"""Typed view of the clauses, the rulings, and what was seen to violate the clauses and was found.
+
+In: `conformance/clauses.yaml`, `app-clauses.yaml`, `rulings.md` and `violations.json`.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +15,17 @@ import yaml
 
 from tpharness.resources import conformance_dir
 
-__all__ = ["AppClause", "Clause", "Ruling", "clause_texts", "load_app_clauses", "load_clauses", "load_rulings"]
+__all__ = [
+    "AppClause",
+    "Clause",
+    "Ruling",
+    "Violation",
+    "clause_texts",
+    "load_app_clauses",
+    "load_clauses",
+    "load_rulings",
+    "load_violations",
+]
 
 _HEADING = re.compile(r"^## (R\d+) — (.+)$", re.MULTILINE)
 
@@ -55,6 +69,21 @@ class Ruling:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """Something that breaks clauses and is found: a test of tpharness plays it and sees the findings.
+
+    `kind` is `defect` (the reference, made wrong in one place), `document`, `stream` or `application`; `sentence` says
+    what is wrong; `found_by` names the scenarios or vectors that fail, or the codes of the findings.
+    """
+
+    kind: str
+    name: str
+    sentence: str
+    clauses: tuple[str, ...]
+    found_by: tuple[str, ...]
+
+
 @cache
 def load_clauses() -> Mapping[str, Clause]:
     """Return every clause by id, in the order of the file."""
@@ -82,6 +111,17 @@ def load_app_clauses() -> Mapping[str, AppClause]:
     """Return every clause about applications by id, in the order of the file."""
     raw = yaml.safe_load((conformance_dir() / "app-clauses.yaml").read_text("utf-8"))
     return {item["id"]: AppClause(**item) for item in raw}
+
+
+@cache
+def load_violations() -> Mapping[str, tuple[Violation, ...]]:
+    """Return what violates each clause and is found, by the clause's id; clauses that nothing violates are missing."""
+    found: dict[str, list[Violation]] = {}
+    for item in json.loads((conformance_dir() / "violations.json").read_text("utf-8")):
+        lists = {name: tuple(item[name]) for name in ("clauses", "found_by")}
+        for clause in lists["clauses"]:
+            found.setdefault(clause, []).append(Violation(**{**item, **lists}))
+    return {clause: tuple(violations) for clause, violations in found.items()}
 
 
 def clause_texts() -> Mapping[str, str]:

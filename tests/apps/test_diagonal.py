@@ -5,11 +5,11 @@ Every case is played on every application; what counts are findings at MUST and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.apps.broken import OBSERVED, ROWS, Broken
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import STOP, THREAD, count_lines, play
 
@@ -17,52 +17,6 @@ from tpharness.apps.checks import APP_CHECKS
 from tpharness.findings import Level
 from tpharness.run import Outcome, Result
 
-
-@dataclass(frozen=True)
-class Broken:
-    """One way to break a check: the defect, the codes that tell it, how the application is configured."""
-
-    check: str
-    defect: Defect | None
-    codes: frozenset[str]
-    config: dict[str, Any] = field(default_factory=dict)
-
-
-def broken(check: str, defect: Defect | None, *codes: str, **config: Any) -> Broken:
-    """One row of the table."""
-    return Broken(check, defect, frozenset(codes), config)
-
-
-COUNTED = {"effects": "counted"}
-VIEWED = {"thread": THREAD}
-ROWS = [
-    broken("alive", Defect.BRICKS, "chat-bricked"),
-    broken("alive", Defect.FAILS_ONCE, "next-turn-failed"),
-    broken("accepted", Defect.KEEPS_ORPHAN_RESULT, "chat-orphan-tool-message"),
-    broken("prefix", Defect.REPAIRS_ARGUMENTS, "arguments-invented"),
-    broken("prefix", Defect.NOTES_IN_TEXT, "text-invented"),
-    broken("prefix", Defect.INVENTS_CALL, "call-invented"),
-    broken("user-turns", Defect.STORES_TURN_LATE, "user-turn-lost"),
-    broken("user-turns", Defect.DOUBLES_TURN, "user-turn-doubled"),
-    broken("user-turns", Defect.SORTS_TURNS, "user-turn-misplaced"),
-    broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"),
-    broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
-    broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
-    broken("effects", Defect.RUNS_TWICE, "tool-ran-twice", **COUNTED),
-    broken("history-grows", Defect.DATES_PROMPT, "history-changed"),
-    broken("history-grows", Defect.REWORDS_RESULT, "history-changed"),
-    broken("history-grows", Defect.REORDERS, "history-reordered"),
-    broken("stream-valid", Defect.HIDES_FAILURE, "failure-as-finish", "stream-irregular"),
-    broken("stream-valid", Defect.TEARS_STREAM, "failure-unsaid"),
-    broken("stream-valid", Defect.SENDS_ODD_STREAM, "stream-refused"),
-    broken("stops-or-goes-on", Defect.RUNS_ON, "runs-on", on_disconnect="stop"),
-    broken("stops-or-goes-on", None, "gives-up", on_disconnect="continue"),
-    broken("stops-or-goes-on", Defect.IGNORES_STOP, "stop-ignored", stop=STOP),
-    broken("stops-or-goes-on", Defect.REFUSES_STOP, "stop-refused", stop=STOP),
-    broken("same-view", Defect.HIDES_HALF_TEXT, "view-differs", **VIEWED),
-    broken("same-view", Defect.ANSWERS_NO_VIEW, "view-unreadable", **VIEWED),
-    broken("asked-once", Defect.ASKS_TWICE, "model-asked-twice"),
-]
 CHECK_OF = {kind.code: check.name for check in APP_CHECKS for kind in check.kinds}
 
 
@@ -71,7 +25,7 @@ def found(results: list[Result]) -> set[str]:
     return {finding.code for result in results for finding in result.findings if finding.level is not Level.MAY}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.check}-{row.defect.name if row.defect else 'none'}")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.check}-{row.name}")
 def test_a_broken_application_trips_its_check_and_no_other(row: Broken, tmp_path: Path) -> None:
     """The diagonal of checks and applications."""
     effects = tmp_path / "effects.txt"
@@ -130,9 +84,10 @@ def test_runs_that_are_mixed_rewrite_the_history() -> None:
     assert "history-changed" in found(results)
 
 
-def test_a_run_that_goes_on_as_declared_is_shown_and_passes() -> None:
+@pytest.mark.parametrize("row", OBSERVED, ids=lambda row: row.name)
+def test_what_is_a_policy_is_shown_and_passes(row: Broken) -> None:
     """That the model is told more than the user has seen is a policy."""
-    results = play(ChatApp(Defect.RUNS_ON), "basic", on_disconnect="continue")
-    codes = {finding.code for result in results for finding in result.findings}
-    assert codes == {"told-more-than-seen"}
+    assert row.defect is not None
+    results = play(ChatApp(row.defect), "basic", **row.config)
+    assert {finding.code for result in results for finding in result.findings} == row.codes
     assert {result.outcome for result in results} == {Outcome.PASSED}

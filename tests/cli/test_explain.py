@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.cli.conftest import Call
 
@@ -18,3 +20,28 @@ def test_explain_shows_what_the_catalogue_says(code: str, call: Call) -> None:
     assert kind.title in called.out
     assert kind.meaning in called.out
     assert kind.remedy in called.out
+
+
+def test_a_clause_is_listed_with_what_exercises_and_what_violates_it(call: Call) -> None:
+    """Scenarios, and what breaks the clause and is found, by kind; the JSON says what finds it."""
+    lines = {line.split()[0]: line for line in call("list", "clauses").out.splitlines()}
+    assert " tools  violated by 1 document: " in lines["thread.links"]
+    assert " app  violated by 2 applications: " in lines["app.alive"]
+    assert " scenarios  violated by " in lines["cycle.kept"]
+    rows = {row["id"]: row for row in json.loads(call("list", "clauses", "--json").out)}
+    assert "cycles/three-steps" in rows["cycle.kept"]["scenarios"]
+    link = {
+        "kind": "document",
+        "name": "link-to-a-name",
+        "sentence": "A link to another thread does not name it by UUID.",
+        "found_by": ["link-not-uuid"],
+    }
+    assert rows["thread.links"]["violations"] == [link]
+
+
+def test_explain_shows_what_violates_a_clause(call: Call) -> None:
+    """Kind, name and sentence, and what finds it; a clause that nothing violates says so."""
+    assert "  violated and found:\n    document link-to-a-name: " in call("explain", "thread.links").out
+    assert "Found by link-not-uuid." in call("explain", "thread.links").out
+    assert "    application bricks: After an interruption" in call("explain", "app.alive").out
+    assert "  violated and found: nothing\n" in call("explain", "interrupt.heartbeat").out

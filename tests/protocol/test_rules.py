@@ -324,6 +324,11 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             thread(called("x" * (100 * 1024 - 1))),
             f"{RETURN}/content",
         ),
+        (  # however few items it has
+            thread(called({"text": "x" * (100 * 1024 - 11)})),
+            thread(called({"text": "x" * (100 * 1024 - 10)})),
+            f"{RETURN}/content",
+        ),
         (  # 2.0.0 has no references to move it to
             thread(called("x" * 200_000), version="2.0.0"),
             thread(called("x" * 200_000), version="0.0.3"),

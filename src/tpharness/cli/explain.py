@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tpharness.clauses import clause_texts, load_app_clauses, load_clauses, load_rulings
+from tpharness.clauses import clause_texts, load_app_clauses, load_clauses, load_rulings, load_violations
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.faults.catalogue import Guarantee
@@ -45,10 +45,12 @@ def explain(
             print(f"  exercised by {clause.exercised_by}: {clause.why}")
         users = [s.id for s in _scenarios(scenarios) if name in s.clauses]
         print(f"  scenarios: {', '.join(users) or 'none'}")
+        _print_violations(name)
     elif name in app_clauses:
         about = app_clauses[name]
         print(f"{about.id} ({about.level}, applications)\n  {about.text}\n  why: {about.reason}")
         print(f"  to do: {about.remedy}\n  judged by the check {about.check} of tpharness app")
+        _print_violations(name)
     elif name in rulings:
         print(f"{name}: {rulings[name].title}\n\n{rulings[name].text}")
     elif name in kinds:
@@ -70,6 +72,13 @@ def explain(
         print(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")
     else:
         _scenario(name, scenarios)
+
+
+def _print_violations(clause: str) -> None:
+    found = load_violations().get(clause, ())
+    print(f"  violated and found:{'' if found else ' nothing'}")
+    for one in found:
+        print(f"    {one.kind} {one.name}: {one.sentence} Found by {', '.join(one.found_by)}.")
 
 
 def _scenario(name: str, roots: list[Path] | None) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tpharness.clauses import load_clauses, load_rulings
+from tpharness.clauses import AppClause, Clause, load_app_clauses, load_clauses, load_rulings, load_violations
 from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
@@ -32,7 +33,7 @@ def list_(
     """List scenarios, clauses, rulings, targets, faults or findings."""
     kinds: dict[str, Callable[[], Rows]] = {
         "scenarios": lambda: _scenarios(scenarios),
-        "clauses": _clauses,
+        "clauses": lambda: _clauses(scenarios),
         "rulings": _rulings,
         "targets": lambda: [(name, text, {"target": name, "meaning": text}) for name, text in TARGETS.items()],
         "faults": _faults,
@@ -65,8 +66,34 @@ def _scenarios(roots: list[Path] | None) -> Rows:
     return rows
 
 
-def _clauses() -> Rows:
-    return [(c.id, f"{c.level:<6} {c.text}", asdict(c)) for c in load_clauses().values()]
+def _clauses(roots: list[Path] | None) -> Rows:
+    """Each clause with the scenarios that exercise it, and with what violates it and is found."""
+    exercised: dict[str, list[str]] = {}
+    for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
+        scenario = load_scenario(one.path, root=one.root)
+        for name in scenario.clauses:
+            exercised.setdefault(name, []).append(scenario.id)
+    clauses: list[Clause | AppClause] = [*load_clauses().values(), *load_app_clauses().values()]
+    rows: Rows = []
+    for clause in clauses:
+        scenarios, found = exercised.get(clause.id, []), load_violations().get(clause.id, ())
+        kinds = Counter(violation.kind for violation in found)
+        counts = ", ".join(_count(number, kind) for kind, number in kinds.items()) or "nothing"
+        text = f"{clause.level:<6} {_exercised(clause, scenarios):>13}  violated by {counts}: {clause.text}"
+        shown = [{key: value for key, value in asdict(v).items() if key != "clauses"} for v in found]
+        rows.append((clause.id, text, {**asdict(clause), "scenarios": scenarios, "violations": shown}))
+    return rows
+
+
+def _exercised(clause: Clause | AppClause, scenarios: Sequence[str]) -> str:
+    """Return by what a clause is exercised: scenarios, the tools that read documents, or `tpharness app`."""
+    if isinstance(clause, AppClause):
+        return "app"
+    return _count(len(scenarios), "scenario") if scenarios or not clause.exercised_by else clause.exercised_by
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _rulings() -> Rows:

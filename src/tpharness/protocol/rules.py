@@ -283,8 +283,8 @@ def _part_rules(index: Index) -> Iterator[Finding]:
             reference, content = part.get("content_ref"), part.get("content")
             if reference is not None:
                 yield from _reference(reference, content, pointer)
-            elif isinstance(content, str | dict | list) and len(content) > 100 and _size(content) > _LARGE:
-                yield p.LARGE.at(Place(pointer=f"{pointer}/content"), got=f"{_size(content)} bytes")
+            elif (size := _size(content)) > _LARGE:
+                yield p.LARGE.at(Place(pointer=f"{pointer}/content"), got=f"{size} bytes")
 
 
 def _reference(reference: Mapping[str, Any], content: Any, pointer: str) -> Iterator[Finding]:

@@ -1,0 +1,72 @@
+"""Applications that are broken in one way each, and what a run of all cases finds of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.apps.chat_app import Defect
+from tests.apps.playing import STOP, THREAD
+
+__all__ = ["OBSERVED", "ROWS", "Broken"]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One way to break a check: the defect, the codes that tell it, how the application is configured."""
+
+    check: str
+    defect: Defect | None
+    codes: frozenset[str]
+    config: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The defect in kebab-case; the safe application is wrong where it was declared to go on."""
+        return self.defect.name.lower().replace("_", "-") if self.defect else "stops-and-was-to-go-on"
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong with the application."""
+        said = self.defect.value if self.defect else "the application stops when its client leaves, and was to go on"
+        return f"{said[0].upper()}{said[1:]}."
+
+
+def broken(check: str, defect: Defect | None, *codes: str, **config: Any) -> Broken:
+    """One row of the table."""
+    return Broken(check, defect, frozenset(codes), config)
+
+
+COUNTED = {"effects": "counted"}
+VIEWED = {"thread": THREAD}
+ROWS = [
+    broken("alive", Defect.BRICKS, "chat-bricked"),
+    broken("alive", Defect.FAILS_ONCE, "next-turn-failed"),
+    broken("accepted", Defect.KEEPS_ORPHAN_RESULT, "chat-orphan-tool-message"),
+    broken("prefix", Defect.REPAIRS_ARGUMENTS, "arguments-invented"),
+    broken("prefix", Defect.NOTES_IN_TEXT, "text-invented"),
+    broken("prefix", Defect.INVENTS_CALL, "call-invented"),
+    broken("user-turns", Defect.STORES_TURN_LATE, "user-turn-lost"),
+    broken("user-turns", Defect.DOUBLES_TURN, "user-turn-doubled"),
+    broken("user-turns", Defect.SORTS_TURNS, "user-turn-misplaced"),
+    broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"),
+    broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
+    broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
+    broken("effects", Defect.RUNS_TWICE, "tool-ran-twice", **COUNTED),
+    broken("history-grows", Defect.DATES_PROMPT, "history-changed"),
+    broken("history-grows", Defect.REWORDS_RESULT, "history-changed"),
+    broken("history-grows", Defect.REORDERS, "history-reordered"),
+    broken("stream-valid", Defect.HIDES_FAILURE, "failure-as-finish", "stream-irregular"),
+    broken("stream-valid", Defect.TEARS_STREAM, "failure-unsaid"),
+    broken("stream-valid", Defect.SENDS_ODD_STREAM, "stream-refused"),
+    broken("stops-or-goes-on", Defect.RUNS_ON, "runs-on", on_disconnect="stop"),
+    broken("stops-or-goes-on", None, "gives-up", on_disconnect="continue"),
+    broken("stops-or-goes-on", Defect.IGNORES_STOP, "stop-ignored", stop=STOP),
+    broken("stops-or-goes-on", Defect.REFUSES_STOP, "stop-refused", stop=STOP),
+    broken("same-view", Defect.HIDES_HALF_TEXT, "view-differs", **VIEWED),
+    broken("same-view", Defect.ANSWERS_NO_VIEW, "view-unreadable", **VIEWED),
+    broken("asked-once", Defect.ASKS_TWICE, "model-asked-twice"),
+]
+
+OBSERVED = [broken("seen-and-told", Defect.RUNS_ON, "told-more-than-seen", on_disconnect="continue")]
+"""What the basic cases of an application find at MAY: a policy, and no fault."""

@@ -1,0 +1,95 @@
+"""What violates clauses and is found, of all kinds of evidence: the content of `conformance/violations.json`.
+
+Documents, streams and wrong readers of documents are played here. For defects of the reference and broken applications,
+which take minutes, this says what their own tests hold: `seeded_defects/test_seeded_defects.py` plays each row of
+`killers.json`, `apps/test_diagonal.py` each broken application.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+from conformance.bad_documents import judge, load_bad_documents, make_document
+from conformance.vectors import load_vectors, run_vector
+from tests.apps.broken import OBSERVED, ROWS
+from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS
+
+from tpharness.apps.checks import APP_CHECKS
+from tpharness.clauses import Violation
+from tpharness.explore.mutation import load_scenarios
+from tpharness.findings import load_kinds
+from tpharness.resources import conformance_dir
+from tpharness.run.plan import base_case
+from tpharness.run.play import Players, play
+from tpharness.targets import Reference
+
+__all__ = ["PATH", "collect", "text"]
+
+PATH = conformance_dir() / "violations.json"
+_KILLERS: dict[str, list[str]] = json.loads((Path(__file__).parent / "seeded_defects" / "killers.json").read_text())
+
+
+@cache
+def collect() -> tuple[Violation, ...]:
+    """Return every violation, with what finds it and the clauses that are cited then."""
+    return (*_defects(), *_readers(), *_documents(), *_streams(), *_applications())
+
+
+def text(violations: Iterable[Violation]) -> str:
+    """Write violations as the file has them, one on each line."""
+    lines = ",\n".join(" " + json.dumps(asdict(one), ensure_ascii=False) for one in violations)
+    return f"[\n{lines}\n]\n"
+
+
+def _defects() -> Iterator[Violation]:
+    for defect in DEFECTS:
+        yield _violation("defect", defect.name, defect.sentence, defect.clauses, _KILLERS[defect.name])
+
+
+def _readers() -> Iterator[Violation]:
+    for defect in DOCUMENT_DEFECTS:
+        with defect.seed():
+            failed = {name: vector for name, vector in load_vectors().items() if run_vector(name)}
+        cited = {clause for vector in failed.values() for clause in vector["clauses"]}
+        clauses = [clause for clause in defect.clauses if clause in cited]
+        yield _violation("defect", defect.name, defect.sentence, clauses, list(failed))
+
+
+def _documents() -> Iterator[Violation]:
+    for entry in load_bad_documents():
+        told = [one for one in judge(make_document(entry)) if one.code == entry["finding"]]
+        cited = {clause for finding in told for clause in finding.as_json()["clauses"]}
+        clauses = [clause for clause in entry["clauses"] if clause in cited]
+        yield _violation("document", entry["name"], entry["says"], clauses, [entry["finding"]])
+
+
+def _streams() -> Iterator[Violation]:
+    """Scenarios whose stream is wrong: the clauses of the scenario that a finding about the stream cites."""
+    players = Players(server=Reference(), client=Reference())
+    for scenario in load_scenarios():
+        if not scenario.expect.findings:
+            continue
+        played = asyncio.run(play(base_case(scenario), players, thorough=False))
+        sides = [side for one in played for side in (one.server, one.client) if side]
+        codes = {finding.code for side in sides for finding in side.findings} & set(scenario.expect.findings)
+        cited = {clause for code in codes for clause in load_kinds()[code].clauses}
+        clauses = [clause for clause in scenario.clauses if clause in cited]
+        if not clauses:
+            continue  # its findings come with something else that it shows
+        by = [code for code in sorted(codes) if {*load_kinds()[code].clauses} & {*clauses}]
+        yield _violation("stream", scenario.id, scenario.description, clauses, by)
+
+
+def _applications() -> Iterator[Violation]:
+    clause_of = {check.name: check.clause for check in APP_CHECKS}
+    for row in (*ROWS, *OBSERVED):
+        yield _violation("application", row.name, row.sentence, [clause_of[row.check]], sorted(row.codes))
+
+
+def _violation(kind: str, name: str, sentence: str, clauses: Sequence[str], found_by: Sequence[str]) -> Violation:
+    return Violation(kind=kind, name=name, sentence=sentence, clauses=tuple(clauses), found_by=tuple(found_by))
