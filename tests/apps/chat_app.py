@@ -156,7 +156,7 @@ class ChatApp:
             chat.messages.append({"role": "user", "content": "".join(p["text"] for p in parts if p["type"] == "text")})
         response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache"})
         await response.prepare(request)
-        chat.run = asyncio.create_task(self._run(chat, _Writer(response), approvals))
+        chat.run = asyncio.create_task(self._run(chat, self.writer(chat, body, response), approvals))
         try:
             await (asyncio.shield(chat.run) if self._has(Defect.RUNS_ON) else chat.run)
         except asyncio.CancelledError:
@@ -185,7 +185,12 @@ class ChatApp:
 
     # ------------------------------------------------------------------------------------------------ the run
 
-    async def _run(self, chat: Stored, out: _Writer, approvals: Mapping[str, bool]) -> None:
+    def writer(self, chat: Stored, body: Json, response: web.StreamResponse) -> Writer:
+        """Return what sends the chunks of a run that begins."""
+        del chat, body
+        return Writer(response)
+
+    async def _run(self, chat: Stored, out: Writer, approvals: Mapping[str, bool]) -> None:
         begun = len(chat.messages)
         step = begun
         try:
@@ -217,7 +222,7 @@ class ChatApp:
             self._interrupted(chat, begun, step)
             raise
 
-    async def _ask(self, chat: Stored, out: _Writer) -> list[Json]:
+    async def _ask(self, chat: Stored, out: Writer) -> list[Json]:
         """Ask the model once, and store what it has said; return the calls of a whole answer."""
         text, calls, whole, cut = "", cast("dict[int, Json]", {}), False, False
         await out.send({"type": "start-step"})
@@ -243,12 +248,12 @@ class ChatApp:
                 raise _ModelError("the model's answer is not complete")
         finally:
             self._store(chat, text, list(calls.values()), whole=whole and not cut)
+        if text:
+            await out.send({"type": "text-end", "id": name})
         for call in calls.values() if cut else ():
             known = {"toolCallId": call["id"], "toolName": call["name"], "input": call["arguments"]}
             await out.send({"type": "tool-input-error", **known, "errorText": "the arguments are not complete"})
         calls = {} if cut else calls
-        if text:
-            await out.send({"type": "text-end", "id": name})
         for call in calls.values():
             known = {"toolCallId": call["id"], "toolName": call["name"]}
             await out.send({"type": "tool-input-available", **known, "input": json.loads(call["arguments"])})
@@ -256,7 +261,7 @@ class ChatApp:
             await out.send({"type": "finish-step"})
         return list(calls.values())
 
-    async def _take_piece(self, piece: Any, calls: dict[int, Json], out: _Writer) -> None:
+    async def _take_piece(self, piece: Any, calls: dict[int, Json], out: Writer) -> None:
         call = calls.setdefault(piece.index, {"id": "", "name": "", "arguments": ""})
         if piece.id:
             call.update(id=piece.id, name=piece.function.name)
@@ -290,7 +295,7 @@ class ChatApp:
         asked = [{"role": "user", "content": f"Write a short title for this conversation: {words}"}]
         await self.model.chat.completions.create(model="any", messages=cast("Any", asked))
 
-    async def _ask_for_approval(self, chat: Stored, calls: list[tuple[Json, Json]], out: _Writer) -> None:
+    async def _ask_for_approval(self, chat: Stored, calls: list[tuple[Json, Json]], out: Writer) -> None:
         chat.waiting = calls
         for call, answer in calls:
             answer["content"] = NOT_APPROVED
@@ -298,7 +303,7 @@ class ChatApp:
             await out.send({"type": "tool-approval-request", **asked})
         await out.send({"type": "finish-step"})
 
-    async def _go_on(self, chat: Stored, approvals: Mapping[str, bool], out: _Writer) -> None:
+    async def _go_on(self, chat: Stored, approvals: Mapping[str, bool], out: Writer) -> None:
         """Run what was approved, and say of the rest that it was not."""
         waiting, chat.waiting = chat.waiting, []
         for call, answer in waiting:
@@ -308,7 +313,7 @@ class ChatApp:
             else:
                 await out.send({"type": "tool-output-denied", "toolCallId": call["id"]})
 
-    async def _run_tools(self, calls: list[tuple[Json, Json]], out: _Writer) -> None:
+    async def _run_tools(self, calls: list[tuple[Json, Json]], out: Writer) -> None:
         for call, answer in calls:
             task = asyncio.create_task(self._tool(call, answer))
             self._tasks.add(task)
@@ -429,7 +434,7 @@ class _ModelError(Exception):
     """The model's stream ended too early."""
 
 
-class _Writer:
+class Writer:
     """Chunks to the client; when it has left, they go nowhere."""
 
     def __init__(self, response: web.StreamResponse) -> None:

@@ -13,6 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tests.apps.playing import THREAD
 from tests.cli.conftest import Call
 
 from tpharness.apps.cases.catalogue import all_cases
@@ -97,6 +98,24 @@ def test_the_guide_names_every_key_code_and_profile() -> None:
     assert [kind.code for kind in KINDS if f"`{kind.code}`" not in guide] == []
     themes = {source.id.partition("/")[0] for source in all_cases(None)}
     assert [theme for theme in themes if f"`{theme}`" not in guide] == []
+
+
+@pytest.mark.parametrize("words", [(), ("trims",)], ids=["right", "wrong"])
+def test_the_verdict_on_threads_is_apart(call: Call, folder: Path, words: tuple[str, ...]) -> None:
+    """An application is interruption-safe or not, and its threads are right or not: two lines, one exit code."""
+    own = table("writer", *words).replace("tests.apps.chat_app", "tests.apps.thread_app")
+    (folder / "tpharness.toml").write_text(own.replace("[apps.writer]\n", f"[apps.writer]\nthread = {THREAD!r}\n"))
+    done = call("app", "writer", "uncut/tool-call", "user-leaves/in-answer")
+    assert "interruption-safe in these cases." in done.out, done.out
+    if words:
+        assert done.code == 1
+        told = "ThreadProtocol: the thread is wrong in 2 of 2 cases: "
+        assert told in done.out
+        assert {"identity-differs in 1", "prefix-broken in 1"} == set(
+            done.out.partition(told)[2].splitlines()[0].split(", ")
+        )
+    else:
+        assert (done.code, "ThreadProtocol: the thread is right in 2 cases." in done.out) == (0, True)
 
 
 def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: Path) -> None:

@@ -29,6 +29,7 @@ from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import NotPlayedError, Player
 from tpharness.apps.process import AppProcess, until_it_listens
 from tpharness.apps.provider import Provider
+from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Kind, Place
 from tpharness.run import CheckState, Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
@@ -155,16 +156,16 @@ async def _play_all(
         await _measure_tool(stage, tool)
     limit = asyncio.Semaphore(1 if stage.config.effects is not None else stage.config.concurrency)
 
-    async def one(source: CaseSource) -> Result:
+    async def one(source: CaseSource) -> list[Result]:
         async with limit:
-            return baseline.apply(await _play_one(stage, source))
+            return [baseline.apply(result) for result in await _play_one(stage, source)]
 
     tasks = [asyncio.create_task(one(source)) for source in sources]
     try:
         for source, task in zip(sources, tasks, strict=True):
-            result = await task
-            results.append(result)
-            yield ResultReady(result=result)
+            for result in await task:
+                results.append(result)
+                yield ResultReady(result=result)
             yield ScenarioFinished(id=source.id)
     finally:
         for task in tasks:
@@ -195,19 +196,21 @@ async def _measure_tool(stage: _Stage, tool: Tool) -> None:
         stage.player.tool_seconds = max(0.0, asked[1].started_at - asked[0].ended_at)
 
 
-async def _play_one(stage: _Stage, source: CaseSource) -> Result:
+async def _play_one(stage: _Stage, source: CaseSource) -> list[Result]:
+    """Play a case and return the verdict, and the one on its thread where the application writes ThreadProtocol."""
     begun = time.monotonic()
     token = new_mark()
     case = source.make(call_id(token))
     reason = case.not_applicable or _unmet(case, stage)
     if reason:
-        return _not_applicable(case, reason)
+        return [_not_applicable(case, reason)]
     starts = stage.process.starts if stage.process is not None else 0
     try:
         evidence = await stage.player.play(case, token)
     except NotPlayedError as error:
-        return _not_applicable(case, str(error), time.monotonic() - begun)
+        return [_not_applicable(case, str(error), time.monotonic() - begun)]
     result = judge_app(evidence, seconds=time.monotonic() - begun)
+    thread = judge_thread(evidence) if result.outcome is not Outcome.ERRORED else None
     if stage.process is not None and any(t.reply is not None and not t.reply.status for t in evidence.turns):
         await stage.process.has_exited()
     async with stage.restarting:  # several cases may see it ended; one of them starts it again
@@ -215,7 +218,7 @@ async def _play_one(stage: _Stage, source: CaseSource) -> Result:
             result = _exited(result, stage.process)
         if stage.process is not None and stage.process.exited is not None:
             await stage.process.restart()
-    return result
+    return [result] if thread is None else [result, thread]
 
 
 def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
@@ -235,9 +238,13 @@ def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
 
 
 def _wanted(source: CaseSource, patterns: Sequence[str]) -> bool:
-    """Whether a case is asked for: by its id, a pattern, its theme, the group `basic`, or the id that was swept."""
+    """Whether a case is asked for: by its id, a pattern, its theme, the group `basic`, or the id that was swept.
+
+    The id of the verdict on a thread asks for its case.
+    """
     names = (source.id.partition("/")[0], source.id.partition("@")[0], source.group)
-    return not patterns or any(fnmatchcase(source.id, pattern) or pattern in names for pattern in patterns)
+    asked = [pattern.removesuffix(THREAD_SUFFIX) for pattern in patterns]
+    return not asked or any(fnmatchcase(source.id, pattern) or pattern in names for pattern in asked)
 
 
 def _unmet(case: AppCase, stage: _Stage) -> str:

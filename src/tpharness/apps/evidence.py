@@ -15,7 +15,18 @@ from tpharness.apps.client import End, Fetched, Reply, is_tool_part, text_of
 from tpharness.apps.provider import Call, Exchange, Finish, Outcome, Plan, Told, ToldCall, ToldResult
 from tpharness.findings import Finding
 
-__all__ = ["AppEvidence", "Asked", "CutSeen", "ReplySeen", "Shown", "TurnSeen", "has_seen", "shown_calls", "shown_text"]
+__all__ = [
+    "AppEvidence",
+    "Asked",
+    "CutSeen",
+    "ReplySeen",
+    "Shown",
+    "StreamSeen",
+    "TurnSeen",
+    "has_seen",
+    "shown_calls",
+    "shown_text",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +140,34 @@ class ReplySeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSeen:
+    """A stream as a client got it, event by event; the fields are those of `Reply`.
+
+    `says` is the message of the user that it answers, empty where it goes on; `repeats` whether it begins again with
+    the answer that the stream before it was left in. `begun`, `over` and the times of `events` are ISO 8601.
+    """
+
+    says: str
+    begun: str
+    over: str
+    end: End
+    events: tuple[tuple[str, bytes], ...] = ()
+    repeats: bool = False
+
+    @classmethod
+    def of(cls, reply: Reply) -> StreamSeen:
+        """Take what a reply holds now."""
+        return cls(
+            says=reply.says,
+            begun=reply.begun,
+            over=reply.over or reply.begun,
+            end=reply.end,
+            events=tuple(reply.events),
+            repeats=reply.repeats,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CutSeen:
     """A cut as it was made: `at`, the `pieces` that the model had said, and what came after.
 
@@ -150,7 +189,8 @@ class CutSeen:
 class TurnSeen:
     """One turn: the user's words, the requests it led to, the answer, the screen afterwards, runs of tools so far.
 
-    `runs` is the count of the effects command after the turn, None without one. `others` are requests to the model
+    `runs` is the count of the effects command after the turn, None without one. `view` is what the address `thread`
+    answered after the turn, None without that address. `others` are requests to the model
     during the turn that could not be given to any case, `strays` those to addresses that no model API has.
     """
 
@@ -161,6 +201,7 @@ class TurnSeen:
     cut: CutSeen | None = None
     screen: tuple[Mapping[str, Any], ...] = ()
     runs: int | None = None
+    view: Fetched | None = None
     others: int = 0
     strays: tuple[str, ...] = ()
 
@@ -177,14 +218,23 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppEvidence:
-    """Everything that was seen in a case. `runs_before` is the count of the effects command before the first turn."""
+    """Everything that was seen in a case.
+
+    `runs_before` is the count of the effects command before the first turn; `streams` are those of all clients, in the
+    order in which they began.
+    """
 
     case: AppCase
     turns: tuple[TurnSeen, ...]
     on_disconnect: str | None = None
     stop_within: float = 1.0
     runs_before: int | None = None
-    view: Fetched | None = None
+    streams: tuple[StreamSeen, ...] = ()
+
+    @property
+    def view(self) -> Fetched | None:
+        """What the application shows after a reload when the case is over, None where that is not known."""
+        return self.turns[-1].view if self.turns else None
 
     @property
     def planned(self) -> tuple[str, ...]:

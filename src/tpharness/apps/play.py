@@ -18,7 +18,7 @@ from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, End, Fetched, Limits, Profile, Reply
 from tpharness.apps.config import AppConfig
-from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen, has_seen
+from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, StreamSeen, TurnSeen, has_seen
 from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Plan, Provider
 from tpharness.errors import UsageError
 
@@ -41,12 +41,16 @@ class NotPlayedError(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class _Stage:
-    """What one case is played with. `begun`, `others`, `strays`: how many requests there were when the turn began."""
+    """What one case is played with: `client` is the page that the user has before them, `clients` all that there were.
+
+    `begun`, `others`, `strays`: how many requests there were when the turn began.
+    """
 
     case: AppCase
     mark: str
     client: ChatClient
     conversation: Conversation
+    clients: list[ChatClient]
     begun: int = 0
     others: int = 0
     strays: int = 0
@@ -79,7 +83,8 @@ class Player:
         """Play a case; `mark` is the token that its messages carry. NotPlayedError where it does not apply."""
         runs_before = await self.count_effects()
         client = self._client()
-        stage = _Stage(case=case, mark=mark, client=client, conversation=self._provider.conversation(mark))
+        conversation = self._provider.conversation(mark)
+        stage = _Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client])
         turns: list[TurnSeen] = []
         try:
             while len(turns) < len(case.turns):
@@ -87,17 +92,16 @@ class Player:
             if len(turns) > 1 and not turns[-1].asked:  # one lost turn, or every later one?
                 stage.case = replace(case, turns=(*case.turns, Turn(says=_ONCE_MORE, plans=())))
                 turns = _with_late_requests(turns, await self._turn(stage, len(turns)))
-            view = await stage.client.view()
         finally:
-            await client.close()
-            await stage.client.close()
+            for client in stage.clients:
+                await client.close()
         return AppEvidence(
             case=case,
             turns=tuple(turns),
             on_disconnect=self._config.on_disconnect,
             stop_within=self._config.stop_within,
             runs_before=runs_before,
-            view=view,
+            streams=_streams(stage.clients),
         )
 
     async def count_effects(self) -> int | None:
@@ -151,6 +155,7 @@ class Player:
             cut = self._after(cut, stage.new())
         groups = self._by_turn(stage, _words(later[0], index + 2) if together and stage.second is not None else "")
         runs = await self.count_effects()
+        view = await stage.client.view()
         return [
             TurnSeen(
                 number=index + 1 + offset,
@@ -160,6 +165,7 @@ class Player:
                 cut=None if offset else cut,
                 screen=tuple(stage.client.messages),
                 runs=runs,
+                view=view,
                 others=sum(e.mark is None for e in self._provider.others[stage.others :]),
                 strays=tuple(self._provider.strays[stage.strays :]),
             )
@@ -255,7 +261,7 @@ class Player:
             case CutBy.SECOND_MESSAGE | CutBy.SECOND_TAB:
                 client = stage.client
                 if cut.by is CutBy.SECOND_TAB:
-                    client = self._client(stage.client.chat.id)
+                    client = self._another_client(stage)
                     client.chat.messages = stage.client.messages
                 stage.second = client.submit(f"{stage.mark} {later}")
             case CutBy.WAIT:
@@ -267,7 +273,7 @@ class Player:
 
     async def _reload(self, stage: _Stage) -> None:
         """Open the page anew: with the messages that the application shows, and the answer that still streams."""
-        stage.client = self._client(stage.client.chat.id)
+        stage.client = self._another_client(stage)
         view = await stage.client.view()
         stage.client.chat.messages = [dict(m) for m in (messages_in(view.value) if view is not None else None) or ()]
         stage.second = stage.client.resume()
@@ -339,6 +345,12 @@ class Player:
             extra=self._config.body,
         )
 
+    def _another_client(self, stage: _Stage) -> ChatClient:
+        """Open the chat in another page."""
+        client = self._client(stage.client.chat.id)
+        stage.clients.append(client)
+        return client
+
     def _answering(self, stage: _Stage, plan: Plan) -> Exchange | None:
         """Return the latest request that was answered with a plan."""
         return next((e for e in reversed(stage.conversation.exchanges) if e.plan is plan), None)
@@ -351,6 +363,12 @@ class Player:
 def _words(turn: Turn, number: int) -> str:
     """Return what the user writes: numbered, so that no message reads as another."""
     return f"({number}) {turn.says}"
+
+
+def _streams(clients: list[ChatClient]) -> tuple[StreamSeen, ...]:
+    """Return the streams of all clients in the order in which they began."""
+    replies = sorted((reply for client in clients for reply in client.replies), key=lambda reply: reply.posted_at)
+    return tuple(StreamSeen.of(reply) for reply in replies if reply.is_stream)
 
 
 def _with_late_requests(turns: list[TurnSeen], new: list[TurnSeen]) -> list[TurnSeen]:

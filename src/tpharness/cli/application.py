@@ -18,6 +18,7 @@ from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.config import CONFIG_FILE, AppConfig, config_of_url, load_config
 from tpharness.apps.engine import AppOptions, run_app
 from tpharness.apps.init import describe_application, write_table
+from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.errors import UsageError
 from tpharness.findings import Level
 from tpharness.report import ConsoleReport, Report, make_printable, parse_reports, report_words
@@ -184,21 +185,43 @@ def _tell_environment(out: Console, config: AppConfig, variables: dict[str, str]
 
 def _print_table(out: Console, model: Report) -> None:
     """Print a line for each case: the verdict, and what is worth knowing."""
-    if not model.results:
+    cases = [result for result in model.results if not result.id.endswith(THREAD_SUFFIX)]
+    threads = [result for result in model.results if result.id.endswith(THREAD_SUFFIX)]
+    if not cases:
         return
     out.print("")
-    width = max(len(result.id) for result in model.results)
-    for result in model.results:
+    width = max(len(result.id) for result in cases)
+    for result in cases:
         word, colour = _verdict(result)
         notes = ", ".join(f"{code}" + (f" ×{count}" if count > 1 else "") for code, count in _codes(result).items())
         judged = result.outcome in (Outcome.PASSED, Outcome.FAILED)
         said = notes or ("" if judged else result.reason)
         out.print(f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {escape(said)}".rstrip())
-    known = sum(result.outcome is Outcome.EXPECTED for result in model.results)
-    if model.passed and known:
+    known = sum(result.outcome is Outcome.EXPECTED for result in cases)
+    problems = model.finished.problems if model.finished is not None else ()
+    played = any(result.outcome is not Outcome.NOT_APPLICABLE for result in cases)
+    safe = played and not problems and all(result.outcome.green for result in cases)
+    if safe and known:
         out.print(f"\nNot interruption-safe: {known} of these cases fail as the baseline says.")
-    elif model.passed:
+    elif safe:
         out.print("\n[bold green]interruption-safe[/] in these cases. This is not a statement about ThreadProtocol.")
+    if threads:
+        _print_threads(out, threads)
+
+
+def _print_threads(out: Console, threads: list[Result]) -> None:
+    """Print the verdict on the threads that the application wrote, apart from the one on its cases."""
+    wrong = [result for result in threads if result.outcome is not Outcome.PASSED]
+    if not wrong:
+        out.print(f"\nThreadProtocol: the thread is [bold green]right[/] in {len(threads)} cases.")
+        return
+    codes = Counter(code for result in wrong for code in result.failing_codes)
+    told = ", ".join(f"{code} in {count}" for code, count in codes.most_common())
+    known = sum(result.outcome is Outcome.EXPECTED for result in wrong)
+    as_known = f" ({known} as the baseline says)" if known else ""
+    out.print(
+        f"\nThreadProtocol: the thread is [bold red]wrong[/] in {len(wrong)} of {len(threads)} cases{as_known}: {told}"
+    )
 
 
 def _verdict(result: Result) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """same-view: what the user had on the screen is there after a reload.
 
 The address `thread` may answer a list of UI messages, or an object that holds one under any name. It may show more than
-the screen did, where the run went on; what was there may not be gone or changed.
+the screen did, where the run went on; what was there may not be gone or changed. A ThreadProtocol document is not a
+view: it leaves out what was unfinished, and is judged by itself.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tpharness.apps.checks.contract import AppCheck
 from tpharness.apps.checks.truth import is_part_of, normal
 from tpharness.apps.client import text_of
 from tpharness.apps.evidence import AppEvidence, shown_calls, shown_text
+from tpharness.apps.thread.document import find_thread
 from tpharness.findings import Finding, Kind, Place
 
 __all__ = ["CHECK", "messages_in"]
@@ -60,10 +62,15 @@ def messages_in(value: Any) -> Sequence[Mapping[str, Any]] | None:
     return None
 
 
+def _is_view(evidence: AppEvidence) -> bool:
+    view = evidence.view
+    return view is not None and (messages_in(view.value) is not None or find_thread(view.value) is None)
+
+
 CHECK = AppCheck(
     name="same-view",
     clause="app.same-view",
     kinds=(GONE, UNREADABLE),
     find=find,
-    applies=lambda evidence: evidence.view is not None,
+    applies=_is_view,
 )

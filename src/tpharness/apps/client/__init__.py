@@ -3,7 +3,7 @@
 from tpharness.apps.client.message import MessageFold, is_tool_part
 from tpharness.apps.client.profile import Chat, Profile, Trigger, text_of
 from tpharness.apps.client.profiles import PROFILES, find_profile
-from tpharness.apps.client.reply import End, Limits, Reply, SeenChunk, Translator
+from tpharness.apps.client.reply import End, Limits, Reply, SeenChunk, Translator, as_event
 from tpharness.apps.client.session import Addresses, ChatClient, Fetched, Route
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "SeenChunk",
     "Translator",
     "Trigger",
+    "as_event",
     "find_profile",
     "is_tool_part",
     "text_of",

@@ -1,7 +1,7 @@
 """Reply: one answer of the application to its client, read as it comes until it ends or the client leaves.
 
 In: a request that is sent when the reply is opened. Out: what was seen (chunks with times, the fold into UI messages,
-the journal of `tpharness.vsp` and its findings), and how it ended. Every wait has a limit. Times are `loop.time()`.
+the findings of `tpharness.vsp`), and how it ended. Every wait has a limit. Times are `loop.time()`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import aiohttp
 
 from tpharness.apps.client.message import MessageFold
 from tpharness.findings import Finding
-from tpharness.journal import Journal
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
 
-__all__ = ["End", "Limits", "Reply", "SeenChunk", "Translator"]
+__all__ = ["End", "Limits", "Reply", "SeenChunk", "Translator", "as_event"]
 
 _KEPT_BODY = 2000
 _GOES_ON = "output-without-input"
@@ -37,6 +36,11 @@ class End(StrEnum):
     LEFT = "left"  # the client closed the connection
     BROKEN = "broken"  # the connection broke, or none was made
     ENDLESS = "endless"  # more bytes or more time than any answer needs
+
+    @property
+    def interruption(self) -> str | None:
+        """The reason with which the client closes its turn, None where the stream itself says how it ended (R27)."""
+        return {End.LEFT: "user_cancelled", End.BROKEN: "network_failure"}.get(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +72,11 @@ class Translator(Protocol):
 class Reply:
     """An answer.
 
-    `message_id` and `resumed` are those of `MessageFold`. `status` is 0 while there is no answer; `problem` says why
-    where none comes; `body` is the beginning of the body, `size` its length in bytes so far.
+    `message_id` and `resumed` are those of `MessageFold`. `says` is the message of the user that it answers, empty
+    where it goes on with an earlier answer; `repeats` whether it sends that answer again from its beginning. `status`
+    is 0 while there is no answer; `problem` says why where none comes; `body` is the beginning of the body, `size` its
+    length in bytes so far. `events` are the data of the stream's events, each with the time at which it came; `begun`
+    and `over` are such times, too (ISO 8601).
     """
 
     def __init__(
@@ -79,9 +86,14 @@ class Reply:
         limits: Limits | None = None,
         resumed: Mapping[str, Any] | None = None,
         translator: Translator | None = None,
+        says: str = "",
     ) -> None:
         self.limits = limits or Limits()
         self.resumed = resumed
+        self.says = says
+        self.repeats = False
+        self.events: list[tuple[str, bytes]] = []
+        self.begun = self.over = ""
         self.status = 0
         self.content_type = ""
         self.location = ""
@@ -135,10 +147,6 @@ class Reply:
             return found
         return [finding for finding in found if finding.code != _GOES_ON]  # the call is in the message that goes on
 
-    def journal(self) -> Journal:
-        """Return what has happened as a thread's journal, unfinished parts included."""
-        return self._assembler.journal(partial=True)
-
     def has(self, *types: str) -> bool:
         """Whether a chunk of one of these types has come."""
         return any(chunk.type in types for chunk in self.chunks)
@@ -178,7 +186,8 @@ class Reply:
         """Send the request, and read from now on."""
         loop = asyncio.get_running_loop()
         self.posted_at = self.latest_at = loop.time()
-        self._assembler.begin(_now())
+        self.begun = _now()
+        self._assembler.begin(self.begun)
         self._task = loop.create_task(self._read(session, method, url, request), name=f"reply to {method} {url}")
 
     async def leave(self) -> None:
@@ -233,8 +242,10 @@ class Reply:
         self._touch()
 
     def _take_event(self, data: bytes) -> None:
+        now = _now()
+        self.events.append((now, data))
         self._fold.feed_data(data)
-        self._assembler.feed(b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n", _now())
+        self._assembler.feed(as_event(data), now)
         value: Any = None
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(data)
@@ -247,8 +258,8 @@ class Reply:
             return
         self.end, self.problem = end, problem or self.problem
         self.ended_at = asyncio.get_running_loop().time()
-        left = {End.LEFT: "user_cancelled", End.BROKEN: "network_failure"}
-        self._assembler.close(left.get(end), _now())
+        self.over = _now()
+        self._assembler.close(end.interruption, self.over)
         self._touch()
 
     def _touch(self) -> None:
@@ -258,6 +269,11 @@ class Reply:
 
     async def _next_change(self) -> None:
         await self._changed.wait()
+
+
+def as_event(data: bytes) -> bytes:
+    """Return the data of an event as it is written in a stream."""
+    return b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n"
 
 
 def _now() -> str:

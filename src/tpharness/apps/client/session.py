@@ -99,7 +99,7 @@ class ChatClient:
         self._settle()
         message = {"id": str(uuid4()), "role": "user", "parts": [{"type": "text", "text": text}]}
         self.chat.messages.append(message)
-        return self._post(Trigger.SUBMIT)
+        return self._post(Trigger.SUBMIT, says=text)
 
     def regenerate(self) -> Reply:
         """Ask for another answer to the last message of the user, as `regenerate()` of `useChat` does."""
@@ -125,6 +125,7 @@ class ChatClient:
             return None
         self._settle()
         reply = self._new_reply(None)
+        reply.repeats = True
         reply.open(self._session, route.method, route.of(self.chat.id), headers=self._addresses.headers)
         self._reply, self._replaces = reply, self.chat.last.get("role") == "assistant"
         return reply
@@ -148,21 +149,22 @@ class ChatClient:
         """Keep what the last answer has shown; later chunks of it change nothing."""
         self.chat.messages, self._reply = self.messages, None
 
-    def _post(self, trigger: Trigger, resumed: Mapping[str, Any] | None = None) -> Reply:
+    def _post(self, trigger: Trigger, resumed: Mapping[str, Any] | None = None, says: str = "") -> Reply:
         self.chat.posts += 1
         body = {**self._profile.body(self.chat, trigger), **self._extra}
-        reply = self._reply = self._new_reply(resumed)
+        reply = self._reply = self._new_reply(resumed, says)
         self._replaces = resumed is not None
         headers = {"content-type": "application/json", "accept": "text/event-stream", **self._addresses.headers}
         reply.open(self._session, "POST", self._addresses.chat, data=json.dumps(body).encode(), headers=headers)
         return reply
 
-    def _new_reply(self, resumed: Mapping[str, Any] | None) -> Reply:
+    def _new_reply(self, resumed: Mapping[str, Any] | None, says: str = "") -> Reply:
         reply = Reply(
             message_id=f"msg-{uuid4().hex[:16]}",
             limits=self._limits,
             resumed=resumed,
             translator=self._profile.translator(),
+            says=says,
         )
         self.replies.append(reply)
         return reply
