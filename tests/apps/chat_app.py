@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
-from aiohttp import web
+from aiohttp import ClientSession, web
 from openai import AsyncOpenAI, AsyncStream, OpenAIError
 from openai.types.chat import ChatCompletionChunk
 
@@ -85,7 +85,9 @@ class Stored:
 class ChatApp:
     """The application. `effects` is a file that gets a line for each run of the tool.
 
-    With `approvals` the user is asked before a tool runs; with `titles` the model is asked for a title in every turn.
+    With `effects_url` its tool posts to the ledger of effects there, with the call's id if `says_call_ids`. With
+    `cancels_tools` a tool is cancelled with the run that waits for it; else it runs to its end. With `approvals` the
+    user is asked before a tool runs; with `titles` the model is asked for a title in every turn.
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class ChatApp:
         effects: Path | None = None,
         approvals: bool = False,
         titles: bool = False,
+        cancels_tools: bool = False,
+        says_call_ids: bool = True,
     ) -> None:
         self.defects = frozenset(defects)
         self.base_url, self.api_key = base_url, api_key
@@ -104,6 +108,9 @@ class ChatApp:
         self.effects = effects
         self.approvals = approvals
         self.titles = titles
+        self.cancels_tools = cancels_tools
+        self.says_call_ids = says_call_ids
+        self.effects_url: str | None = None
         self.chats: dict[str, Stored] = {}
         self.requests = 0
         self._model: AsyncOpenAI | None = None
@@ -318,18 +325,28 @@ class ChatApp:
             task = asyncio.create_task(self._tool(call, answer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-            output = await asyncio.shield(task)
+            output = await (task if self.cancels_tools else asyncio.shield(task))
             await out.send({"type": "tool-output-available", "toolCallId": call["id"], "output": output})
 
     async def _tool(self, call: Json, answer: Json) -> str:
         """Run the tool to its end, also when nobody waits for it, and store its result."""
         for _ in range(2 if self._has(Defect.RUNS_TWICE) else 1):
-            if self.effects is not None:
+            if self.effects_url is not None:
+                await self._book(call)
+            elif self.effects is not None:
                 with self.effects.open("a", encoding="utf-8") as file:
                     file.write(call["id"] + "\n")
-        await asyncio.sleep(self.tool_seconds)
+        if self.effects_url is None:
+            await asyncio.sleep(self.tool_seconds)
         answer["content"] = f"booked {call['arguments']}"
         return str(answer["content"])
+
+    async def _book(self, call: Json) -> None:
+        """Run the tool of the ledger; cancelled, the request is closed."""
+        headers = {"X-Tpharness-Call": call["id"]} if self.says_call_ids else {}
+        url = f"{self.effects_url}/tools/{call['name']}"
+        async with ClientSession() as session, session.post(url, data=call["arguments"], headers=headers) as answer:
+            await answer.read()
 
     # ------------------------------------------------------------------------------------------------ the store
 

@@ -9,6 +9,7 @@ from typing import Any
 from tests.apps.chat_app import ChatApp, running
 
 from tpharness.apps.config import AppConfig
+from tpharness.apps.effects import URL_VARIABLE
 from tpharness.apps.engine import AppOptions, play_app
 from tpharness.run import Result, ResultReady
 
@@ -23,6 +24,7 @@ def play(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **confi
 async def _play(app: ChatApp, ids: tuple[str, ...], options: dict[str, Any], config: dict[str, Any]) -> list[Result]:
     def ready(environment: dict[str, str]) -> None:
         app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
+        app.effects_url = environment.get(URL_VARIABLE)
 
     given = {"history": "last-message", "allow": ("book_hotel",), "stop_within": 0.4, "concurrency": 12, **config}
     async with running(app) as port:

@@ -19,9 +19,11 @@ from tpharness.apps.client import Addresses, Route
 from tpharness.errors import InputError, UsageError
 from tpharness.targets.endpoint import is_loopback
 
-__all__ = ["CONFIG_FILE", "AppConfig", "config_of_url", "load_config", "require_loopback"]
+__all__ = ["CONFIG_FILE", "LEDGER", "AppConfig", "config_of_url", "load_config", "require_loopback"]
 
 CONFIG_FILE = "tpharness.toml"
+LEDGER = "ledger"
+"""The value of `effects` with which tools of ours are served to the application, which know when they ran."""
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
@@ -34,10 +36,10 @@ class AppConfig:
     `history` names the request profile. `on_disconnect` is what the application means to do when its client leaves,
     None if nothing is declared. `stop`, `thread` and `resume` are routes such as `POST /api/chat/{id}/stop`;
     `stop_body` is the JSON object that the stop button posts. `allow` are the tools that may be called, `args` their
-    arguments. `effects` is a shell command that prints how often a tool
-    has run. `headers` and `body` are sent with every post. `concurrency` is how many cases run at once. Seconds:
-    `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has stopped, `quiet`
-    without a chunk until the client's stream counts as quiet.
+    arguments. `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are
+    sent with every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for
+    one answer, `stop_within` until a run that is to stop has stopped, `quiet` without a chunk until the client's stream
+    counts as quiet.
     """
 
     name: str
@@ -80,6 +82,11 @@ class AppConfig:
     def run_folder(self) -> Path:
         """The folder in which the application and the effects command run."""
         return self.folder / self.cwd
+
+    @property
+    def effects_command(self) -> str | None:
+        """The shell command that counts effects, None without one."""
+        return None if self.effects == LEDGER else self.effects
 
     @property
     def baseline_path(self) -> Path | None:

@@ -22,8 +22,9 @@ from tpharness.apps.cases.case import AppCase, Need, Tool
 from tpharness.apps.cases.catalogue import CaseSource, all_cases
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import Profile, find_profile
-from tpharness.apps.config import AppConfig, require_loopback
+from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import CONTACT, Contact, first_contact
+from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, Ledger, MountedLedger
 from tpharness.apps.judge import judge_app
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import NotPlayedError, Player
@@ -111,13 +112,18 @@ class _Stage:
     player: Player
     process: AppProcess | None
     keeps_history: bool
+    ledger: Ledger | None = None
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
     async def open(cls, stack: AsyncExitStack, config: AppConfig, options: AppOptions, profile: Profile) -> _Stage:
-        """Start provider, application and client, in this order."""
+        """Start provider, ledger, application and client, in this order."""
         provider = await stack.enter_async_context(Provider(port=config.provider_port, strict=options.strict))
-        environment = provider.environment()
+        environment, ledger = provider.environment(), None
+        if config.effects == LEDGER:
+            port = config.provider_port and config.provider_port + 1
+            mounted = await stack.enter_async_context(MountedLedger(config.allow, port=port))
+            environment, ledger = {**environment, **mounted.environment}, mounted.ledger
         if options.on_ready is not None:
             options.on_ready(environment)
         process = None
@@ -131,13 +137,14 @@ class _Stage:
                 connector=connector, timeout=aiohttp.ClientTimeout(total=None), cookie_jar=aiohttp.DummyCookieJar()
             )
         )
-        player = Player(config, provider, session, profile)
+        player = Player(config, provider, session, profile, ledger)
         return cls(
             config=config,
             provider=provider,
             player=player,
             process=process,
             keeps_history=bool(getattr(profile, "keeps_history", False)),
+            ledger=ledger,
         )
 
 
@@ -146,7 +153,8 @@ async def _play_all(
 ) -> AsyncIterator[RunEvent]:
     begun = time.monotonic()
     tool = chosen_tool(stage.config, contact.tools)
-    sources = [s for s in all_cases(tool, sweep=options.sweep, scenarios=options.scenarios) if _wanted(s, options.ids)]
+    known = all_cases(tool, ledger=stage.ledger is not None, sweep=options.sweep, scenarios=options.scenarios)
+    sources = [source for source in known if _wanted(source, options.ids)]
     if options.ids and not sources:
         raise UsageError(f"no case is called {', '.join(options.ids)}", hint="`tpharness app --list` names the cases")
     title = f"{stage.config.name} ({contact.api})"
@@ -187,13 +195,22 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
 
 
 async def _measure_tool(stage: _Stage, tool: Tool) -> None:
-    """Play an uncut run without judging it, to know how long the tool takes when nobody waits for it."""
+    """Play an uncut run without judging it, to know how long the tool takes when nobody waits for it.
+
+    UsageError where the run called the tool, and the ledger has not seen it.
+    """
     token = new_mark()
     (source, *_) = all_cases(tool)
     evidence = await stage.player.play(source.make(call_id(token)), token)
     asked = evidence.turns[0].asked
     if len(asked) > 1 and asked[0].ended_at is not None:
         stage.player.tool_seconds = max(0.0, asked[1].started_at - asked[0].ended_at)
+    if evidence.tool_runs == () and any(one.complete_calls for one in asked):
+        raise UsageError(
+            f"the model called {tool.name}, and no run of it reached the ledger of effects",
+            hint=f"let the tool post to {URL_VARIABLE}, or mount the tools of {MCP_VARIABLE} (docs/APPLICATIONS.md);"
+            ' for a tool of your own give a command: effects = "wc -l < effects.txt"',
+        )
 
 
 async def _play_one(stage: _Stage, source: CaseSource) -> list[Result]:

@@ -7,11 +7,12 @@ what the application told the model in between is in each request.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tpharness.apps.cases.case import AppCase, Cut
 from tpharness.apps.client import End, Fetched, Reply, is_tool_part, text_of
+from tpharness.apps.effects import ToolRunSeen
 from tpharness.apps.provider import Call, Exchange, Finish, Outcome, Plan, Told, ToldCall, ToldResult
 from tpharness.findings import Finding
 
@@ -26,6 +27,7 @@ __all__ = [
     "has_seen",
     "shown_calls",
     "shown_text",
+    "with_late_requests",
 ]
 
 
@@ -172,7 +174,8 @@ class CutSeen:
     """A cut as it was made: `at`, the `pieces` that the model had said, and what came after.
 
     `lag` is how long the client's stream took to be quiet; `left_after` the seconds until the application left the
-    model's answer, None if it read on; `pieces_after` what was said to it afterwards, `asked_after` its later requests.
+    model's answer, None if it read on; `pieces_after` what was said to it afterwards, `asked_after` its later requests;
+    `tools` says what became of tools that the ledger held, empty without any.
     """
 
     cut: Cut
@@ -183,6 +186,7 @@ class CutSeen:
     pieces_after: int = 0
     asked_after: int = 0
     answered: Fetched | None = None
+    tools: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,8 +224,8 @@ class Shown:
 class AppEvidence:
     """Everything that was seen in a case.
 
-    `runs_before` is the count of the effects command before the first turn; `streams` are those of all clients, in the
-    order in which they began.
+    `runs_before` is the count of the effects command before the first turn; `tool_runs` are those that the ledger has
+    seen, None without it; `streams` are those of all clients, in the order in which they began.
     """
 
     case: AppCase
@@ -229,6 +233,7 @@ class AppEvidence:
     on_disconnect: str | None = None
     stop_within: float = 1.0
     runs_before: int | None = None
+    tool_runs: tuple[ToolRunSeen, ...] | None = None
     streams: tuple[StreamSeen, ...] = ()
 
     @property
@@ -297,3 +302,19 @@ def _has_arguments(part: Mapping[str, Any], call: Call) -> bool:
     if part.get("state") == "input-streaming":
         return part.get("rawInput") == "".join(call.pieces)
     return "state" in part
+
+
+def with_late_requests(turns: list[TurnSeen], new: list[TurnSeen]) -> list[TurnSeen]:
+    """Append a turn; what its predecessor's run asked late, not knowing the new message, belongs to the predecessor."""
+    first = new[0]
+    knows = [first.says in "\n".join(t.text for t in asked.history if t.role == "user") for asked in first.asked]
+    if not turns or not any(knows) or all(knows):
+        return [*turns, *new]
+    late = [asked for asked, known in zip(first.asked, knows, strict=True) if not known]
+    own = [asked for asked, known in zip(first.asked, knows, strict=True) if known]
+    before = replace(turns[-1], asked=_numbered([*turns[-1].asked, *late]))
+    return [*turns[:-1], before, replace(first, asked=_numbered(own)), *new[1:]]
+
+
+def _numbered(asked: list[Asked]) -> tuple[Asked, ...]:
+    return tuple(replace(one, number=number) for number, one in enumerate(asked, 1))

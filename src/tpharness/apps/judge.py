@@ -59,6 +59,8 @@ def _describe(cut: CutSeen) -> str:
     told = f"cut {place}, {cut.lag * 1000:.0f} ms after the model held"
     if cut.cut.by not in (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD):
         return told
+    if cut.tools:
+        told = f"{told}; {cut.tools}"
     if cut.left_after is not None:
         return f"{told}; the application left the model {cut.left_after * 1000:.0f} ms later"
     after = [f"{cut.pieces_after} more pieces"] if cut.pieces_after else []

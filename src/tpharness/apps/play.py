@@ -8,7 +8,6 @@ begins when nothing happens any more. Every wait has a limit.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,9 +17,18 @@ from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, End, Fetched, Limits, Profile, Reply
 from tpharness.apps.config import AppConfig
-from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, StreamSeen, TurnSeen, has_seen
+from tpharness.apps.effects import CaseTools, Ledger, count_effects
+from tpharness.apps.evidence import (
+    AppEvidence,
+    Asked,
+    CutSeen,
+    ReplySeen,
+    StreamSeen,
+    TurnSeen,
+    has_seen,
+    with_late_requests,
+)
 from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Plan, Provider
-from tpharness.errors import UsageError
 
 __all__ = ["NotPlayedError", "Player"]
 
@@ -30,7 +38,6 @@ _QUIET_LIMIT = 2.0
 _SETTLE = 0.03  # seconds without a new request after which a run that nobody reads counts as over
 _SETTLE_READ = 0.01  # the same for a run that was read to its end, or that has left the model
 _ONCE_MORE = "Are you still there?"
-_NUMBER = re.compile(r"-?\d+")
 _LEAVES = (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD)
 _TOGETHER = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB)
 
@@ -43,6 +50,7 @@ class NotPlayedError(Exception):
 class _Stage:
     """What one case is played with: `client` is the page that the user has before them, `clients` all that there were.
 
+    `tools` are those of the ledger, None without it.
     `begun`, `others`, `strays`: how many requests there were when the turn began.
     """
 
@@ -51,6 +59,7 @@ class _Stage:
     client: ChatClient
     conversation: Conversation
     clients: list[ChatClient]
+    tools: CaseTools | None = None
     begun: int = 0
     others: int = 0
     strays: int = 0
@@ -69,14 +78,23 @@ class _Stage:
 class Player:
     """Plays cases on one application.
 
-    `tool_seconds` is how long its tools were seen to take, which bounds the wait for a tool that nobody waits for.
+    `ledger` is the one that the application has mounted, None for none. `tool_seconds` is how long its tools were seen
+    to take, which bounds the wait for a tool that nobody waits for.
     """
 
-    def __init__(self, config: AppConfig, provider: Provider, session: aiohttp.ClientSession, profile: Profile) -> None:
+    def __init__(
+        self,
+        config: AppConfig,
+        provider: Provider,
+        session: aiohttp.ClientSession,
+        profile: Profile,
+        ledger: Ledger | None = None,
+    ) -> None:
         self._config = config
         self._provider = provider
         self._session = session
         self._profile = profile
+        self._ledger = ledger
         self.tool_seconds: float | None = None
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
@@ -84,15 +102,18 @@ class Player:
         runs_before = await self.count_effects()
         client = self._client()
         conversation = self._provider.conversation(mark)
-        stage = _Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client])
+        tools = CaseTools(self._ledger) if self._ledger is not None else None
+        stage = _Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
         turns: list[TurnSeen] = []
         try:
             while len(turns) < len(case.turns):
-                turns = _with_late_requests(turns, await self._turn(stage, len(turns)))
+                turns = with_late_requests(turns, await self._turn(stage, len(turns)))
             if len(turns) > 1 and not turns[-1].asked:  # one lost turn, or every later one?
                 stage.case = replace(case, turns=(*case.turns, Turn(says=_ONCE_MORE, plans=())))
-                turns = _with_late_requests(turns, await self._turn(stage, len(turns)))
+                turns = with_late_requests(turns, await self._turn(stage, len(turns)))
         finally:
+            if tools is not None:
+                tools.release()
             for client in stage.clients:
                 await client.close()
         return AppEvidence(
@@ -101,33 +122,16 @@ class Player:
             on_disconnect=self._config.on_disconnect,
             stop_within=self._config.stop_within,
             runs_before=runs_before,
+            tool_runs=tools.seen() if tools is not None else None,
             streams=_streams(stage.clients),
         )
 
     async def count_effects(self) -> int | None:
-        """Run the effects command and return the first number that it prints, None without a command.
-
-        A command that fails and prints nothing counts as 0: the file of effects may not be there yet.
-        """
-        if self._config.effects is None:
+        """Return what the effects command prints, None without one."""
+        command = self._config.effects_command
+        if command is None:
             return None
-        process = await asyncio.create_subprocess_shell(
-            self._config.effects,
-            cwd=self._config.run_folder,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            async with asyncio.timeout(self._config.answer):
-                printed, _ = await process.communicate()
-        except TimeoutError:
-            process.kill()
-            raise UsageError(f"effects: {self._config.effects!r} does not end", hint="print one number") from None
-        number = _NUMBER.search(printed.decode("utf-8", "replace"))
-        if number is None and process.returncode == 0:
-            raise UsageError(f"effects: {self._config.effects!r} prints no number", hint="such as: wc -l < effects.txt")
-        return int(number[0]) if number is not None else 0
+        return await count_effects(command, self._config.run_folder, self._config.answer)
 
     # ------------------------------------------------------------------------------------------------ a turn
 
@@ -137,8 +141,12 @@ class Player:
         stage.begin(self._provider)
         together = turn.cut is not None and turn.cut.by in _TOGETHER
         stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())))
+        if stage.tools is not None and turn.cut is not None and turn.cut.in_tool:
+            stage.tools.hold(before_effect=turn.cut.before_effect)
         reply = stage.client.submit(f"{stage.mark} {_words(turn, index + 1)}")
         cut, reply = await self._cut(stage, turn, reply, _words(later[0], index + 2) if later else "")
+        if stage.tools is not None:
+            stage.tools.release()
         if cut is None or cut.cut.by not in _LEAVES:
             reply = await self._to_the_end(stage, turn, reply)
         if stage.second is not None:
@@ -176,7 +184,7 @@ class Player:
         """Return the requests of the turn; those that know the second message belong to the second of two turns."""
         if not second:
             return [stage.new()]
-        knows = [second in "\n".join(exchange.user_texts) for exchange in stage.new()]
+        knows = [_knows(exchange, second) for exchange in stage.new()]
         return [[e for e, known in zip(stage.new(), knows, strict=True) if known is wanted] for wanted in (False, True)]
 
     async def _to_the_end(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply:
@@ -214,7 +222,7 @@ class Player:
         if reached is None:
             return None, reply
         if cut.in_tool and (self._later(stage, reached) or reply.end is not End.OPEN):
-            raise NotPlayedError(Need.SLOW_TOOL.value)
+            raise NotPlayedError((Need.SLOW_TOOL if stage.tools is None else Need.HELD_TOOL).value)
         seen = CutSeen(cut=cut, at=loop.time(), pieces=reached.pieces_written, lag=loop.time() - waited)
         answer = await self._act(stage, cut, reply, reached, later)
         if cut.by not in _LEAVES:
@@ -222,11 +230,12 @@ class Player:
         await self._until(lambda: reached.is_over, self._config.stop_within)
         left = reached.outcome is Outcome.DISCONNECTED and reached.ended_at is not None
         reached.release()
+        tools = await self._let_tools_go_on(stage) if cut.in_tool and stage.tools is not None else ""
         if stage.second is not None:
             await stage.second.ended(self._config.answer)
             stage.second = None
         left_after = max(0.0, (reached.ended_at or seen.at) - seen.at) if left else None
-        return replace(seen, left_after=left_after, answered=answer), reply
+        return replace(seen, left_after=left_after, answered=answer, tools=tools), reply
 
     async def _reached(self, stage: _Stage, turn: Turn, cut: Cut, reply: Reply) -> Exchange | None:
         """Wait until the answer holds at the place of the cut, or is whole and its tools run; None if it never does."""
@@ -236,6 +245,8 @@ class Player:
             exchange = self._answering(stage, plan)
             if exchange is None:
                 return None
+            if cut.in_tool and stage.tools is not None:
+                return exchange if stage.tools.are_held() else None
             if cut.in_tool:
                 shown = reply.has("tool-input-available") or self._later(stage, exchange)
                 return exchange if exchange.outcome is Outcome.COMPLETED and shown else None
@@ -264,6 +275,10 @@ class Player:
                     client = self._another_client(stage)
                     client.chat.messages = stage.client.messages
                 stage.second = client.submit(f"{stage.mark} {later}")
+                if stage.tools is not None:  # the tool ends when the message is there, or waits for the run to end
+                    await self._until(
+                        lambda: any(_knows(exchange, later) for exchange in stage.new()), _CATCH_UP * self._config.quiet
+                    )
             case CutBy.WAIT:
                 await asyncio.sleep(self._config.stop_within)
                 exchange.release()
@@ -277,6 +292,15 @@ class Player:
         view = await stage.client.view()
         stage.client.chat.messages = [dict(m) for m in (messages_in(view.value) if view is not None else None) or ()]
         stage.second = stage.client.resume()
+
+    async def _let_tools_go_on(self, stage: _Stage) -> str:
+        """Give the application the time in which it is to stop, then let its tools go on; say what became of them."""
+        if stage.tools is None:
+            return ""
+        cancelled = await self._until(stage.tools.are_over, self._config.stop_within)
+        stage.tools.release()
+        await self._until(stage.tools.are_over, self._config.answer)
+        return "the application cancelled its tool" if cancelled else "the application let its tool run to its end"
 
     def _after(self, cut: CutSeen, exchanges: list[Exchange]) -> CutSeen:
         """Add what was said and asked after the cut."""
@@ -360,6 +384,11 @@ class Player:
         return stage.conversation.exchanges[-1] is not exchange
 
 
+def _knows(exchange: Exchange, words: str) -> bool:
+    """Whether a request to the model has a message of the user."""
+    return words in "\n".join(exchange.user_texts)
+
+
 def _words(turn: Turn, number: int) -> str:
     """Return what the user writes: numbered, so that no message reads as another."""
     return f"({number}) {turn.says}"
@@ -369,19 +398,3 @@ def _streams(clients: list[ChatClient]) -> tuple[StreamSeen, ...]:
     """Return the streams of all clients in the order in which they began."""
     replies = sorted((reply for client in clients for reply in client.replies), key=lambda reply: reply.posted_at)
     return tuple(StreamSeen.of(reply) for reply in replies if reply.is_stream)
-
-
-def _with_late_requests(turns: list[TurnSeen], new: list[TurnSeen]) -> list[TurnSeen]:
-    """Append a turn; what its predecessor's run asked late, not knowing the new message, belongs to the predecessor."""
-    first = new[0]
-    knows = [first.says in "\n".join(t.text for t in asked.history if t.role == "user") for asked in first.asked]
-    if not turns or not any(knows) or all(knows):
-        return [*turns, *new]
-    late = [asked for asked, known in zip(first.asked, knows, strict=True) if not known]
-    own = [asked for asked, known in zip(first.asked, knows, strict=True) if known]
-    before = replace(turns[-1], asked=_numbered([*turns[-1].asked, *late]))
-    return [*turns[:-1], before, replace(first, asked=_numbered(own)), *new[1:]]
-
-
-def _numbered(asked: list[Asked]) -> tuple[Asked, ...]:
-    return tuple(replace(one, number=number) for number, one in enumerate(asked, 1))

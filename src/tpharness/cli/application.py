@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -16,6 +17,7 @@ from rich.markup import escape
 from tpharness.apps.cases.case import Tool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.config import CONFIG_FILE, AppConfig, config_of_url, load_config
+from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, run_app
 from tpharness.apps.init import describe_application, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
@@ -34,6 +36,9 @@ _SHOWN = (
     "ANTHROPIC_API_KEY",
     "GOOGLE_GEMINI_BASE_URL",
     "GEMINI_API_KEY",
+    URL_VARIABLE,
+    MCP_VARIABLE,
+    COMMAND_VARIABLE,
 )
 
 
@@ -61,7 +66,8 @@ def application(
         list[str] | None, typer.Option(metavar="NAME=JSON", help="Arguments for an allowed tool.")
     ] = None,
     effects: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="A shell command that prints how often a tool has run.")
+        str | None,
+        typer.Option(metavar="COMMAND", help="A shell command that prints how often a tool has run, or ledger."),
     ] = None,
     on_disconnect: Annotated[str | None, typer.Option(help="What it means to do: stop or continue.")] = None,
     provider_port: Annotated[int | None, typer.Option(help="The port of the model's API that it is to use.")] = None,
@@ -88,7 +94,7 @@ def application(
     """
     if list_:
         for source in all_cases(
-            Tool(name="tool", args={"text": "value"}), sweep=sweep, scenarios=tuple(scenarios or ())
+            Tool(name="tool", args={"text": "value"}), ledger=True, sweep=sweep, scenarios=tuple(scenarios or ())
         ):
             print(f"{source.id:<36}  {source.title}")
         return
@@ -178,7 +184,8 @@ def _tool_args(texts: list[str]) -> dict[str, dict[str, Any]]:
 def _tell_environment(out: Console, config: AppConfig, variables: dict[str, str]) -> None:
     out.print(f"The model's API is ready. {escape(config.url)} has to run with this environment:\n")
     for key in _SHOWN:
-        out.print(f"    export {key}={escape(variables[key])}")
+        if key in variables:
+            out.print(f"    export {key}={escape(shlex.quote(variables[key]))}")
     out.print("\nWaiting for it, and for its first request …")
     sys.stdout.flush()
 

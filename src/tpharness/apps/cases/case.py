@@ -29,6 +29,7 @@ class Need(StrEnum):
 
     TOOL = "no tool may be called: name one that is harmless with --allow-tool NAME, or tools.allow in tpharness.toml"
     SLOW_TOOL = "the tool ended before anybody could leave; allow one that takes 0.2 s or longer"
+    HELD_TOOL = "the answer to the client ended while the tool of the ledger was held: nobody could leave it"
     STOP = "the application has no address for its stop button (stop in tpharness.toml)"
     THREAD = "the application has no address for its view after a reload (thread in tpharness.toml)"
     RESUME = "the application has no address to resume a stream (resume in tpharness.toml)"
@@ -49,12 +50,13 @@ class Cut:
     """A cut in the answer to request number `request` of its turn, from 0.
 
     It is made when the model holds after the pieces of the plan's `hold_at`; with `in_tool`, after the whole answer,
-    while the tools that it calls run.
+    while the tools that it calls run. The ledger holds them then, after their effect or `before_effect`.
     """
 
     by: CutBy
     request: int = 0
     in_tool: bool = False
+    before_effect: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

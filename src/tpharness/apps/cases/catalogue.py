@@ -10,7 +10,7 @@ from pathlib import Path
 from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import AppCase, Tool
 from tpharness.apps.cases.from_scenarios import scenario_case
-from tpharness.apps.cases.own import own_cases
+from tpharness.apps.cases.own import ledger_cases, own_cases
 from tpharness.apps.cases.sweep import sweep_cases
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
@@ -32,10 +32,17 @@ class CaseSource:
     group: str = ""
 
 
-def all_cases(tool: Tool | None, *, sweep: bool = False, scenarios: Sequence[Path] = ()) -> list[CaseSource]:
-    """Return the cases for a tool that may be called, in the order in which they are played; the uncut run is first."""
+def all_cases(
+    tool: Tool | None, *, ledger: bool = False, sweep: bool = False, scenarios: Sequence[Path] = ()
+) -> list[CaseSource]:
+    """Return the cases for a tool that may be called, in the order in which they are played; the uncut run is first.
+
+    `ledger` adds those that only a tool of the ledger can play.
+    """
     basic = _sources(lambda call_id: basic_cases(tool, call_id), BASIC)
     found = [*basic, *_sources(lambda call_id: own_cases(tool, call_id))]
+    if ledger:
+        found += _sources(lambda call_id: ledger_cases(tool, call_id))
     if sweep:
         found += _sources(lambda call_id: sweep_cases(tool, call_id))
     for one in select_scenarios((), scenarios) if scenarios else ():

@@ -13,7 +13,7 @@ from tpharness.apps.cases.basic import ANSWER, ASK, INTRODUCTION, arguments_text
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Tool, Turn
 from tpharness.apps.provider import Break, Call, Finish, Plan, Text
 
-__all__ = ["own_cases"]
+__all__ = ["ledger_cases", "own_cases"]
 
 _SECOND = "Wait, one more thing: make it quiet, please."
 _HALF = len(INTRODUCTION) // 2
@@ -36,6 +36,26 @@ def own_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
     )
     wanted = {"stop-button": Need.STOP, "reload": Need.THREAD}
     return tuple(_with_need(case, wanted.get(case.id.partition("/")[0])) for case in cases)
+
+
+def ledger_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
+    """Return the cases that only a tool of the ledger can play: it is held before it has had its effect."""
+    plans = run_plans(tool, call_id)
+    ways = {
+        "user-leaves": ("The user closes the tab", CutBy.LEAVE, _TOOL),
+        "stop-button": ("The user presses the stop button", CutBy.STOP, _TOOL | {Need.STOP}),
+    }
+    return tuple(
+        AppCase(
+            id=f"{theme}/before-effect",
+            title=f"{who} while a tool runs that has not had its effect yet (with the ledger)",
+            turns=(Turn(says=ASK, plans=plans, cut=Cut(by=by, in_tool=True, before_effect=True)), next_turn())
+            if plans[0].calls
+            else (),
+            needs=needs,
+        )
+        for theme, (who, by, needs) in ways.items()
+    )
 
 
 def _with_need(case: AppCase, need: Need | None) -> AppCase:

@@ -1,16 +1,20 @@
 """effects: a tool runs once for a call, and the model is told of every run, or told that nobody knows.
 
-That a tool ran is known from the effects command, from a result that the model was told, or from one that the user saw.
+That a tool ran is known from the ledger, which has seen each run, its effect and its end; without it from the effects
+command, from a result that the model was told, or from one that the user saw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import complete_cycles
 from tpharness.apps.checks.truth import args_of
+from tpharness.apps.effects import ToolRunSeen
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_calls
+from tpharness.apps.provider import Call
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
@@ -21,6 +25,69 @@ REPEATED = Kind("tool-ran-twice")
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield effects that are forgotten, and tools that ran too often."""
+    runs = None if evidence.tool_runs is None else runs_of_calls(evidence, evidence.tool_runs)
+    yield from _counted_too_often(evidence) if runs is None else _ran_too_often(evidence, runs)
+    if evidence.following is None:
+        return
+    next_turn, asked = evidence.following
+    told = {r.call_id for r in asked.told_results()} & {c.call_id for c in asked.told_calls()}
+    for turn in evidence.turns[: next_turn.number - 1]:
+        complete = {call.call_id for call, _ in complete_cycles(turn)}
+        for call, known in _guess_runs(evidence, turn) if runs is None else _seen_runs(turn, runs):
+            if call.call_id not in told and call.call_id not in complete:
+                place = at(next_turn, request=asked.number)
+                expected = f"the call of {call.name} and a result; it ran: {known}"
+                yield FORGOTTEN.at(place, got="no call of it", expected=expected)
+
+
+# ------------------------------------------------------------------------------------------------ the ledger
+
+
+def runs_of_calls(evidence: AppEvidence, runs: Sequence[ToolRunSeen]) -> dict[str, list[ToolRunSeen]]:
+    """Return the runs of each call of the model, by its id; under "" those that belong to no call.
+
+    A run belongs to the call whose id it has; without one to the call with the same arguments that has the fewest runs;
+    else to a call of the tool without a run, since an application may complete the arguments.
+    """
+    calls = [call for _, asked in evidence.asked for call in asked.called if args_of(call) is not None]
+    found: dict[str, list[ToolRunSeen]] = {call.call_id: [] for call in calls}
+    found[""] = []
+    for run in runs:
+        same = [call for call in calls if call.name == run.tool and args_of(call) == run.arguments]
+        candidates = [
+            *(call for call in calls if call.call_id == run.call_id),
+            *sorted(same, key=lambda call: len(found[call.call_id])),
+            *(call for call in calls if call.name == run.tool and not found[call.call_id]),
+        ]
+        found[candidates[0].call_id if candidates else ""].append(run)
+    return found
+
+
+def _ran_too_often(evidence: AppEvidence, runs: Mapping[str, Sequence[ToolRunSeen]]) -> Iterator[Finding]:
+    for turn in evidence.turns:
+        for call in (call for asked in turn.asked for call in asked.called):
+            effects = [run for run in runs.get(call.call_id, ()) if run.effect_at is not None]
+            if len(effects) > 1:
+                got = f"{len(effects)} effects for the call {call.call_id}: {'; '.join(map(str, effects))}"
+                yield REPEATED.at(at(turn), got=got, expected="one effect for each call")
+    for run in runs[""]:
+        if run.effect_at is not None:
+            got = f"{run.tool}({json.dumps(run.arguments, ensure_ascii=False)}): {run}"
+            yield REPEATED.at(at(evidence.turns[0]), got=got, expected="no run that the model did not call")
+
+
+def _seen_runs(turn: TurnSeen, runs: Mapping[str, Sequence[ToolRunSeen]]) -> Iterator[tuple[Call, str]]:
+    """Yield the calls of a turn whose tool has had its effect, with what the ledger knows of it."""
+    for call in (call for asked in turn.asked for call in asked.called):
+        effects = [run for run in runs.get(call.call_id, ()) if run.effect_at is not None]
+        if effects:
+            yield call, f"the ledger has seen it: {'; '.join(map(str, effects))}"
+
+
+# ------------------------------------------------------------------------------------------------ without it
+
+
+def _counted_too_often(evidence: AppEvidence) -> Iterator[Finding]:
     called = 0
     before = evidence.runs_before
     for turn in evidence.turns:
@@ -29,23 +96,11 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
             yield REPEATED.at(
                 at(turn), got=f"{turn.runs - before} runs", expected=f"at most {called}, one for each call"
             )
-            break
-    if evidence.following is None:
-        return
-    next_turn, asked = evidence.following
-    told = {r.call_id for r in asked.told_results()} & {c.call_id for c in asked.told_calls()}
-    for turn in evidence.turns[: next_turn.number - 1]:
-        complete = {call.call_id for call, _ in complete_cycles(turn)}
-        for call_id, name, known in _ran(evidence, turn):
-            if call_id not in told and call_id not in complete:
-                place = at(next_turn, request=asked.number)
-                yield FORGOTTEN.at(
-                    place, got="no call of it", expected=f"the call of {name} and a result; it ran: {known}"
-                )
+            return
 
 
-def _ran(evidence: AppEvidence, turn: TurnSeen) -> Iterator[tuple[str, str, str]]:
-    """Yield the calls of a turn whose tool has run: id, name, and how that is known."""
+def _guess_runs(evidence: AppEvidence, turn: TurnSeen) -> Iterator[tuple[Call, str]]:
+    """Yield the calls of a turn whose tool has run, with how that is known."""
     counted = evidence.runs_before is not None and turn.runs is not None
     earlier = next((t.runs for t in evidence.turns if t.number == turn.number - 1), evidence.runs_before)
     runs = (turn.runs or 0) - (earlier or 0) if counted else 0
@@ -55,11 +110,11 @@ def _ran(evidence: AppEvidence, turn: TurnSeen) -> Iterator[tuple[str, str, str]
         for call in asked.complete_calls:
             if counted and runs > 0:
                 runs -= 1
-                yield call.call_id, call.name, "the effects command counts it"
+                yield call, "the effects command counts it"
             elif call.call_id in results and not counted:
-                yield call.call_id, call.name, "the model was told its result"
+                yield call, "the model was told its result"
             elif call.call_id in shown and not counted:
-                yield call.call_id, call.name, "the user saw its result"
+                yield call, "the user saw its result"
 
 
 CHECK = AppCheck(

@@ -1,9 +1,12 @@
 """The ledger of effects: tools of ours that an application may mount, which know exactly when they ran.
 
-In process with `Ledger`, over HTTP with `EffectsEndpoint`, over MCP with `effects.mcp_server` (extra `mcp`).
+In process with `Ledger`, over HTTP with `EffectsEndpoint`, over MCP with `effects.mcp_server` (extra `mcp`);
+`MountedLedger` is all of these for one application. `count_effects` is for an application with tools of its own.
 """
 
+from tpharness.apps.effects.counting import count_effects
 from tpharness.apps.effects.endpoint import EffectsEndpoint
+from tpharness.apps.effects.holding import CaseTools, ToolRunSeen
 from tpharness.apps.effects.ledger import (
     DEFAULT_TOOLS,
     Ledger,
@@ -13,17 +16,22 @@ from tpharness.apps.effects.ledger import (
     ToolSpec,
     ToolWaitError,
 )
+from tpharness.apps.effects.mounting import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE, MountedLedger
 
 __all__ = [
+    "COMMAND_VARIABLE",
     "DEFAULT_TOOLS",
+    "MCP_VARIABLE",
     "URL_VARIABLE",
+    "CaseTools",
     "EffectsEndpoint",
     "Ledger",
+    "MountedLedger",
     "RunState",
     "ToolFailure",
     "ToolRun",
+    "ToolRunSeen",
     "ToolSpec",
     "ToolWaitError",
+    "count_effects",
 ]
-
-URL_VARIABLE = "TPHARNESS_EFFECTS_URL"

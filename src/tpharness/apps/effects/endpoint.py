@@ -1,9 +1,10 @@
 """The ledger over HTTP on a loopback port: tools that run as long as their request is open, and control of them.
 
 `POST /tools/{name}` with the arguments as JSON runs a tool and answers `{"result": …}` or, with status 500,
-`{"error": "…"}`; closing the connection cancels the run. `GET /tools` lists the tools, `GET /runs` the runs, and
-`GET /count?tool=…` answers with a number alone, for the `effects` command of an application. `POST /hold` and
-`POST /release` with `{"tool": …, "before_effect": …}` and `{"number": …}` are for a harness in another process.
+`{"error": "…"}`; closing the connection cancels the run; the header `X-Tpharness-Call` may have the id of the model's
+call. `GET /tools` lists the tools, `GET /runs` the runs, and `GET /count?tool=…` answers with a number alone, for the
+`effects` command of an application. `POST /hold` and `POST /release` with `{"tool": …, "before_effect": …}` and
+`{"number": …}` are for a harness in another process.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tpharness.errors import UsageError
 __all__ = ["EffectsEndpoint"]
 
 _VIA = "X-Tpharness-Via"
+_CALL = "X-Tpharness-Call"
 
 
 class EffectsEndpoint:
@@ -63,7 +65,8 @@ class EffectsEndpoint:
         if task is not None:
             self._tasks.add(task)
         try:
-            result = await self.ledger.perform(http.match_info["name"], arguments, http.headers.get(_VIA, "http"))
+            via, call_id = http.headers.get(_VIA, "http"), http.headers.get(_CALL, "")
+            result = await self.ledger.perform(http.match_info["name"], arguments, via, call_id)
         except ToolFailure as failure:
             return _answer({"error": str(failure)}, 500)
         except UsageError as error:

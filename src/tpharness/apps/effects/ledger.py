@@ -67,7 +67,8 @@ DEFAULT_TOOLS = (
 class ToolRun:
     """One run of a tool; times are `loop.time()`, None for what has not happened.
 
-    `number` counts the runs of the ledger from 1; `via` is how the call came: "http", "mcp" or "stdio".
+    `number` counts the runs of the ledger from 1; `via` is how the call came: "http", "mcp" or "stdio"; `call_id` is
+    the model's id of the call, empty where the application does not say it.
     """
 
     number: int
@@ -75,6 +76,7 @@ class ToolRun:
     arguments: Any
     via: str
     started_at: float
+    call_id: str = ""
     effect_at: float | None = None
     ended_at: float | None = None
     state: RunState = RunState.RUNNING
@@ -111,7 +113,7 @@ class ToolRun:
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as the control endpoint shows it."""
-        names = ("number", "tool", "arguments", "via", "started_at", "effect_at", "ended_at", "state")
+        names = ("number", "tool", "arguments", "via", "call_id", "started_at", "effect_at", "ended_at", "state")
         return {name: getattr(self, name) for name in names}
 
     async def _wait_for(self, states: tuple[RunState, ...], limit: float) -> None:
@@ -173,14 +175,15 @@ class Ledger:
         self._taken += 1
         return self.runs[self._taken - 1]
 
-    async def perform(self, tool: str, arguments: Any, via: str) -> Any:
+    async def perform(self, tool: str, arguments: Any, via: str, call_id: str = "") -> Any:
         """Run a tool, and return its result. ToolFailure when it is to fail, UsageError for one that is not offered.
 
         Cancelled, it notes that and goes.
         """
         spec = self._known(tool)
         loop = asyncio.get_running_loop()
-        run = ToolRun(number=len(self.runs) + 1, tool=tool, arguments=arguments, via=via, started_at=loop.time())
+        number, now = len(self.runs) + 1, loop.time()
+        run = ToolRun(number=number, tool=tool, arguments=arguments, via=via, started_at=now, call_id=call_id)
         before_effect = self._holds.get(tool, self._holds.get(None))
         self.runs.append(run)
         self._started.set()

@@ -1,0 +1,73 @@
+"""The tools of the ledger in one case: held where the case is cut, released after it, and what was seen of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.apps.effects.ledger import Ledger, RunState, ToolRun
+
+__all__ = ["CaseTools", "ToolRunSeen"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRunSeen:
+    """A run of a tool as the ledger has it; the fields are those of `ToolRun`."""
+
+    number: int
+    tool: str
+    arguments: Any
+    call_id: str
+    effect_at: float | None
+    state: RunState
+
+    @classmethod
+    def of(cls, run: ToolRun) -> ToolRunSeen:
+        """Take what a run holds now."""
+        return cls(
+            number=run.number,
+            tool=run.tool,
+            arguments=run.arguments,
+            call_id=run.call_id,
+            effect_at=run.effect_at,
+            state=run.state,
+        )
+
+    def __str__(self) -> str:
+        happened = "had its effect" if self.effect_at is not None else "had no effect"
+        return f"run {self.number} {happened} and is {self.state}"
+
+
+class CaseTools:
+    """The runs of a ledger that start from now on."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._first = len(ledger.runs)
+
+    @property
+    def runs(self) -> list[ToolRun]:
+        """The runs of the case."""
+        return self._ledger.runs[self._first :]
+
+    def hold(self, *, before_effect: bool) -> None:
+        """Let runs that start from now on wait: before their effect, or after it."""
+        self._ledger.hold(before_effect=before_effect)
+
+    def release(self) -> None:
+        """Let every run go on, and those that start from now on."""
+        self._ledger.stop_holding()
+        for run in self.runs:
+            run.release()
+
+    def are_held(self) -> bool:
+        """Whether a run waits."""
+        return any(run.state is RunState.HELD for run in self.runs)
+
+    def are_over(self) -> bool:
+        """Whether every run has ended."""
+        return all(run.ended_at is not None for run in self.runs)
+
+    def seen(self) -> tuple[ToolRunSeen, ...]:
+        """Return the runs as they are now."""
+        return tuple(map(ToolRunSeen.of, self.runs))

@@ -1,0 +1,151 @@
+"""Cases on an application that has mounted the ledger: its tool is held where the case is cut, each run is known."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.apps.chat_app import ChatApp, Defect
+from tests.apps.playing import STOP, play
+
+from tpharness.apps.cases.case import AppCase
+from tpharness.apps.checks.effects import runs_of_calls
+from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, MountedLedger, RunState, ToolRunSeen
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
+from tpharness.apps.provider import Call, Outcome, Plan
+from tpharness.errors import UsageError
+from tpharness.findings import Finding, Level
+from tpharness.run import Outcome as Verdict
+from tpharness.run import Result
+
+IN_TOOL = (
+    "user-leaves/while-tool-runs",
+    "user-leaves/while-two-tools-run",
+    "stop-button/while-tool-runs",
+    "second-message/while-tool-runs",
+    "second-tab/while-tool-runs",
+    "user-leaves/before-effect",
+    "stop-button/before-effect",
+)
+LEAVES = tuple(name for name in IN_TOOL if not name.startswith("second"))
+
+
+def played(app: ChatApp, *ids: str) -> list[Result]:
+    """Play on an application whose tool would end at once, if the ledger did not hold it."""
+    return play(app, *ids, effects="ledger", stop=STOP, on_disconnect="stop")
+
+
+def found(results: list[Result]) -> dict[str, list[Finding]]:
+    """Return the findings at MUST and SHOULD by case, without the cases that have none."""
+    told = {r.id: [finding for finding in r.findings if finding.level is not Level.MAY] for r in results}
+    return {name: findings for name, findings in told.items() if findings}
+
+
+@pytest.mark.parametrize("says_call_ids", [True, False], ids=["says-call-ids", "says-none"])
+@pytest.mark.parametrize("cancels", [True, False], ids=["cancels-its-tool", "lets-it-run"])
+def test_an_honest_application_passes_and_what_its_tool_did_is_said(cancels: bool, says_call_ids: bool) -> None:
+    """Cancelled or not, the model is told of the call; one that was cancelled before its effect is owed nothing."""
+    results = played(ChatApp(cancels_tools=cancels, says_call_ids=says_call_ids), *IN_TOOL)
+    assert found(results) == {}
+    assert {result.outcome for result in results} == {Verdict.PASSED}
+    words = "the application cancelled its tool" if cancels else "the application let its tool run to its end"
+    assert {result.id for result in results if words in result.reason} == set(LEAVES)
+
+
+def test_every_other_case_is_played_with_the_ledger_as_without_it() -> None:
+    """Nothing is held where no tool is cut."""
+    results = played(ChatApp(), "basic", "uncut", "tool-fails")
+    assert found(results) == {}
+    assert {result.outcome for result in results} == {Verdict.PASSED}
+
+
+@pytest.mark.parametrize("says_call_ids", [True, False], ids=["says-call-ids", "says-none"])
+def test_a_tool_that_runs_twice_is_found_with_both_runs(says_call_ids: bool) -> None:
+    """For one call, and for two calls with the same arguments."""
+    app = ChatApp(Defect.RUNS_TWICE, says_call_ids=says_call_ids)
+    ids = ("uncut/tool-call", "uncut/two-calls", "user-leaves/while-tool-runs")
+    told = found(played(app, *ids))
+    assert set(told) == set(ids)
+    assert {finding.code for findings in told.values() for finding in findings} == {"tool-ran-twice"}
+    (finding,) = told["uncut/tool-call"]
+    assert str(finding.got).startswith("2 effects for the call call_tp_")
+    assert len(told["uncut/two-calls"]) == 2
+
+
+def test_an_effect_that_is_forgotten_is_found_with_what_the_ledger_saw() -> None:
+    """The tool had its effect and was cancelled: the model has to be told of it all the same."""
+    told = found(played(ChatApp(Defect.FORGETS_EFFECT, cancels_tools=True), *LEAVES))
+    assert set(told) == {name for name in LEAVES if not name.endswith("before-effect")}
+    assert {finding.code for findings in told.values() for finding in findings} == {"effect-forgotten"}
+    (finding,) = told["user-leaves/while-tool-runs"]
+    assert "had its effect and is cancelled" in str(finding.expected)
+
+
+def test_an_effect_that_came_after_the_user_had_left_is_owed_too() -> None:
+    """The tool was held before its effect, nobody cancelled it, and then it had one."""
+    told = found(played(ChatApp(Defect.FORGETS_EFFECT), "user-leaves/before-effect"))
+    (finding,) = told["user-leaves/before-effect"]
+    assert finding.code == "effect-forgotten"
+    assert "had its effect and is completed" in str(finding.expected)
+
+
+def test_an_application_that_has_not_mounted_the_ledger_is_told_how() -> None:
+    """Its own tool ran, and nothing would be known of it."""
+
+    class Own(ChatApp):
+        effects_url = property(lambda _: None, lambda _, __: None)
+
+    with pytest.raises(UsageError, match="no run of it reached the ledger") as raised:
+        played(Own(tool_seconds=0.0), "uncut/tool-call")
+    assert URL_VARIABLE in str(raised.value.hint)
+    assert MCP_VARIABLE in str(raised.value.hint)
+
+
+def test_a_tool_of_any_name_that_is_allowed_is_offered() -> None:
+    """The ledger answers it, and takes what the application's own schema allows."""
+
+    async def main() -> tuple[dict[str, Any], int]:
+        async with MountedLedger(("send_mail",)) as mounted, aiohttp.ClientSession() as session:
+            url = mounted.environment[URL_VARIABLE]
+            async with session.post(f"{url}/tools/send_mail", json={"to": "x"}) as answer:
+                return await answer.json(), mounted.ledger.effects("send_mail")
+
+    assert asyncio.run(main()) == ({"result": {"done": True}}, 1)
+
+
+# ------------------------------------------------------------------------------------------------ whose run it is
+
+
+def call(name: str, call_id: str, city: str) -> Call:
+    """Return a call with one argument."""
+    return Call(call_id=call_id, name=name, pieces=('{"city":', f'"{city}"}}'))
+
+
+def run(number: int, city: str, call_id: str = "", tool: str = "book") -> ToolRunSeen:
+    """Return a run that had its effect."""
+    return ToolRunSeen(
+        number=number, tool=tool, arguments={"city": city}, call_id=call_id, effect_at=1.0, state=RunState.COMPLETED
+    )
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        ([run(1, "Rome"), run(2, "Oslo")], {"a": [2], "b": [1], "": []}),
+        ([run(1, "Oslo"), run(2, "Oslo")], {"a": [1, 2], "b": [], "": []}),
+        ([run(1, "Rome", "a")], {"a": [1], "b": [], "": []}),
+        ([run(1, "Lima"), run(2, "Rome")], {"a": [1], "b": [2], "": []}),
+        ([run(1, "Oslo", tool="mail")], {"a": [], "b": [], "": [1]}),
+    ],
+    ids=["by-arguments", "again", "by-id", "completed-arguments", "no-call"],
+)
+def test_a_run_belongs_to_a_call(runs: list[ToolRunSeen], expected: dict[str, list[int]]) -> None:
+    """By the call's id, else by the arguments, else by the tool."""
+    plan = Plan(items=(call("book", "a", "Oslo"), call("book", "b", "Rome")))
+    asked = Asked(number=1, plan=plan, pieces=4, outcome=Outcome.COMPLETED)
+    turn = TurnSeen(number=1, says="x", asked=(asked,))
+    evidence = AppEvidence(case=AppCase(id="a/b", title="", turns=()), turns=(turn,))
+    told = {call_id: [one.number for one in own] for call_id, own in runs_of_calls(evidence, runs).items()}
+    assert told == expected
