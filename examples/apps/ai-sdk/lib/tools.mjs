@@ -5,6 +5,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
 const confirmationSeconds = Number(process.env.BOOKING_SECONDS ?? 1);
+const ledger = process.env.TPHARNESS_EFFECTS_URL;
+
+const bookHere = async ({ city, nights }) => {
+  await appendFile("effects.txt", `book_hotel ${city} ${nights}\n`);
+  await sleep(confirmationSeconds * 1000);
+  return { confirmation: `booked ${nights} nights in ${city}` };
+};
+
+// The booking is made by a service, tpharness's ledger of effects; "Stopping Streams" hands the abort signal on to tools.
+const bookAtLedger = async (input, { toolCallId, abortSignal }) => {
+  const answer = await fetch(`${ledger}/tools/book_hotel`, {
+    method: "POST",
+    body: JSON.stringify(input),
+    headers: { "x-tpharness-call": toolCallId },
+    signal: abortSignal,
+  });
+  return (await answer.json()).result;
+};
 
 export const tools = {
   book_hotel: tool({
@@ -13,10 +31,6 @@ export const tools = {
       city: z.string().describe("The city to stay in"),
       nights: z.number().int().describe("How many nights"),
     }),
-    execute: async ({ city, nights }) => {
-      await appendFile("effects.txt", `book_hotel ${city} ${nights}\n`);
-      await sleep(confirmationSeconds * 1000);
-      return { confirmation: `booked ${nights} nights in ${city}` };
-    },
+    execute: ledger ? bookAtLedger : bookHere,
   }),
 };
