@@ -30,6 +30,16 @@ apart = subprocess.Popen(["sleep", "1000"], start_new_session=True)
 open("pids", "w").write(f"{os.getpid()} {own.pid} {apart.pid}")
 http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), http.server.BaseHTTPRequestHandler).serve_forever()
 """
+HANGS = """
+import http.server, os, subprocess, time
+own = subprocess.Popen(["sleep", "1000"])
+apart = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+class Chat(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        open("posted", "w").write(f"{os.getpid()} {own.pid} {apart.pid}")
+        time.sleep(1000)
+http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Chat).serve_forever()
+"""
 EXITS = "import sys; print('no model is configured'); sys.exit(3)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + CHILDREN
 TOP = Path(__file__).parents[2]
@@ -47,6 +57,11 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
 
 
 def pids_in(folder: Path) -> list[int]:
@@ -98,6 +113,29 @@ def test_a_harness_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
     finally:
         process.kill()
+        process.communicate()
+    wait_until_gone(started)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_the_command_that_is_killed_in_a_case_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """However it ends while an answer is awaited: with the application, and its children, the guard is gone, too."""
+    os.mkfifo(tmp_path / "posted")
+    (tmp_path / "program.py").write_text(HANGS, "utf-8")
+    table = (
+        f'command = ["{sys.executable}", "program.py"]\nurl = "http://127.0.0.1:{{port}}/chat"\neffects = "ledger"\n'
+    )
+    (tmp_path / "tpharness.toml").write_text(f"[apps.hangs]\n{table}", "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(TOP / "src")}
+    command = [sys.executable, "-m", "tpharness", "app", "hangs"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    try:
+        started = [int(word) for word in (tmp_path / "posted").read_text("utf-8").split()]
+        started.append(parent_of(started[0]))
+        assert len(started) == 4
+        assert all(map(alive, started))
+        process.send_signal(number)
+    finally:
         process.communicate()
     wait_until_gone(started)
 
