@@ -7,6 +7,7 @@ that tpharness could not do what it was asked::
     ├── InputError                 a file or standard input that cannot be read or decoded at all   (exit code 2)
     ├── UsageError                 the question itself is wrong: unknown id, bad option, bad version (exit code 2)
     ├── ScenarioError              a scenario file that cannot be loaded; carries its findings       (exit code 2)
+    ├── ThreadError                a thread that cannot be used as asked; carries its findings       (exit code 2)
     └── TargetError                a target broke its contract, or could not be reached
 
 Every exception has a one-line message (`str(error)`) that names what and where, and a `hint` that says what to do.
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tpharness.findings import Finding
 
-__all__ = ["InputError", "ScenarioError", "TargetError", "TpharnessError", "UsageError"]
+__all__ = ["InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError"]
 
 
 class TpharnessError(Exception):
@@ -50,6 +51,14 @@ class UsageError(TpharnessError):
 
 class ScenarioError(TpharnessError):
     """A scenario file cannot be loaded; `findings` says why, each with file, line and column."""
+
+    def __init__(self, message: str, *, findings: tuple[Finding, ...], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.findings = findings
+
+
+class ThreadError(TpharnessError):
+    """A thread breaks rules that it has to keep for what was asked; `findings` says which, each with its place."""
 
     def __init__(self, message: str, *, findings: tuple[Finding, ...], hint: str = "") -> None:
         super().__init__(message, hint=hint)

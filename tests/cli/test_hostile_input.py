@@ -41,15 +41,20 @@ def test_a_command_that_needs_a_thread_refuses_what_is_none(command: str, name: 
     assert called.err.startswith("tpharness: ")
 
 
-def test_a_lone_surrogate_is_printed_as_an_escape(call: Any) -> None:
-    """R38: such a text has no UTF-8, so it comes out as the JSON escape that it came in as."""
-    data = b'{"version":"0.0.3","turns":[{"turn_type":"user","x\\ud83d":"\\ud83d"}]}'
-    converted = call("convert", "-", "--to", "0.0.4", stdin=data)
-    assert converted.code == 0
-    assert json.loads(converted.out)["turns"] == json.loads(data)["turns"]
-    checked = call("check", "-", stdin=data)
+def test_a_lone_surrogate_is_printed_as_an_escape(call: Any, tmp_path: Path) -> None:
+    """R38: such a text has no UTF-8, so it comes out as the JSON escape that it came in as; nothing converts it."""
+    file = tmp_path / "surrogate.jsonl"
+    file.write_bytes(
+        b'{"event_kind":"system_event","event_type":"x","event_data":"\\ud83d"}\n{"event_kind":"agent_run_result"}'
+    )
+    folded = call("fold", str(file))
+    assert json.loads(folded.out)["turns"][0]["messages"][0]["event_data"] == "\ud83d"
+    checked = call("check", "-", stdin=folded.out.encode())
     assert checked.code == 1
     assert "lone surrogate" in checked.out
+    converted = call("convert", "-", "--to", "0.0.3", stdin=folded.out.encode())
+    assert converted.code == 2
+    assert "/turns/0/messages/0/event_data" in converted.err
 
 
 def test_standard_input_is_read_once(call: Any) -> None:

@@ -11,7 +11,7 @@ import os
 import sys
 
 from tpharness.cli.app import app
-from tpharness.errors import ScenarioError, TpharnessError
+from tpharness.errors import ScenarioError, ThreadError, TpharnessError
 
 __all__ = ["app", "main"]
 
@@ -27,19 +27,8 @@ def main() -> None:
         except SystemExit:
             sys.stdout.flush()  # while a failure to write can still be reported
             raise
-    except ScenarioError as error:
-        from tpharness.report import make_printable  # noqa: PLC0415  # loaded only to print
-
-        for finding in error.findings:
-            print(make_printable(finding.line()), file=sys.stderr)
-            print(f"  {finding.kind.remedy}", file=sys.stderr)
-        sys.exit(2)
     except TpharnessError as error:
-        from tpharness.report import make_printable  # noqa: PLC0415  # loaded only to print
-
-        print(f"tpharness: {make_printable(str(error))}", file=sys.stderr)
-        if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+        _print_error(error)
         sys.exit(2)
     except KeyboardInterrupt:
         print("tpharness: interrupted", file=sys.stderr)
@@ -51,6 +40,19 @@ def main() -> None:
         print(f"tpharness: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         _drop_output()
         sys.exit(2)
+
+
+def _print_error(error: TpharnessError) -> None:
+    from tpharness.report import make_printable  # noqa: PLC0415  # loaded only to print
+
+    if isinstance(error, ScenarioError | ThreadError):
+        for finding in error.findings:
+            print(make_printable(finding.line()), file=sys.stderr)
+            print(f"  {finding.kind.remedy}", file=sys.stderr)
+    if not isinstance(error, ScenarioError):  # its findings name the file
+        print(f"tpharness: {make_printable(str(error))}", file=sys.stderr)
+        if error.hint:
+            print(f"  {error.hint}", file=sys.stderr)
 
 
 def _drop_output() -> None:

@@ -10,7 +10,7 @@ import typer
 from tpharness.cli.files import read_thread
 from tpharness.protocol.migrate import convert as migrate
 from tpharness.protocol.versions import parse_version
-from tpharness.report import json_text, write_atomically
+from tpharness.report import json_text, make_printable, write_atomically
 
 __all__ = ["convert"]
 
@@ -22,10 +22,11 @@ def convert(
 ) -> None:
     """Convert a thread to another version.
 
-    What is dropped on the way is reported on standard error (R1).
+    What the version cannot say is reported on standard error (R1). The thread has to keep the rules of its version.
     """
     version = parse_version(to)
     migration = migrate(read_thread(file), version)
-    for dropped in migration.dropped:
-        print(f"dropped {dropped.pointer}: {dropped.what}; {dropped.why}", file=sys.stderr)
+    for heading, losses in (("dropped", migration.dropped), ("not understood", migration.unsaid)):
+        for loss in losses:
+            print(make_printable(f"{heading} {loss.pointer}: {loss.what}; {loss.why}"), file=sys.stderr)
     write_atomically(output, json_text(migration.thread) + "\n")

@@ -1,27 +1,34 @@
-"""Migration between versions, one step of the lineage at a time (R1), with a report of what was dropped.
+"""Migration between versions, one step of the lineage at a time (R1), with a report of what the new version cannot say.
 
 What a step changes follows from the features of the two versions: agent turns get or lose their `completion_status`,
-interrupted turns are dropped if the new version cannot show them, normative events are renamed. Fields that the older
-version does not define stay as unknown fields (R7). Upgrading and then downgrading gives the same thread, except for an
-event that already had another version's name, which `check_thread` reports.
+interrupted turns are dropped if the new version cannot show them, normative events are renamed, and a content that is
+stored elsewhere is replaced by its reference where there are no references. Fields that the older version does not
+define stay as unknown fields (R7). The thread that is read and the thread that is returned keep the rules of their
+versions. Converting back restores everything that was not reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from tpharness.errors import UsageError
-from tpharness.protocol.versions import Version, version_names
+from tpharness.errors import ThreadError, UsageError
+from tpharness.findings import Level
+from tpharness.protocol.problems import REPEATED
+from tpharness.protocol.rules import check_thread
+from tpharness.protocol.versions import Version, is_normative_name, version_names
 
-__all__ = ["Dropped", "Migration", "convert", "version_of"]
+__all__ = ["Loss", "Migration", "convert", "version_of"]
+
+_Turns = list[tuple[int, Mapping[str, Any]]]
+"""Turns with their indexes in the thread that was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
-    """Something that the older version cannot represent: its place, what it was, why it was dropped."""
+class Loss:
+    """Something that the new version cannot say: its place in the thread that was given, what it was, and why."""
 
     pointer: str
     what: str
@@ -30,11 +37,16 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """The converted thread, the versions it went through, and what was dropped on the way."""
+    """The converted thread and the versions it went through.
+
+    `dropped` is not in it any more. `unsaid` is in it, as unknown fields or in another form: programs that know only
+    the new version do not understand it.
+    """
 
     thread: dict[str, Any]
     steps: tuple[Version, ...]
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[Loss, ...] = ()
+    unsaid: tuple[Loss, ...] = ()
 
 
 def version_of(thread: Mapping[str, Any]) -> Version:
@@ -46,55 +58,183 @@ def version_of(thread: Mapping[str, Any]) -> Version:
         raise UsageError(f"unknown version {thread.get('version')!r}", hint=hint) from None
 
 
-def convert(thread: Mapping[str, Any], to: Version) -> Migration:
-    """Convert a thread to another version, through every version between. The input is not changed."""
-    path = version_of(thread).path_to(to)
-    result = dict(thread)
-    dropped: list[Dropped] = []
+def convert(thread: Mapping[str, Any], to: Version, *, check: bool = True) -> Migration:
+    """Convert a thread to another version, through every version between. The input is not changed.
+
+    ThreadError if the thread breaks rules of its own version, or if the new version has no valid form for it; without
+    `check` the thread only has to fit its schema, and the result keeps the rules that the thread keeps.
+    """
+    own = version_of(thread)
+    if check:
+        _require_valid(thread, f"not a valid {own.value} thread, so it is not converted", "correct it first")
+    path = own.path_to(to)
+    losses = _Losses()
+    root: dict[str, Any] = dict(thread)
+    turns: _Turns = list(enumerate(thread["turns"]))
     for current, following in pairwise(path):
-        result = {**_step(result, current, following, dropped), "version": following.value}
-    return Migration(thread=result, steps=path, dropped=tuple(dropped))
+        step = _Step(current, following, losses)
+        root, turns = step.root(root), list(step.turns(turns))
+    result = {**root, "version": to.value, "turns": [dict(turn) for _, turn in turns]}
+    _drop_repeats(result, [index for index, _ in turns], losses)
+    if check:
+        hint = f"the places are those of the converted thread; change the {own.value} thread there"
+        _require_valid(result, f"no valid {to.value} thread can be made of it", hint)
+    return Migration(thread=result, steps=path, dropped=tuple(losses.dropped), unsaid=tuple(losses.unsaid))
 
 
-def _step(thread: dict[str, Any], one: Version, other: Version, dropped: list[Dropped]) -> dict[str, Any]:
-    """Convert between two adjacent versions, whichever of them is the newer."""
-    had, has = one.features, other.features
-    names = {
-        name: has.normative_events[neutral]
-        for neutral, name in had.normative_events.items()
-        if has.normative_events[neutral] != name
-    }
-    if not names and had.interrupted_turns == has.interrupted_turns:
-        return thread
-    turns = []
-    for index, turn in enumerate(thread.get("turns") or ()):
-        if had.interrupted_turns and not has.interrupted_turns and turn.get("completion_status") == "interrupted":
-            dropped.append(Dropped(pointer=f"/turns/{index}", what=_what(turn), why=_why(other)))
-            continue
-        new = _rename_events(turn, names)
-        if has.interrupted_turns and not had.interrupted_turns and turn.get("turn_type") == "agent":
+def _require_valid(thread: Any, problem: str, hint: str) -> None:
+    findings = tuple(finding for finding in check_thread(thread) if finding.level is Level.MUST)
+    if findings:
+        raise ThreadError(problem, findings=findings, hint=hint)
+
+
+def _drop_repeats(thread: dict[str, Any], indexes: list[int], losses: _Losses) -> None:
+    """Drop what repeats the user turn that it now follows, because the turn between them was dropped (R9)."""
+    while pointers := [f.place.pointer for f in check_thread(thread) if f.kind is REPEATED]:
+        for pointer in pointers:
+            _, _, turn, _, message = (pointer or "").split("/")
+            t, m = int(turn), int(message)
+            messages = list(thread["turns"][t]["messages"])
+            del messages[m]
+            thread["turns"][t] = {**thread["turns"][t], "messages": messages}
+            why = "it repeats the user turn that it would follow (R9)"
+            losses.drop(f"/turns/{indexes[t]}", "the user's words at the beginning of the turn", why)
+
+
+@dataclass(slots=True)
+class _Losses:
+    dropped: list[Loss] = field(default_factory=list)
+    unsaid: list[Loss] = field(default_factory=list)
+
+    def drop(self, pointer: str, what: str, why: str) -> None:
+        self.dropped.append(Loss(pointer=pointer, what=what, why=why))
+
+    def leave_unsaid(self, pointer: str, what: str, why: str) -> None:
+        self.unsaid.append(Loss(pointer=pointer, what=what, why=why))
+
+
+class _Step:
+    """The conversion between two adjacent versions, whichever of them is the newer."""
+
+    def __init__(self, one: Version, other: Version, losses: _Losses) -> None:
+        self._had, self._has = one.features, other.features
+        self._version = other.value
+        self._losses = losses
+        self._names = {
+            name: self._has.normative_events[neutral] for neutral, name in self._had.normative_events.items()
+        }
+
+    def gains(self, feature: str) -> bool:
+        """Whether only the following version has a feature."""
+        return bool(getattr(self._has, feature)) and not getattr(self._had, feature)
+
+    def loses(self, feature: str) -> bool:
+        """Whether only the current version has a feature."""
+        return bool(getattr(self._had, feature)) and not getattr(self._has, feature)
+
+    def root(self, root: dict[str, Any]) -> dict[str, Any]:
+        """Return the thread with what changes beside its turns."""
+        links = root.get("relationships")
+        if self.gains("links") and not _is_relationships(links):
+            return self._without(root, "relationships", "")
+        if self.loses("links") and isinstance(links, Mapping) and links.get("links"):
+            self._keep_unknown("/relationships/links", "links to other threads")
+        return root
+
+    def turns(self, turns: _Turns) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the turns that the following version can show, converted."""
+        for index, turn in turns:
+            pointer = f"/turns/{index}"
+            if self.loses("interrupted_turns") and turn.get("completion_status") == "interrupted":
+                self._losses.drop(pointer, _describe(turn), f"{self._version} has complete turns only (R18)")
+            elif turn["turn_type"] == "user":
+                yield index, self._user(turn, pointer)
+            else:
+                yield index, self._agent(turn, pointer)
+
+    def _user(self, turn: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+        metadata = turn.get("client_metadata")
+        if self.gains("client_metadata") and not isinstance(metadata, Mapping | None):
+            return self._without(turn, "client_metadata", pointer)
+        if self.loses("client_metadata") and metadata is not None:
+            self._keep_unknown(f"{pointer}/client_metadata", "the metadata of the client")
+        return {**turn, "parts": self._parts(turn["parts"], pointer)}
+
+    def _agent(self, turn: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+        new = dict(turn)
+        if self.gains("interrupted_turns"):
+            for name in ("completion_status", "interruption"):
+                if new.get(name) is not None:
+                    new = self._without(new, name, pointer)
             new["completion_status"] = "complete"
-        elif had.interrupted_turns and not has.interrupted_turns:
+        elif self.loses("interrupted_turns"):
             new.pop("completion_status", None)
-        turns.append(new)
-    return {**thread, "turns": turns}
+        new["messages"] = [self._message(m, f"{pointer}/messages/{i}") for i, m in enumerate(turn["messages"])]
+        return new
 
+    def _message(self, message: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+        if message["message_type"] != "system":
+            return {**message, "parts": self._parts(message["parts"], pointer)}
+        name = message["event_type"]
+        if name in self._names:
+            return {**message, "event_type": self._names[name]}
+        if is_normative_name(name) and name in self._names.values():
+            what = f"an event that had the name {name}, which {self._version} gives to a normative event"
+            self._losses.leave_unsaid(f"{pointer}/event_type", what, "they cannot be told apart any more (R1)")
+        return message
 
-def _what(turn: Mapping[str, Any]) -> str:
-    reason = (turn.get("interruption") or {}).get("reason")
-    kept = len(turn.get("messages") or ())
-    return f"an interrupted turn of {turn.get('agent_id')} ({reason}) with {kept} messages"
-
-
-def _why(version: Version) -> str:
-    return f"{version.value} has complete turns only (R18)"
-
-
-def _rename_events(turn: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    new = dict(turn)
-    if "messages" in new:
-        new["messages"] = [
-            {**m, "event_type": names.get(m["event_type"], m["event_type"])} if "event_type" in m else m
-            for m in new["messages"]
+    def _parts(self, parts: list[Mapping[str, Any]], pointer: str) -> list[Mapping[str, Any]]:
+        if self._had.content_refs == self._has.content_refs:
+            return parts
+        return [
+            self._return(part, f"{pointer}/parts/{index}")
+            if part["part_kind"] == "tool-return" and part.get("content_ref") is not None
+            else part
+            for index, part in enumerate(parts)
         ]
-    return new
+
+    def _return(self, part: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+        """Convert a return with a reference. Where there are none, its content is the reference (R6)."""
+        if self.loses("content_refs"):
+            what = f"the content of the return of {part['tool_call_id']}, which is stored elsewhere"
+            why = f"{self._version} has no content_ref: the content is the reference itself"
+            self._losses.leave_unsaid(f"{pointer}/content_ref", what, why)
+            return {**part, "content": part["content_ref"]}
+        if part["content"] == part["content_ref"] and _is_reference(part["content_ref"]):
+            return {name: value for name, value in part.items() if name != "content"}
+        return self._without(part, "content_ref", pointer)
+
+    def _keep_unknown(self, pointer: str, what: str) -> None:
+        self._losses.leave_unsaid(pointer, what, f"{self._version} does not define this: it stays as an unknown field")
+
+    def _without(self, value: Mapping[str, Any], name: str, pointer: str) -> dict[str, Any]:
+        why = f"{self._version} gives this name a meaning that the value does not have"
+        self._losses.drop(f"{pointer}/{name}", "an unknown field", why)
+        return {key: item for key, item in value.items() if key != name}
+
+
+def _describe(turn: Mapping[str, Any]) -> str:
+    count = len(turn["messages"])
+    reason = turn["interruption"]["reason"]
+    return f"an interrupted turn of {turn['agent_id']} ({reason}) with {count} message{'' if count == 1 else 's'}"
+
+
+def _is_relationships(value: Any) -> bool:
+    """Whether a value can stand under `relationships` where links are defined."""
+    if value is None:
+        return True
+    links = value.get("links") if isinstance(value, Mapping) else value
+    return isinstance(value, Mapping) and (links is None or (isinstance(links, list) and all(map(_is_link, links))))
+
+
+def _is_link(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_name(value.get(name)) for name in ("thread_id", "relation"))
+
+
+def _is_reference(value: Any) -> bool:
+    """Whether a value is what a downgrade wrote as the content of a return: a reference (R6)."""
+    return isinstance(value, Mapping) and _is_name(value.get("uri"))
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value != ""

@@ -143,7 +143,7 @@ class ThreadFold:
         document: dict[str, Any] = self._renderers[version].render(self._recorder.journal())
         if self._seed is None:
             return document
-        seeded = convert(self._seed, version).thread["turns"]
+        seeded = convert(self._seed, version, check=False).thread["turns"]
         turns = [*seeded, *document["turns"][self._seed_lengths[version] :]]
         return {**document, "turns": turns}
 
