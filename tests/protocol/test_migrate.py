@@ -16,7 +16,8 @@ from tpharness.explore.generate.source import Source, flag, one_of
 from tpharness.explore.generate.values import json_value
 from tpharness.explore.strategies import documents, generated
 from tpharness.findings import Level
-from tpharness.protocol.migrate import Loss, convert
+from tpharness.protocol.losses import Loss
+from tpharness.protocol.migrate import convert
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version
 from tpharness.resources import conformance_dir

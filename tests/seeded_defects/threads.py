@@ -79,7 +79,8 @@ def finished_at_the_loss(was):
 def events_sent(was):
     def message(self, one, pointer):
         if one.get("message_type") == "system":
-            self._send({"kind": "request", "parts": [{"part_kind": "user-prompt", "content": str(one["event_type"])}]})
+            said = [{"part_kind": "user-prompt", "content": str(one["event_type"])}]
+            self._request({"parts": said}, one["timestamp"], pointer)
             return
         was(self, one, pointer)
 
@@ -91,9 +92,8 @@ def calls_as_they_are(was):
 
     def flush(self):
         if self._waiting is not None:
-            response, _, _ = self._waiting
-            self._waiting, self._returns = None, {}
-            self.messages.append(response)
+            self.messages.append(self._waiting.response)
+            self._waiting = None
             return
         was(self)
 

@@ -1,10 +1,12 @@
 """Resumable: a model API accepts the history rebuilt from the thread, and the history only grows (invariant 7).
 
 It has everything that was said, with who said it, and nothing else; counted here without the code that rebuilds it.
+Parts of kinds that no model library has are not said, nor files whose data is not base64.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +19,11 @@ __all__ = ["RESUMABLE"]
 REWRITTEN = Kind("history-rewritten")
 OTHERWISE = Kind("history-says-otherwise")
 
-_ANSWERS = ("tool-return", "retry-prompt")
+_SAID = {
+    "request": ("user-prompt", "retry-prompt"),
+    "response": ("text", "thinking", "file", "builtin-tool-call", "builtin-tool-return"),
+}
+_URLS = ("image-url", "audio-url", "video-url", "document-url")
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
@@ -41,25 +47,59 @@ def _find_rejections(thread: Thread) -> list[Finding]:
 
 
 def _said(thread: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a thread except calls and their returns, each with `request` or `response`."""
+    """Yield what the parts of a thread say, except calls and their returns, each with `request` or `response`."""
     for turn in thread["turns"]:
         if turn["turn_type"] == "user":
-            yield from (("request", part) for part in turn["parts"] if _is_said(part))
+            yield from _spoken("request", turn["parts"])
             continue
         for message in turn["messages"]:
             if message["message_type"] != "system":
-                yield from ((message["message_type"], part) for part in message["parts"] if _is_said(part))
+                yield from _spoken(message["message_type"], message["parts"])
 
 
 def _sent(messages: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
     for message in messages:
-        yield from ((message["kind"], part) for part in message["parts"] if _is_said(part))
+        yield from _spoken(message["kind"], message["parts"])
 
 
-def _is_said(part: Mapping[str, Any]) -> bool:
-    kind = str(part.get("part_kind"))
-    answer = kind in _ANSWERS and bool(part.get("tool_call_id"))
-    return not (answer or kind == "tool-call" or kind.startswith("meta:"))
+def _spoken(role: str, parts: list[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for part in parts:
+        kind = str(part.get("part_kind"))
+        if kind not in _SAID[role] or (kind == "retry-prompt" and part.get("tool_call_id")):
+            continue
+        content = _content(kind, part.get("content"))
+        if content is None or content == []:
+            continue
+        names = ("signature", "tool_name", "tool_call_id")
+        yield role, {"part_kind": kind, "content": content, **{name: part.get(name) for name in names}}
+
+
+def _content(kind: str, content: Any) -> Any:
+    """Return the content of a part without what the thread and the library spell in two ways, None if there is none."""
+    match kind:
+        case "user-prompt" if isinstance(content, list):
+            return [item for item in map(_item, content) if item is not None]
+        case "file":
+            return _item(content) if content["kind"] == "binary" else None
+        case "thinking":
+            return content or ""
+        case "retry-prompt":
+            return content if isinstance(content, str) else "errors"
+        case "builtin-tool-call" | "builtin-tool-return":
+            return ""
+        case _:
+            return content
+
+
+def _item(item: Any) -> Any:
+    if isinstance(item, str):
+        return item
+    if item["kind"] in _URLS:
+        return item["kind"], item["url"]
+    try:
+        return item["kind"], base64.b64decode(item["data"], validate=True)
+    except (KeyError, ValueError, TypeError):
+        return None
 
 
 RESUMABLE = Check(

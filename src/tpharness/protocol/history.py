@@ -1,20 +1,23 @@
 """Thread → the messages of the next model call, and an independent check that a model API would accept them.
 
-In: a thread, the agent that is called, a system prompt, which threads never store (R8). Out: messages in the format of
-Pydantic AI (`kind`, `parts`, `timestamp`). Other agents' texts are prefixed by name, system messages are left out. A
-call without a return is never sent (R46): the caller supplies returns, or the calls of that response are left out, and
-the result says so.
+In: a thread, the agent that is called, a system prompt, which threads never store (R8). Out: messages that Pydantic
+AI's `ModelMessagesTypeAdapter` loads (`library_parts` has the fields). Other agents' texts are prefixed by name, system
+messages are left out. A call without a return is never sent (R46), nor a return whose content is stored elsewhere and
+not resolved (R6): the caller supplies them, or the calls of that response are left out, and the result says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol.canonical import canonical_time
+from tpharness.protocol.library_parts import own_fields, to_library, usage_to_library
+from tpharness.protocol.losses import Loss
 
-__all__ = ["LeftOut", "ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"]
+__all__ = ["ModelHistory", "PendingCall", "check_history", "model_history", "pending_calls"]
 
 UNANSWERED = Kind("history-call-unanswered")
 ORPHAN = Kind("history-orphan-return")
@@ -22,7 +25,7 @@ EMPTY = Kind("history-empty-message")
 STARTS_WRONG = Kind("history-starts-with-response")
 
 _ANSWERS = ("tool-return", "retry-prompt")
-_RESPONSE_FIELDS = ("model_name", "provider_name", "provider_response_id", "usage", "finish_reason")
+_RESPONSE_FIELDS = ("model_name", "provider_name", "provider_response_id", "finish_reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,20 +40,11 @@ class PendingCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """Something in the thread that is not in the history, and why."""
-
-    pointer: str
-    what: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelHistory:
     """The messages for the model, what was left out, and the calls that wait for a return."""
 
     messages: list[dict[str, Any]]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Loss, ...] = ()
     pending: tuple[PendingCall, ...] = ()
 
 
@@ -80,13 +74,15 @@ def model_history(
     viewing_agent: str | None = None,
     system_prompt: str | None = None,
     supply_returns: Mapping[str, Any] | None = None,
+    resolve: Callable[[Mapping[str, Any]], Any] | None = None,
 ) -> ModelHistory:
     """Rebuild the history for the next model call.
 
     `viewing_agent` is the agent that is called, None to leave texts without prefixes; `supply_returns` maps ids of
-    pending calls to the content of returns that the caller makes for them (R46).
+    pending calls to the content of returns that the caller makes for them (R46). `resolve` gets a `content_ref` and
+    returns the content that is stored there; LookupError if it does not have it (R6).
     """
-    builder = _Builder(thread, viewing_agent, supply_returns or {})
+    builder = _Builder(thread, viewing_agent, supply_returns or {}, resolve)
     for index, turn in enumerate(thread.get("turns") or ()):
         builder.turn(turn, f"/turns/{index}")
     builder.flush()
@@ -97,106 +93,170 @@ def model_history(
     return ModelHistory(messages=messages, left_out=tuple(builder.left_out), pending=tuple(pending_calls(thread)))
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """A response with calls that are not all answered: it is sent with their returns or without its calls."""
+
+    response: dict[str, Any]
+    calls: dict[str, Any]
+    """The name of the tool by the id of the call."""
+    pointer: str
+    returns: dict[str, dict[str, Any]]
+    elsewhere: dict[str, str]
+    """Where the content of a return is stored, by the id of the call."""
+
+    def missing(self) -> list[str]:
+        """Return the ids of the calls without a return that can be sent."""
+        return [call for call in self.calls if call not in self.returns]
+
+
 class _Builder:
-    def __init__(self, thread: Mapping[str, Any], viewing: str | None, supplied: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        thread: Mapping[str, Any],
+        viewing: str | None,
+        supplied: Mapping[str, Any],
+        resolve: Callable[[Mapping[str, Any]], Any] | None,
+    ) -> None:
         self._names = {
             k: a.get("agent_name", k) for k, a in (thread.get("agents") or {}).items() if isinstance(a, Mapping)
         }
         self._viewing = viewing
         self._supplied = supplied
-        self._waiting: tuple[dict[str, Any], list[str], str] | None = None
-        self._returns: dict[str, dict[str, Any]] = {}
+        self._resolve = resolve
+        self._waiting: _Waiting | None = None
         self.messages: list[dict[str, Any]] = []
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[Loss] = []
 
     def turn(self, turn: Mapping[str, Any], pointer: str) -> None:
         if turn.get("turn_type") == "user":
-            parts = list(turn.get("parts") or ())
-            self._request({"kind": "request", "parts": parts, "timestamp": turn.get("submitted_at")}, pointer)
+            self._request(turn, turn.get("submitted_at"), pointer)
             return
         for index, message in enumerate(turn.get("messages") or ()):
             self._message(message, f"{pointer}/messages/{index}")
 
     def _message(self, message: Mapping[str, Any], pointer: str) -> None:
-        kind = message.get("message_type")
-        if kind == "system":
-            self.left_out.append(
-                LeftOut(
-                    pointer=pointer,
-                    what=str(message.get("event_type")),
-                    why="system messages are not sent to the model",
-                )
-            )
-            return
-        parts = [p for p in message.get("parts") or () if not str(p.get("part_kind", "")).startswith("meta:")]
-        parts = [self._prefix(p, message.get("agent_id")) for p in parts]
-        sent = {"kind": kind, "parts": parts, "timestamp": message.get("timestamp")}
-        if kind == "response":
-            sent.update((k, message[k]) for k in _RESPONSE_FIELDS if k in message)
-            calls = [p["tool_call_id"] for p in parts if p.get("part_kind") == "tool-call"]
-            self._send(sent)
-            if calls:
-                self._waiting = (sent, calls, pointer)
-                self.messages.pop()
-        else:
-            self._request(sent, pointer)
+        match message.get("message_type"):
+            case "system":
+                self._leave_out(pointer, str(message.get("event_type")), "system messages are not sent to the model")
+            case "response":
+                self._response(message, pointer)
+            case _:
+                self._request(message, message.get("timestamp"), pointer)
 
-    def _request(self, sent: dict[str, Any], pointer: str) -> None:
-        """Hold returns back until every call of their response has one, because only then may both be sent."""
-        answers = [p for p in sent["parts"] if p.get("part_kind") in _ANSWERS and p.get("tool_call_id")]
-        others = [p for p in sent["parts"] if p not in answers]
-        for part in answers:
-            if self._waiting is not None and part["tool_call_id"] in self._waiting[1]:
-                self._returns[part["tool_call_id"]] = part
-            else:
-                why = "it does not answer an open call"
-                self.left_out.append(LeftOut(pointer=pointer, what=f"return of {part['tool_call_id']}", why=why))
-        if self._waiting is not None and all(call in self._returns for call in self._waiting[1]):
-            self._add_cycle(sent.get("timestamp"))
-        if others:
-            self._send({**sent, "parts": others})
-
-    def _add_cycle(self, timestamp: Any) -> None:
-        if self._waiting is None:
-            return
-        response, calls, _ = self._waiting
-        parts = [self._returns[call] for call in calls]
-        self.messages += [response, {"kind": "request", "parts": parts, "timestamp": timestamp}]
-        self._waiting, self._returns = None, {}
-
-    def _send(self, message: dict[str, Any]) -> None:
+    def _response(self, message: Mapping[str, Any], pointer: str) -> None:
+        parts = [self._prefix(p, message.get("agent_id")) for p in self._parts(message, "response", pointer)]
+        facts = {name: message[name] for name in _RESPONSE_FIELDS if message.get(name) is not None}
+        sent = {**_message_fields("response", parts, message.get("timestamp")), **facts, **own_fields(message)}
+        if usage := usage_to_library(message):
+            sent["usage"] = usage
+        calls = {p["tool_call_id"]: p.get("tool_name") for p in parts if p.get("part_kind") == "tool-call"}
         self.flush()
-        if message["parts"]:
-            self.messages.append(message)
+        if calls:
+            self._waiting = _Waiting(response=sent, calls=calls, pointer=pointer, returns={}, elsewhere={})
+        elif parts:
+            self.messages.append(sent)
+
+    def _request(self, holder: Mapping[str, Any], at: Any, pointer: str) -> None:
+        """Hold returns back until every call of their response has one, because only then may both be sent."""
+        others = []
+        for part in self._parts(holder, "request", pointer, at):
+            if part["part_kind"] not in _ANSWERS or not part.get("tool_call_id"):
+                others.append(part)
+            elif self._waiting is not None and part["tool_call_id"] in self._waiting.calls:
+                named = {"tool_name": self._waiting.calls[part["tool_call_id"]], **part}  # a retry prompt may lack it
+                self._waiting.returns[part["tool_call_id"]] = named
+            else:
+                what = f"return of {part['tool_call_id']}"
+                self._leave_out(pointer, what, "it does not answer an open call")
+        sent = {**_message_fields("request", others, at), **own_fields(holder)}
+        if self._waiting is not None and not self._waiting.missing():
+            self._add_cycle({**sent, "parts": []})
+        if others:
+            self.flush()
+            self.messages.append(sent)
+
+    def _add_cycle(self, request: dict[str, Any]) -> None:
+        waiting = self._waiting
+        if waiting is not None:
+            parts = [waiting.returns[call] for call in waiting.calls]
+            self.messages += [waiting.response, {**request, "parts": parts}]
+            self._waiting = None
+
+    def _parts(self, holder: Mapping[str, Any], role: str, pointer: str, at: Any = None) -> Iterator[dict[str, Any]]:
+        """Yield the parts of a turn or a message in the library's shape; what has none is noted."""
+        time = canonical_time(at) if isinstance(at, str) else None
+        for index, part in enumerate(holder.get("parts") or ()):
+            given = self._with_content(part)
+            if given is None:
+                continue
+            converted = to_library(given, role=role, at=time)
+            for what, why in converted.left_out:
+                self._leave_out(f"{pointer}/parts/{index}", what, why)
+            if converted.part is not None:
+                yield converted.part
+
+    def _with_content(self, part: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return a part with the content that it refers to, None if nobody can say what that is (R6)."""
+        reference = part.get("content_ref")
+        if (
+            part.get("part_kind") != "tool-return"
+            or not isinstance(reference, Mapping)
+            or part.get("content") is not None
+        ):
+            return part
+        if self._resolve is not None:
+            try:
+                return {**part, "content": self._resolve(reference)}
+            except LookupError:
+                pass  # it is reported with its call
+        call = str(part.get("tool_call_id"))
+        if self._waiting is None or call not in self._waiting.calls:
+            return part  # a return without its call is left out whatever it holds
+        self._waiting.elsewhere[call] = str(reference.get("uri"))
+        return None
 
     def flush(self) -> None:
         """Add a response with unanswered calls: with the supplied returns, or without its calls (R46)."""
-        if self._waiting is None:
+        waiting = self._waiting
+        if waiting is None:
             return
-        response, calls, pointer = self._waiting
-        missing = [call for call in calls if call not in self._returns]
+        missing = waiting.missing()
         if all(call in self._supplied for call in missing):
             for call in missing:
-                part = next(p for p in response["parts"] if p.get("tool_call_id") == call)
-                self._returns[call] = {
+                waiting.returns[call] = {
                     "part_kind": "tool-return",
-                    "tool_name": part.get("tool_name"),
+                    "tool_name": waiting.calls[call],
                     "tool_call_id": call,
                     "content": self._supplied[call],
                 }
-            self._add_cycle(response.get("timestamp"))
+            self._add_cycle(_message_fields("request", [], waiting.response.get("timestamp")))
             return
-        self._waiting, self._returns = None, {}
-        rest = [p for p in response["parts"] if p.get("part_kind") != "tool-call"]
-        what = f"calls {', '.join(calls)}"
-        self.left_out.append(LeftOut(pointer=pointer, what=what, why=f"no return for {', '.join(missing)} (R46)"))
+        self._waiting = None
+        rest = [p for p in waiting.response["parts"] if p.get("part_kind") != "tool-call"]
+        why = "; ".join(
+            f"the return of {call} is stored at {waiting.elsewhere[call]}, and nobody resolved it (R6)"
+            if call in waiting.elsewhere
+            else f"no return for {call} (R46)"
+            for call in missing
+        )
+        answered = f", and the returns of {', '.join(waiting.returns)}" if waiting.returns else ""
+        self._leave_out(waiting.pointer, f"calls {', '.join(waiting.calls)}{answered}", why)
         if rest:
-            self.messages.append({**response, "parts": rest})
+            self.messages.append({**waiting.response, "parts": rest})
 
-    def _prefix(self, part: Mapping[str, Any], agent_id: Any) -> dict[str, Any]:
+    def _leave_out(self, pointer: str, what: str, why: str) -> None:
+        self.left_out.append(Loss(pointer=pointer, what=what, why=why))
+
+    def _prefix(self, part: dict[str, Any], agent_id: Any) -> dict[str, Any]:
         if self._viewing is None or agent_id == self._viewing or part.get("part_kind") != "text":
-            return dict(part)
+            return part
         return {**part, "content": f"{{agent:{self._names.get(agent_id, agent_id)}}}: {part.get('content', '')}"}
+
+
+def _message_fields(kind: str, parts: list[dict[str, Any]], at: Any) -> dict[str, Any]:
+    timed = {"timestamp": canonical_time(at)} if isinstance(at, str) else {}
+    return {"kind": kind, "parts": parts, **timed}
 
 
 def check_history(messages: Sequence[Mapping[str, Any]]) -> list[Finding]:

@@ -16,31 +16,23 @@ from typing import Any
 
 from tpharness.errors import ThreadError, UsageError
 from tpharness.findings import Level
+from tpharness.protocol.losses import Loss
 from tpharness.protocol.problems import REPEATED
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version, is_normative_name, version_names
 
-__all__ = ["Loss", "Migration", "convert", "version_of"]
+__all__ = ["Migration", "convert", "version_of"]
 
 _Turns = list[tuple[int, Mapping[str, Any]]]
 """Turns with their indexes in the thread that was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
-    """Something that the new version cannot say: its place in the thread that was given, what it was, and why."""
-
-    pointer: str
-    what: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
     """The converted thread and the versions it went through.
 
-    `dropped` is not in it any more. `unsaid` is in it, as unknown fields or in another form: programs that know only
-    the new version do not understand it.
+    Places are those in the thread that was given. `dropped` is not in the converted one. `unsaid` is in it, as
+    unknown fields or in another form: programs that know only the new version do not understand it.
     """
 
     thread: dict[str, Any]
