@@ -13,6 +13,7 @@ LAYERS = {
     "causes": 1,
     "errors": 1,
     "facts": 0,
+    "file_lock": 0,
     "imports": 0,
     "findings": 0,
     "monitor": 0,

@@ -290,6 +290,29 @@ def test_a_folder_holds_one_campaign(tmp_path, options, said):
         campaign(tmp_path, cases=5, **options)
 
 
+@pytest.mark.parametrize("meanwhile", ["begins", "has-ended"])
+def test_two_at_once_are_refused(tmp_path, monkeypatch, meanwhile):
+    """Each would write its own count over the other's."""
+    with Session() as session:
+        options = CampaignOptions(kinds=PROGRAMS, cases=5, db=tmp_path)
+        one, other = Campaign(session, options), Campaign(session, options)
+        if meanwhile == "has-ended":
+            one.run()
+            with pytest.raises(UsageError, match="another process continues"):
+                other.run()
+        else:
+            once = Campaign._take
+
+            def meeting(self, judged):
+                with pytest.raises(UsageError, match="another process continues"):
+                    other.run()
+                once(self, judged)
+
+            monkeypatch.setattr(Campaign, "_take", meeting)
+            one.run()
+        assert Campaign(session, options).state == one.state
+
+
 def test_a_file_that_is_no_campaign_is_refused(tmp_path):
     """Nothing is overwritten that a campaign did not write."""
     (tmp_path / "campaign.json").write_text("[]")

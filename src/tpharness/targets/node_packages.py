@@ -18,16 +18,16 @@ import json
 import logging
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.errors import TargetError
+from tpharness.file_lock import hold_lock
 from tpharness.findings import shorten
 from tpharness.targets.nodejs import Node, find_node
 
@@ -74,23 +74,11 @@ def installed_packages(source: Path, node: Node) -> Path:
     packages = cache_folder() / f"{source.name}-{_digest(files)}"
     if not (packages / "node_modules").is_dir():
         packages.parent.mkdir(parents=True, exist_ok=True)
-        with _installation_lock(packages.parent):
+        # Without the lock nothing breaks: what is installed is moved into place as a whole, and may be fetched twice.
+        with hold_lock(packages.parent / "install.lock", seconds=_SECONDS):
             if not (packages / "node_modules").is_dir():
                 _install(files, packages, node)
     return packages
-
-
-@contextlib.contextmanager
-def _installation_lock(folder: Path) -> Iterator[None]:
-    """Wait until no other process installs into a folder.
-
-    SQLite's lock is the one of the standard library that works on every system and ends with its process.
-    """
-    with contextlib.closing(sqlite3.connect(folder / "install.lock", timeout=_SECONDS, isolation_level=None)) as lock:
-        # Without a lock nothing breaks, for what is installed is moved into place as a whole: it may be fetched twice.
-        with contextlib.suppress(sqlite3.OperationalError):
-            lock.execute("BEGIN EXCLUSIVE")
-        yield
 
 
 def _install(files: Sequence[Path], packages: Path, node: Node) -> None:

@@ -25,6 +25,7 @@ from tpharness.explore.campaigns.subject_files import save_subject
 from tpharness.explore.generate.kinds import FuzzKind, Subject
 from tpharness.explore.shrinking.events import is_legal
 from tpharness.explore.shrinking.shrink import shrink
+from tpharness.file_lock import hold_lock
 from tpharness.run.session import Session
 from tpharness.run.sweeps.failures import make_folder
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
@@ -89,7 +90,18 @@ class Campaign:
         self.state = held
 
     def run(self, progress: Callable[[CampaignState], None] = lambda _: None) -> CampaignState:
-        """Continue until this sitting is over; what was done is kept however it ends."""
+        """Continue until this sitting is over; what was done is kept however it ends.
+
+        UsageError while another process continues the campaign, or when it has since this one was opened.
+        """
+        folder = self.options.db
+        with hold_lock(folder / "campaign.lock", seconds=0) as held:
+            if not held or (load_state(folder) or self.state).next != self.state.next:
+                hint = "wait for its end, or give another --db with another --seed"
+                raise UsageError(f"another process continues the campaign in {folder}", hint=hint)
+            return self._run(progress)
+
+    def _run(self, progress: Callable[[CampaignState], None]) -> CampaignState:
         begun = saved = time.monotonic()
         spent, done = self.state.seconds, self.state.cases
         cases = self._cases()
