@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.places import places, replace_at
 
+import tpharness
 from tpharness.protocol import parse
 from tpharness.resources import conformance_dir, scenarios_dir
 
@@ -149,3 +153,31 @@ def test_a_wrong_type_anywhere_in_a_thread_is_told_in_words(
     for at, value in [*every[::31], *(case for case in every if case[0] and case[0][-1] in told_apart)]:
         called = call(*READERS[command], stdin=json.dumps(replace_at(thread, at, value)).encode())
         assert called.code in (0, 1, 2), (at, value)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes what is written to")
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_what_is_closed_is_not_written_to(closed: str, tmp_path: Path) -> None:
+    """The verdict is still the exit code, and nothing that is printed ends in the report."""
+    report = tmp_path / "report.json"
+    reports = f"--report console --report json:{report}"
+    command = f"{sys.executable} -m tpharness run basics/tool-call-and-answer {reports} {closed}"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert json.loads(report.read_text("utf-8"))["format"] == "tpharness-report/1"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use cannot be deleted there")
+def test_a_current_folder_that_was_deleted_is_named(tmp_path: Path) -> None:
+    """Commands that do not need it work."""
+    gone = tmp_path / "gone"
+    head = f"mkdir {gone} && cd {gone} && rmdir {gone} && exec {sys.executable} -m tpharness"
+    more: Any = {"capture_output": True, "text": True}
+    environment = {**os.environ, "PYTHONPATH": str(Path(tpharness.__file__).parents[1])}
+    for command, code, said in (
+        ("list rulings", 0, ""),
+        ("run basics/tool-call-and-answer --server peer:serve", 2, "tpharness: the current folder: No such file"),
+    ):
+        done = subprocess.run(["/bin/sh", "-c", f"{head} {command}"], check=False, env=environment, **more)
+        assert done.returncode == code
+        assert done.stderr.startswith(said)

@@ -18,6 +18,7 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """Run the command line and exit."""
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
@@ -37,7 +38,9 @@ def main() -> None:
         _drop_output()
         sys.exit(1)
     except OSError as error:
-        print(f"tpharness: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        gone = isinstance(error, FileNotFoundError)  # without a name: the folder that relative names begin at
+        where = error.filename or ("the current folder" if gone else "standard output")
+        print(f"tpharness: {where}: {error.strerror}", file=sys.stderr)
         _drop_output()
         sys.exit(2)
 
@@ -53,6 +56,19 @@ def _print_error(error: TpharnessError) -> None:
         print(f"tpharness: {make_printable(str(error))}", file=sys.stderr)
         if error.hint:
             print(f"  {error.hint}", file=sys.stderr)
+
+
+def _open_standard_streams() -> None:
+    """Read nothing from, and write into nothing, what was closed before we were started (`>&-`).
+
+    Otherwise the next file that is opened would get its number, and what is printed would be written into it.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # the lowest number that is free
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _drop_output() -> None:

@@ -68,7 +68,7 @@ def _thread(path: str) -> list[Finding]:
 
 def _scenario(path: str) -> list[Finding]:
     try:
-        load_scenario(Path(path), root=Path(path).resolve().parent.parent)
+        load_scenario(Path(path), root=Path(path).absolute().parent.parent)
     except ScenarioError as error:
         return list(error.findings)
     return []

@@ -63,7 +63,7 @@ def _play_one(one: SelectedScenario, history: str) -> list[Result]:
     try:
         return play_history(scenario, HISTORIES[history], one.place)
     except Exception as error:  # noqa: BLE001  # a defect of ours is one result, not the end of the run
-        return [harness_error_result(scenario, error)]
+        return [harness_error_result(scenario.id, error, scenario.clauses)]
 
 
 def load_dialect_baseline(name: str) -> Baseline:

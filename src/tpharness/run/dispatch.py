@@ -63,7 +63,7 @@ async def _play_file(one: SelectedScenario, session: Session) -> list[Result]:
     try:
         return await session.play(scenario, one.place)
     except Exception as error:  # noqa: BLE001  # one broken case must not hide the other verdicts
-        return [harness_error_result(scenario, error)]
+        return [harness_error_result(scenario.id, error, scenario.clauses)]
 
 
 def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = None) -> list[Result]:
@@ -84,9 +84,11 @@ def load_selected(one: SelectedScenario) -> Scenario | Result:
         return Result(id=one.id, outcome=Outcome.ERRORED, findings=error.findings, reason=str(error))
     except TpharnessError as error:
         return Result(id=one.id, outcome=Outcome.ERRORED, reason=f"{error} {error.hint}".strip())
+    except Exception as error:  # noqa: BLE001  # as for a case: one broken file must not hide the other verdicts
+        return harness_error_result(one.id, error)
 
 
-def harness_error_result(scenario: Scenario, error: Exception) -> Result:
+def harness_error_result(id_: str, error: Exception, clauses: tuple[str, ...] = ()) -> Result:
     """Return the errored result of a scenario on which tpharness itself raised."""
     reason = f"tpharness itself failed: {type(error).__name__}: {error}"
-    return Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)
+    return Result(id=id_, outcome=Outcome.ERRORED, reason=reason, clauses=clauses)

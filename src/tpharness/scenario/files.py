@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 from tpharness.errors import InputError
 from tpharness.resources import scenarios_dir
 
-__all__ = ["SUFFIXES", "find_scenarios", "scenario_id"]
+__all__ = ["SUFFIXES", "find_scenarios", "read_regular", "scenario_id"]
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -32,14 +34,34 @@ def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
     return list(found)
 
 
+def read_regular(path: Path, most: int) -> tuple[int, bytes]:
+    """Return the size of a file and its bytes, none if there are more than `most`.
+
+    OSError for what is not a file, such as a pipe or a device, which may have no end, and for a path that cannot exist.
+    """
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe, a socket or a device, not a file")
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except ValueError as error:  # a null character in the path
+        raise OSError(errno.EINVAL, str(error)) from error
+    size = max(status.st_size, len(data))
+    return size, data if size <= most else b""
+
+
 def scenario_id(path: Path | str, root: Path | str | None = None) -> str:
     """Return `theme/kebab-name`: the path below `root` without its suffix, other characters replaced by `-`.
 
     Without a root, ids begin at the folder of the built-in scenarios for a file in it, else at the parent of the file's
     folder.
     """
-    full = Path(path).resolve()
-    base = Path(root).resolve() if root is not None else scenarios_dir().resolve()
+    full, base = Path(path), Path(root) if root is not None else scenarios_dir()
+    if not full.is_relative_to(base) or ".." in full.parts:
+        full, base = full.resolve(), base.resolve()
     if not full.is_relative_to(base):
         base = full.parent.parent
     return "/".join(_slug(part) for part in full.relative_to(base).with_suffix("").parts)

@@ -18,7 +18,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.expectations import read_expectation
 from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.files import scenario_id
+from tpharness.scenario.files import read_regular, scenario_id
 from tpharness.scenario.interrupts import check_reason
 from tpharness.scenario.problems import (
     BAD_VALUE,
@@ -84,8 +84,7 @@ def load_scenario(
     """
     file = Path(path)
     try:
-        size = file.stat().st_size
-        data = file.read_bytes() if size <= MAX_BYTES else b""
+        size, data = read_regular(file, MAX_BYTES)
     except OSError as error:
         raise InputError(f"cannot read the scenario {file}: {error.strerror}", hint="check the path") from error
     ident = scenario_id(file, root)
@@ -147,14 +146,20 @@ def _load(
     carriers = fields.flag("carriers") is not False
     sources = Sources(problems=problems, folder=folder)
     script_clock = ScriptClock(clock.start, clock.tick)
-    turns = read_turns(
-        fields.items("turns", required=True, least=1),
-        problems,
-        sources,
-        agents=agents,
-        script_clock=script_clock,
-        carriers=carriers,
-    )
+    try:
+        turns = read_turns(
+            fields.items("turns", required=True, least=1),
+            problems,
+            sources,
+            agents=agents,
+            script_clock=script_clock,
+            carriers=carriers,
+        )
+    except OverflowError:
+        turns = ()
+        problems.add(
+            BAD_VALUE, fields.value_position("clock"), "the clock runs beyond the year 9999", got=script_clock.now
+        )
     versions = _versions(fields)
     scenario = Scenario(
         id=ident,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.scenario.fields import Fields, describe_node
+from tpharness.scenario.files import read_regular
 from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_FILE, BAD_VALUE, TOO_LARGE, UNREADABLE, Problems
 from tpharness.scenario.records import Wire
@@ -141,7 +142,11 @@ class Sources:
         if self.folder is None:
             self.problems.add(UNREADABLE, position, "a scenario without a folder cannot name files", got=name)
             return None
-        path = (self.folder / name).resolve()
+        try:
+            path = (self.folder / name).resolve()
+        except (OSError, ValueError, RuntimeError) as error:  # a null character; links that lead back to themselves
+            self.problems.add(UNREADABLE, position, f"the file {name!r} cannot be read: {error}", got=name)
+            return None
         if not path.is_relative_to(self.folder.resolve()):
             expected = "a file in the folder of the scenario, or below it"
             self.problems.add(UNREADABLE, position, f"the file {name!r} lies outside", got=name, expected=expected)
@@ -150,13 +155,12 @@ class Sources:
 
     def _read(self, path: Path, name: str, position: Position) -> bytes | None:
         try:
-            size = path.stat().st_size
-            if size > MAX_FILE_BYTES:
-                message = f"the file {name!r} is too large"
-                self.problems.add(TOO_LARGE, position, message, got=f"{size} bytes", expected=f"≤ {MAX_FILE_BYTES}")
-                return None
-            return path.read_bytes()
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            self.problems.add(UNREADABLE, position, f"the file {name!r} cannot be read: {why}", got=name)
+            size, data = read_regular(path, MAX_FILE_BYTES)
+        except OSError as error:
+            self.problems.add(UNREADABLE, position, f"the file {name!r} cannot be read: {error.strerror}", got=name)
             return None
+        if size > MAX_FILE_BYTES:
+            message = f"the file {name!r} is too large"
+            self.problems.add(TOO_LARGE, position, message, got=f"{size} bytes", expected=f"≤ {MAX_FILE_BYTES}")
+            return None
+        return data
