@@ -1,0 +1,167 @@
+"""Wrong requests to model APIs: for each rule of `acceptance` what a sender of histories does that the API refuses.
+
+The right request is what the history of ThreadProtocol 0.0.4 sends after a scenario; the mistake is a JSON Patch of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.bad_documents import apply_patch
+from tests.histories.message_parts.build import journal_of, scenario
+
+from tpharness.acceptance import Options, Provider
+from tpharness.histories.registry import HISTORIES
+
+__all__ = ["PAYLOAD_DEFECTS", "PayloadDefect"]
+
+_PROVIDERS: dict[str, Provider] = {"C": "openai-chat", "R": "openai-responses", "A": "anthropic", "G": "gemini"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayloadDefect:
+    """One mistake: the rule that it breaks, a sentence, the patch, the scenario, and options of the request."""
+
+    rule: str
+    sentence: str
+    patch: tuple[dict[str, Any], ...]
+    scenario: str = "histories/k02-thinking-call-and-answer"
+    options: Options = field(default_factory=Options)
+
+    @property
+    def provider(self) -> Provider:
+        """Whose rule it is."""
+        return _PROVIDERS[self.rule[0]]
+
+    def right(self) -> Any:
+        """Return the request as it should be."""
+        history = HISTORIES["0.0.4"]
+        return history.model_input(
+            history.store(journal_of(scenario(self.scenario))), self.provider, next_user="Go on."
+        )
+
+    def wrong(self) -> Any:
+        """Return the request with the mistake."""
+        return apply_patch(self.right(), self.patch)
+
+
+def defect(rule: str, sentence: str, *patch: dict[str, Any], **more: Any) -> PayloadDefect:
+    """Write a mistake down."""
+    return PayloadDefect(rule=rule, sentence=sentence, patch=patch, **more)
+
+
+def add(path: str, value: Any) -> dict[str, Any]:
+    """Add a value, in a list before what is there."""
+    return {"op": "add", "path": path, "value": value}
+
+
+def replace(path: str, value: Any) -> dict[str, Any]:
+    """Put a value in place of another."""
+    return {"op": "replace", "path": path, "value": value}
+
+
+def remove(path: str) -> dict[str, Any]:
+    """Take a value away."""
+    return {"op": "remove", "path": path}
+
+
+def reasoning(**more: Any) -> dict[str, Any]:
+    """Return a reasoning item of the Responses API."""
+    return {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc", **more}
+
+
+def thinking(signature: str) -> dict[str, Any]:
+    """Return a thinking block of Anthropic."""
+    return {"type": "thinking", "thinking": "hm", "signature": signature}
+
+
+TEXT_ONLY = "histories/k01-text-only"
+PAYLOAD_DEFECTS = (
+    defect("C1", "A turn that was cut while its tool ran is sent with the call alone.", remove("/3"), remove("/2")),
+    defect("C2", "The message that made a call is dropped and the result is sent.", remove("/1")),
+    defect(
+        "C3", "An answer of which nothing was kept is sent as an empty message.", replace("/3", {"role": "assistant"})
+    ),
+    defect(
+        "C4",
+        "Arguments are sent as an object.",
+        replace("/1/tool_calls/0/function/arguments", {"city": "Paris"}),
+    ),
+    defect(
+        "C5",
+        "A message of the user that was never answered is followed by another.",
+        add("/4", {"role": "user", "content": "?"}),
+    ),
+    defect("R1", "A call is sent without its output.", remove("/4")),
+    defect("R2", "An output is sent without its call.", remove("/3")),
+    defect("R3", "The reasoning of an answer is sent and the answer is not.", add("/6", reasoning())),
+    defect(
+        "R4",
+        "The reasoning of an answer that was cut is sent as it had arrived.",
+        add("/5", reasoning(status="in_progress")),
+    ),
+    defect("R5", "A call that was still streaming is sent.", add("/3/status", "in_progress")),
+    defect(
+        "A1",
+        "The user's next words come in place of a result.",
+        replace("/messages/3/content", [{"type": "text", "text": "Wait"}]),
+    ),
+    defect("A2", "A call is dropped from its message and its result is sent.", remove("/messages/2/content/1")),
+    defect(
+        "A3",
+        "The user's words stand before the result in one message.",
+        add("/messages/3/content/0", {"type": "text", "text": "Here"}),
+    ),
+    defect("A4", "An answer of white space is sent.", replace("/messages/4/content/0/text", " ")),
+    defect(
+        "A5",
+        "An answer of which nothing was kept is sent as a message without content.",
+        replace("/messages/4/content", []),
+    ),
+    defect("A6", "The conversation is sent without what the user said last.", remove("/messages/5")),
+    defect(
+        "A7",
+        "A message of the user that was never answered is followed by another.",
+        add("/messages/0", {"role": "user", "content": "?"}),
+        scenario=TEXT_ONLY,
+        options=Options(observations=True),
+    ),
+    defect(
+        "A8",
+        "Thinking that was cut is sent without the signature that had not arrived.",
+        add("/messages/1/content/0", thinking("")),
+        scenario=TEXT_ONLY,
+    ),
+    defect(
+        "A9",
+        "The thinking before a call is dropped, and later thinking is kept.",
+        add("/messages/4/content/0", thinking("c2ln")),
+    ),
+    defect(
+        "A10",
+        "What the user said is written otherwise than when the model thought about it.",
+        replace("/messages/0/content/0/text", "Q"),
+        add("/messages/1/content/0", thinking("c2ln")),
+        scenario=TEXT_ONLY,
+        options=Options(earlier={"messages": [{"role": "user", "content": [{"type": "text", "text": "q"}]}]}),
+    ),
+    defect("A11", "Arguments are sent as text.", replace("/messages/2/content/1/input", '{"city":"Paris"}')),
+    defect(
+        "G1", "The user's next words come in place of a response.", replace("/contents/2/parts", [{"text": "Wait"}])
+    ),
+    defect(
+        "G2",
+        "The text of a response and its call are sent one after the other.",
+        add("/contents/1", {"role": "model", "parts": [{"text": "hm"}]}),
+    ),
+    defect("G3", "A call is dropped and its response is sent.", remove("/contents/1/parts/2")),
+    defect(
+        "G4",
+        "The run goes on after a result, and the signature of its call is not kept.",
+        remove("/contents/4"),
+        remove("/contents/3"),
+        remove("/contents/1/parts/2/thought_signature"),
+    ),
+    defect("G5", "The model speaks in the role that another API gives it.", replace("/contents/3/role", "assistant")),
+)

@@ -1,0 +1,115 @@
+"""Mistakes in the histories of other systems are found, and every row of their tables finds one."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from tests.histories.langchain.folding import history, short
+from tests.histories.langchain.table import CODE, ROWS
+from tests.histories.message_parts.build import journal_of, scenario, without_times
+from tests.histories.message_parts.kept import KEPT
+from tests.seeded_defects.histories import (
+    CHOICE_DEFECTS,
+    LANGCHAIN_DEFECTS,
+    PART_DEFECTS,
+    PLAYED_DEFECTS,
+    HistoryDefect,
+)
+
+from tpharness.findings import load_kinds
+from tpharness.histories.langchain import UnsupportedError
+from tpharness.histories.message_parts import MESSAGE_PARTS
+from tpharness.histories.message_parts.codec import loads
+from tpharness.histories.play import CHECK_NAMES, play_history
+from tpharness.histories.registry import HISTORIES
+
+STORED = (*PART_DEFECTS, *LANGCHAIN_DEFECTS, *CHOICE_DEFECTS.values())
+UNDECODABLE = {
+    "history-line-dropped": '{"type": "AssistantMessage", "data": 5}',
+    "history-ui-extra-dropped": '{"type": "DeveloperMessage", "data": {"parts": [], "ui_extra": 5}}',
+}
+"""Lines that a reader of the history of messages and parts drops, or a part of which it drops."""
+
+
+def unlike_the_tables() -> set[str]:
+    """Return the rows of both tables that what is stored now differs from."""
+    found = set()
+    for (variant, name), lines in KEPT.items():
+        document = MESSAGE_PARTS[f"message-parts/{variant}"].store(journal_of(scenario(f"histories/{name}")))
+        if without_times(document) != lines:
+            found.add(f"{variant} {name}")
+    for row in ROWS:
+        for dialect in row.dialects:
+            state = dialect.store(history(row.scenario, row.turns))
+            if short(state) != list(row.state) or state["response_buffer"] or state["tool_call_buffers"]:
+                found.add(f"{dialect.variant} {row.name}")
+    try:
+        CODE.store(history("tools/interleaved-arguments"))
+        found.add("documented GAP-6")
+    except UnsupportedError:
+        pass
+    return found
+
+
+@cache
+def found_by(defect: HistoryDefect) -> frozenset[str]:
+    """Return the rows that a defect fails."""
+    with defect.seed():
+        return frozenset(unlike_the_tables())
+
+
+@pytest.mark.parametrize("defect", STORED, ids=lambda defect: defect.name)
+def test_what_is_stored_wrongly_differs_from_the_tables(defect: HistoryDefect) -> None:
+    """A row at least; without the defect none does, and that holds again afterwards."""
+    assert found_by(defect)
+    assert not unlike_the_tables()
+
+
+def test_every_row_of_the_tables_finds_a_defect() -> None:
+    """A row that nothing fails shows nothing."""
+    rows = {f"{variant} {name}" for variant, name in KEPT}
+    rows |= {f"{dialect.variant} {row.name}" for row in ROWS for dialect in row.dialects} | {"documented GAP-6"}
+    assert rows - frozenset[str]().union(*map(found_by, STORED)) == set()
+
+
+@pytest.mark.parametrize("defect", PLAYED_DEFECTS, ids=lambda defect: defect.name)
+def test_what_is_shown_read_or_sent_wrongly_is_found(defect: HistoryDefect) -> None:
+    """Playing the scenario finds its codes with the defect, and none of them without; nothing else is new."""
+    played, right = scenario(defect.scenario), HISTORIES[defect.history]
+    before = {finding.code for result in play_history(played, right) for finding in result.findings}
+    with defect.seed():
+        after = {finding.code for result in play_history(played, right) for finding in result.findings}
+    assert after - before == defect.codes
+
+
+@pytest.mark.parametrize("code", UNDECODABLE)
+def test_a_line_that_does_not_decode_is_found(code: str) -> None:
+    """And nothing else is."""
+    assert [finding.code for finding in loads(UNDECODABLE[code], "current").findings] == [code]
+
+
+def test_each_kind_of_finding_about_histories_is_seen() -> None:
+    """A new kind that nothing was seen to trip is noticed here."""
+    tripped = set(UNDECODABLE).union(*(defect.codes for defect in PLAYED_DEFECTS))
+    assert {kind.code for kind in load_kinds().values() if kind.room == "histories"} <= tripped
+
+
+def test_each_check_of_histories_is_seen_to_fail() -> None:
+    """So is a new check."""
+    failed = set()
+    for defect in PLAYED_DEFECTS:
+        with defect.seed():
+            for result in play_history(scenario(defect.scenario), HISTORIES[defect.history]):
+                failed |= {name for name, state in result.checks.items() if state.value == "failed"}
+    assert failed == set(CHECK_NAMES)
+
+
+def test_defects_say_what_they_do() -> None:
+    """Names are unique and in kebab-case, and each has a sentence."""
+    defects = (*STORED, *PLAYED_DEFECTS)
+    assert len({defect.name for defect in defects}) == len(defects)
+    for defect in defects:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", defect.name)
+        assert re.fullmatch(r"[A-Z][^\n]{10,150}\.", defect.sentence)
