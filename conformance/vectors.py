@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from conformance.bad_documents import apply_patch, load_good_threads, write_in_version
 
+from tpharness.errors import ThreadError
 from tpharness.protocol import canonical, history, migrate
 from tpharness.protocol.versions import Version
 from tpharness.resources import conformance_dir
@@ -54,7 +55,10 @@ def _conversion(given: Any, vector: Vector) -> str:
     result: Mapping[str, Any] = given
     dropped: list[str] = []
     for version in vector["to"]:
-        made = migrate.convert(result, Version(version))
+        try:
+            made = migrate.convert(result, Version(version))
+        except ThreadError as error:
+            return f"the conversion to {version} is refused: {error}"
         result = made.thread
         dropped += [one.pointer for one in made.dropped]
     if dropped != vector.get("dropped", []):

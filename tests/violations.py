@@ -54,10 +54,10 @@ def _defects() -> Iterator[Violation]:
 def _readers() -> Iterator[Violation]:
     for defect in DOCUMENT_DEFECTS:
         with defect.seed():
-            failed = {name: vector for name, vector in load_vectors().items() if run_vector(name)}
-        cited = {clause for vector in failed.values() for clause in vector["clauses"]}
-        clauses = [clause for clause in defect.clauses if clause in cited]
-        yield _violation("defect", defect.name, defect.sentence, clauses, list(failed))
+            failed = {name: vector["clauses"] for name, vector in load_vectors().items() if run_vector(name)}
+        found_by = [name for name, clauses in failed.items() if {*clauses} & {*defect.clauses}]
+        clauses = [clause for clause in defect.clauses if any(clause in failed[name] for name in found_by)]
+        yield _violation("defect", defect.name, defect.sentence, clauses, found_by)
 
 
 def _documents() -> Iterator[Violation]:
