@@ -1,14 +1,15 @@
 """What violates clauses and is found, of all kinds of evidence: the content of `conformance/violations.json`.
 
-Documents, streams and wrong readers of documents are played here. For defects of the reference and broken applications,
-which take minutes, this says what their own tests hold: `seeded_defects/test_seeded_defects.py` plays each row of
-`killers.json`, `apps/test_diagonal.py` each broken application.
+Documents, streams and wrong readers of documents are played here. Defects of the reference, targets and applications
+take minutes: this says what their own tests hold. `seeded_defects/test_seeded_defects.py` plays each row of
+`killers.json`, `targets/test_bad_targets.py` each bad target, `apps/test_diagonal.py` each broken application.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -18,6 +19,8 @@ from conformance.bad_documents import judge, load_bad_documents, make_document
 from conformance.vectors import load_vectors, run_vector
 from tests.apps.broken import OBSERVED, ROWS
 from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS
+from tests.targets.bad_clients import BAD_CLIENTS
+from tests.targets.bad_targets import BAD
 
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.clauses import Violation
@@ -37,7 +40,7 @@ _KILLERS: dict[str, list[str]] = json.loads((Path(__file__).parent / "seeded_def
 @cache
 def collect() -> tuple[Violation, ...]:
     """Return every violation, with what finds it and the clauses that are cited then."""
-    return (*_defects(), *_readers(), *_documents(), *_streams(), *_applications())
+    return (*_defects(), *_readers(), *_documents(), *_streams(), *_targets(), *_applications())
 
 
 def text(violations: Iterable[Violation]) -> str:
@@ -83,6 +86,16 @@ def _streams() -> Iterator[Violation]:
             continue  # its findings come with something else that it shows
         by = [code for code in sorted(codes) if {*load_kinds()[code].clauses} & {*clauses}]
         yield _violation("stream", scenario.id, scenario.description, clauses, by)
+
+
+def _targets() -> Iterator[Violation]:
+    """Bad servers and clients that are found by a finding of one clause."""
+    for bad in (*BAD, *BAD_CLIENTS):
+        code = bad.words.removeprefix("^").partition(":")[0]
+        clauses = load_kinds()[code].clauses if code in load_kinds() else ()
+        if len(clauses) == 1:
+            name = "-".join(re.findall(r"\w+", bad.name))
+            yield _violation("target", name, f"The {bad.role} {bad.name}.", clauses, [code])
 
 
 def _applications() -> Iterator[Violation]:

@@ -73,8 +73,8 @@ class Ruling:
 class Violation:
     """Something that breaks clauses and is found: a test of tpharness plays it and sees the findings.
 
-    `kind` is `defect` (the reference, made wrong in one place), `document`, `stream` or `application`; `sentence` says
-    what is wrong; `found_by` names the scenarios or vectors that fail, or the codes of the findings.
+    `kind` is `defect` (the reference, made wrong in one place), `document`, `stream`, `target` or `application`;
+    `sentence` says what is wrong; `found_by` names the scenarios or vectors that fail, or the codes of the findings.
     """
 
     kind: str
