@@ -44,12 +44,18 @@ async def hang(_: web.Request) -> web.StreamResponse:
     raise AssertionError
 
 
-async def stream(request: web.Request, *chunks: dict[str, Any], ends: bool = True) -> web.StreamResponse:
-    """Stream these chunks."""
+async def stream_begun(request: web.Request, *chunks: dict[str, Any]) -> web.StreamResponse:
+    """Stream these chunks, and leave the stream open."""
     response = web.StreamResponse(headers={"content-type": "text/event-stream"})
     await response.prepare(request)
     for chunk in chunks:
         await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
+    return response
+
+
+async def stream(request: web.Request, *chunks: dict[str, Any], ends: bool = True) -> web.StreamResponse:
+    """Stream these chunks."""
+    response = await stream_begun(request, *chunks)
     while not ends:
         await asyncio.sleep(0.02)
         await response.write(b": still here\n\n")
@@ -91,6 +97,13 @@ async def says_error(request: web.Request) -> web.StreamResponse:
 async def endless_silence(request: web.Request) -> web.StreamResponse:
     """A stream of keep-alives."""
     return await stream(request, {"type": "start"}, ends=False)
+
+
+async def flood(request: web.Request) -> web.StreamResponse:
+    """Words without end, and nobody's model was asked."""
+    response = await stream_begun(request, *text("more and more")[:3])
+    while True:
+        await response.write(b'data: {"type":"text-delta","id":"t","delta":"more and more "}\n\n')
 
 
 @contextlib.asynccontextmanager

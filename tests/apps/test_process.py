@@ -240,6 +240,25 @@ def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_p
     assert codes["user-leaves/in-text"][:2] == ["app-exited", "chat-bricked"]
 
 
+def test_an_application_that_exits_at_the_first_message_is_told_so(tmp_path: Path) -> None:
+    """Its connection breaks a moment before its end is known."""
+    program = (
+        "import http.server, os\nclass Chat(http.server.BaseHTTPRequestHandler):\n"
+        "    def do_POST(self):\n        print('no database', flush=True)\n        os._exit(4)\n"
+        "http.server.HTTPServer(('127.0.0.1', int(os.environ['PORT'])), Chat).serve_forever()\n"
+    )
+
+    async def main() -> list[str]:
+        known = config(tmp_path, program, await free_port(), answer=5.0)
+        events = [event async for event in play_app(AppOptions(config=known))]
+        (finding, _) = next(event.result.findings for event in events if isinstance(event, ResultReady))
+        return [finding.code, str(finding.got)]
+
+    code, got = asyncio.run(main())
+    assert code == "app-exited"
+    assert got == "status 4; the end of its output: no database"
+
+
 def test_two_applications_of_one_file_do_not_share_their_folder(tmp_path: Path) -> None:
     """`cwd` is made where it does not exist; process and effects command run there."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
+from typing import Any, cast
 
 import aiohttp
 import pytest
 from aiohttp import web
 from tests.apps import odd_apps
-from tests.apps.chat_app import ChatApp, running
+from tests.apps.chat_app import ChatApp, Json, Stored, running
 from tests.apps.odd_apps import Handler, serving
+from tests.apps.playing import play
 
 from tpharness.apps.config import AppConfig
 from tpharness.apps.engine import AppOptions, play_app
@@ -29,6 +31,7 @@ WAYS: list[tuple[Handler, str]] = [
     (odd_apps.empty, "model-never-asked"),
     (odd_apps.says_error, "app-failed"),
     (odd_apps.endless_silence, "app-silent"),
+    (odd_apps.flood, "app-endless"),
 ]
 
 
@@ -112,6 +115,59 @@ def test_a_model_api_that_is_not_known_is_told_with_its_address() -> None:
     assert finding.got == "POST /v1/complete"
 
 
+class OneChat(ChatApp):
+    """Keeps one history for everybody."""
+
+    async def _answer(self, chat: Stored, body: Json, request: web.Request) -> web.StreamResponse:
+        return await super()._answer(self.chats.setdefault("the only one", chat), body, request)
+
+
+class OwnIds(ChatApp):
+    """Gives calls ids of its own in what it tells the model."""
+
+    def told(self, chat: Stored) -> list[Json]:
+        text = json.dumps(super().told(chat))
+        return cast("list[Json]", json.loads(text.replace("call_tp_", "own_")))
+
+
+class Caching(ChatApp):
+    """Answers a message that it has answered before, but for the token and the number, from a cache."""
+
+    def __init__(self, only: str) -> None:
+        super().__init__()
+        self._only, self._answers = only, cast("dict[str, str]", {})
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        """Look the message up; answers with calls are not kept."""
+        body = await request.json()
+        message = body["message"]["parts"][0]["text"].partition("] ")[2]
+        if message in self._answers:
+            return await odd_apps.stream(request, *odd_apps.text(self._answers[message]))
+        response = await super().post(request)
+        if self._only in message:
+            self._answers[message] = self.chats[body["id"]].messages[-1]["content"]
+        return response
+
+
+@pytest.mark.parametrize(
+    ("app", "code"),
+    [
+        (OneChat(), "chats-mixed"),
+        (OwnIds(), "call-ids-changed"),
+        (Caching("(1)"), "answer-cached"),
+        (Caching("(2)"), "answer-cached"),
+    ],
+    ids=["one-chat", "own-ids", "cached-first", "cached-later"],
+)
+def test_an_application_that_asks_its_model_and_cannot_be_judged_is_told_why(app: ChatApp, code: str) -> None:
+    """Each would else be accused of what it has not done: inventions, forgotten effects, a chat that is lost."""
+    *_, result = play(app, "uncut/two-calls", "uncut/tool-call", "slow-model", concurrency=1)
+    assert result.outcome is Outcome.ERRORED
+    (finding,) = result.findings
+    assert finding.code == code
+    assert len(finding.kind.remedy) > 20
+
+
 def test_nothing_that_listens_is_an_error_of_the_run() -> None:
     """There is nothing to judge."""
     with pytest.raises(Exception, match="nothing listens there") as raised:
@@ -121,7 +177,8 @@ def test_nothing_that_listens_is_an_error_of_the_run() -> None:
 
 def test_every_trouble_is_shown_here() -> None:
     """But for the one that only a machine between us and the application makes."""
-    shown = {code for _, code in WAYS} | {"mark-stripped", "app-endless", "app-unreachable", "model-api-unknown"}
+    shown = {code for _, code in WAYS} | {"mark-stripped", "app-unreachable", "model-api-unknown"}
+    shown |= {"chats-mixed", "call-ids-changed"}
     assert shown == {kind.code for kind in KINDS}
 
 

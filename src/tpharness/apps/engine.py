@@ -40,6 +40,7 @@ __all__ = ["KINDS", "AppOptions", "free_port", "play_app", "run_app"]
 
 EXITED = Kind("app-exited")
 KINDS = (EXITED,)
+_EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +189,7 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
     states = {check.name: CheckState.NOT_APPLICABLE for check in APP_CHECKS}
     found = (contact.trouble,) if contact.trouble is not None else ()
     result = Result(id=CONTACT, outcome=Outcome.ERRORED, checks=states, findings=found, seconds=contact.seconds)
-    if stage.process is not None and stage.process.exited is not None:
+    if stage.process is not None and await stage.process.has_exited(_EXIT_SECONDS):
         result = _exited(result, stage.process)
     yield ResultReady(result=result)
     yield _finished([result], Baseline(entries={}), contact.seconds, whole=False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import string
 
-__all__ = ["call_id", "new_mark"]
+__all__ = ["call_id", "marks_in", "new_mark"]
 
 _LETTERS = string.ascii_lowercase + string.digits
+_MARK = re.compile(r"\[tp:[a-z0-9]{6}\]")
 
 
 def new_mark() -> str:
@@ -18,3 +20,8 @@ def new_mark() -> str:
 def call_id(mark: str) -> str:
     """Return an id for a call of the case, in letters that every API takes."""
     return f"call_{mark.strip('[]').replace(':', '_')}"
+
+
+def marks_in(text: str) -> set[str]:
+    """Return the tokens in a text."""
+    return set(_MARK.findall(text))

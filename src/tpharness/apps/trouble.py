@@ -1,14 +1,17 @@
 """Trouble: an application that cannot be judged, each way with an outcome and a remedy of its own.
 
-In: evidence of a first turn. Out: one finding that says what the application did instead of asking its model, or None.
+In: evidence of a case. Out: one finding that says what the application did instead of asking its model, or by what it
+made its requests unreadable; None where it can be judged.
 """
 
 from __future__ import annotations
 
 from tpharness.apps.checks.alive import describe
 from tpharness.apps.checks.contract import at
+from tpharness.apps.checks.truth import args_of
 from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, ReplySeen, TurnSeen, shown_text
+from tpharness.apps.marks import marks_in
 from tpharness.findings import Finding, Kind, shorten
 
 __all__ = ["KINDS", "find_trouble", "turn_trouble"]
@@ -31,6 +34,8 @@ ASKED_ELSEWHERE = Kind("model-asked-elsewhere")
 CACHED = Kind("answer-cached")
 MARK_STRIPPED = Kind("mark-stripped")
 UNKNOWN_API = Kind("model-api-unknown")
+CHATS_MIXED = Kind("chats-mixed")
+IDS_CHANGED = Kind("call-ids-changed")
 KINDS = (
     UNREACHABLE,
     SILENT,
@@ -45,17 +50,61 @@ KINDS = (
     CACHED,
     MARK_STRIPPED,
     UNKNOWN_API,
+    CHATS_MIXED,
+    IDS_CHANGED,
 )
 
 
 def find_trouble(evidence: AppEvidence) -> Finding | None:
-    """Return why a case could not be judged: its first turn never reached the model, or a stream does not end."""
+    """Return why a case could not be judged; the first turn has to reach the model, later ones belong to a check."""
     for turn in evidence.turns:
         if turn.reply is not None and turn.reply.end in (End.OPEN, End.ENDLESS) and turn.asked:
             return ENDLESS.at(at(turn), got=describe(turn.reply), expected="the end of the stream")
-    if not evidence.turns or evidence.turns[0].asked:
+    if not evidence.turns:
         return None
-    return turn_trouble(evidence.turns[0], earlier=evidence.planned)
+    if not evidence.turns[0].asked:
+        return turn_trouble(evidence.turns[0], earlier=evidence.planned)
+    unreadable = _mixed_chats(evidence) or _changed_ids(evidence)
+    return unreadable or next(filter(None, (_other_answer(turn, evidence) for turn in evidence.later_turns)), None)
+
+
+def _mixed_chats(evidence: AppEvidence) -> Finding | None:
+    """Return the first request to the model that has messages of several cases, each of which is a chat of its own."""
+    for turn, asked in evidence.asked:
+        texts = [told.text for told in asked.history if told.role == "user"]
+        if len(marks_in("\n".join(texts))) > 1:
+            place = at(turn, request=asked.number)
+            return CHATS_MIXED.at(place, got=texts, expected="the messages of one chat")
+    return None
+
+
+def _changed_ids(evidence: AppEvidence) -> Finding | None:
+    """Return the first call of the model that it is told of under another id, with the same tool and arguments."""
+    made = {call.call_id: call for _, asked in evidence.asked for call in asked.called}
+    for turn, asked in evidence.asked:
+        told_ids = {told.call_id for told in asked.told_calls()}
+        missing = [call for call_id, call in made.items() if call_id not in told_ids and args_of(call) is not None]
+        for told in (told for told in asked.told_calls() if told.call_id not in made):
+            for call in missing:
+                if (call.name, args_of(call)) == (told.name, told.args):
+                    place = at(turn, request=asked.number)
+                    return IDS_CHANGED.at(place, got=told.call_id, expected=call.call_id)
+    return None
+
+
+def _other_answer(turn: TurnSeen, evidence: AppEvidence) -> Finding | None:
+    """Return why a later turn was answered, and well, without a request of the case; None where it simply failed."""
+    reply = turn.reply
+    if turn.asked or reply is None or not reply.is_stream or "error" in reply.types or not _answer(turn):
+        return None
+    trouble = turn_trouble(turn, earlier=evidence.planned)
+    return trouble if trouble.kind in (MARK_STRIPPED, UNKNOWN_API, CACHED) else None
+
+
+def _answer(turn: TurnSeen) -> str:
+    """Return the text on the screen that answers the last message of the user."""
+    users = [index for index, message in enumerate(turn.screen) if message.get("role") == "user"]
+    return shown_text(turn.screen[users[-1] :] if users else turn.screen).strip()
 
 
 def turn_trouble(turn: TurnSeen, *, earlier: tuple[str, ...] = ()) -> Finding:
@@ -85,11 +134,11 @@ def _by_status(reply: ReplySeen) -> Kind | None:
 def _by_answer(turn: TurnSeen, reply: ReplySeen, earlier: tuple[str, ...]) -> Kind:
     if reply.content_type != "text/event-stream":
         return NOT_A_STREAM
-    text = shown_text(turn.screen).strip()
+    text = _answer(turn)
     if text and any(text in said or said in text for said in earlier if said):
         return CACHED
+    if reply.end in (End.OPEN, End.ENDLESS):
+        return ENDLESS if text else SILENT
     if text and "error" not in reply.types:
         return ASKED_ELSEWHERE
-    if reply.end in (End.OPEN, End.ENDLESS):
-        return SILENT
     return APP_FAILED if shorten(reply.refused) else NEVER_ASKED
