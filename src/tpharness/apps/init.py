@@ -119,6 +119,6 @@ def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows
         '# stop = "POST /api/chat/{id}/stop"         # the stop button, if there is an address for it',
         '# thread = "GET /api/chat/{id}"            # the view after a reload',
         f"tools = {{allow = []}}                      # it offers: {', '.join(tools) or 'none'}",
-        '# effects = "wc -l < effects.txt"          # prints how often a tool has run',
+        '# effects = "wc -l < effects.txt"          # prints how often a tool has run; or "ledger"',
     ]
     return Described(name=name, table="\n".join(table) + "\n", lines=lines)

@@ -45,12 +45,14 @@ _SHOWN = (
 def application(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME|URL|init]", help="An application of tpharness.toml, the address of one, or init."
-        ),
+        typer.Argument(metavar="NAME|URL|init", help="An application of tpharness.toml, the address of one, or init."),
     ] = None,
     ids: Annotated[
-        list[str] | None, typer.Argument(help="Case ids, themes, patterns with *, or `basic`; all when none.")
+        list[str] | None,
+        typer.Argument(
+            metavar="CASE",
+            help="Case ids, themes, patterns with *, or `basic`; all when none. After init: the URL.",
+        ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help=f"Another file than ./{CONFIG_FILE}.")] = None,
     history: Annotated[
@@ -67,10 +69,16 @@ def application(
     ] = None,
     effects: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="A shell command that prints how often a tool has run, or ledger."),
+        typer.Option(
+            metavar="COMMAND|ledger", help="A shell command that prints how often a tool has run; ledger serves it."
+        ),
     ] = None,
-    on_disconnect: Annotated[str | None, typer.Option(help="What it means to do: stop or continue.")] = None,
-    provider_port: Annotated[int | None, typer.Option(help="The port of the model's API that it is to use.")] = None,
+    on_disconnect: Annotated[
+        str | None, typer.Option(metavar="stop|continue", help="What it means to do when its client leaves.")
+    ] = None,
+    provider_port: Annotated[
+        int | None, typer.Option(help="The port of the model's API; 9100 for an application that runs.")
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Cases at once.")] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="Also cut after every piece of the model's answers.")] = False,
     scenarios: Annotated[
@@ -90,8 +98,16 @@ def application(
 ) -> None:
     """Judge a chat application as it runs.
 
-    tpharness is the API of the application's model and the application's client.
-    """
+    tpharness is the API of its model and the client of its chat, interrupts answers, and judges what the model is told
+    on the next turn. docs/APPLICATIONS.md has the configuration, the cases and the checks.
+
+    \b
+    tpharness app NAME [CASE]...  plays an application of tpharness.toml
+    tpharness app URL             plays one that runs already, without a file
+    tpharness app init URL        asks it once, calls no tool, and appends its
+                                  table to tpharness.toml
+    tpharness app --list          names the cases
+    """  # noqa: D301  # click keeps the lines behind a backspace as they are
     if list_:
         for source in all_cases(
             Tool(name="tool", args={"text": "value"}), ledger=True, sweep=sweep, scenarios=tuple(scenarios or ())
