@@ -111,6 +111,7 @@ class ChatApp:
         self.cancels_tools = cancels_tools
         self.says_call_ids = says_call_ids
         self.effects_url: str | None = None
+        self.environment: Mapping[str, str] = {}
         self.chats: dict[str, Stored] = {}
         self.requests = 0
         self._model: AsyncOpenAI | None = None

@@ -24,7 +24,7 @@ def play(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **confi
 async def _play(app: ChatApp, ids: tuple[str, ...], options: dict[str, Any], config: dict[str, Any]) -> list[Result]:
     def ready(environment: dict[str, str]) -> None:
         app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
-        app.effects_url = environment.get(URL_VARIABLE)
+        app.effects_url, app.environment = environment.get(URL_VARIABLE), environment
 
     given = {"history": "last-message", "allow": ("book_hotel",), "stop_within": 0.4, "concurrency": 12, **config}
     async with running(app) as port:

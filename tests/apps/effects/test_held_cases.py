@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import aiohttp
 import pytest
-from tests.apps.chat_app import ChatApp, Defect
+from mcp import Client
+from tests.apps.chat_app import ChatApp, Defect, Json
 from tests.apps.playing import STOP, play
 
 from tpharness.apps.cases.case import AppCase
@@ -52,6 +54,23 @@ def test_an_honest_application_passes_and_what_its_tool_did_is_said(cancels: boo
     assert {result.outcome for result in results} == {Verdict.PASSED}
     words = "the application cancelled its tool" if cancels else "the application let its tool run to its end"
     assert {result.id for result in results if words in result.reason} == set(LEAVES)
+
+
+class OverMcp(ChatApp):
+    """Mounts the ledger as an MCP server."""
+
+    async def _book(self, call: Json) -> None:
+        async with Client(self.environment[MCP_VARIABLE]) as client:
+            await client.call_tool(call["name"], json.loads(call["arguments"]))
+
+
+def test_the_ledger_is_mounted_over_mcp_too() -> None:
+    """A run has no id of its call then, and is held and known all the same."""
+    ids = ("uncut/tool-call", "user-leaves/while-tool-runs", "user-leaves/before-effect")
+    results = played(OverMcp(cancels_tools=True), *ids)
+    assert found(results) == {}
+    assert [result.outcome for result in results] == [Verdict.PASSED] * 3
+    assert all("the application cancelled its tool" in result.reason for result in results[1:])
 
 
 def test_every_other_case_is_played_with_the_ledger_as_without_it() -> None:
