@@ -678,6 +678,7 @@ class Run {
       Object.assign(this.turn, { agentId: event.agent_id, startedAt: this.at }); // nothing was said in another's name
     }
     this.told = {};
+    this.asked = {}; // the name of a model goes with its agent (R45)
     yield* this.carry({ agent_id: event.agent_id, started_at: this.at });
   }
 

@@ -740,11 +740,11 @@ class Run:
         yield {"type": "error", "errorText": event["error_text"]}
 
     def on_agent_start(self, event: Json) -> Iterator[Json]:
-        """R45: another agent goes on in the same stream; the turn before is complete."""
+        """R45: another agent goes on in the same stream; the turn before is complete, and with it its model's name."""
         yield from self.end_step()
         self.thread.complete(self.at)
         self.turn = self.thread.begin(event["agent_id"], self.at)
-        self.told = {}
+        self.told, self.asked = {}, {}
         yield from self.carry(agent_id=event["agent_id"], started_at=self.at)
 
     def on_agent_run_result(self, event: Json) -> Iterator[Json]:

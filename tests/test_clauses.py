@@ -167,8 +167,9 @@ def test_a_clause_that_tools_exercise_names_what_does() -> None:
 
 
 def test_the_rulings_are_numbered_in_order() -> None:
-    """None is skipped or given twice, and each has a title and a section of its own."""
-    assert list(RULINGS) == [f"R{n}" for n in range(1, len(RULINGS) + 1)]
+    """None is given twice, and each has a title and a section of its own."""
+    numbers = [int(name.removeprefix("R")) for name in RULINGS]
+    assert numbers == sorted(set(numbers))
     for name, ruling in RULINGS.items():
         assert ruling == Ruling(id=name, title=ruling.title, text=ruling.text)
         assert ruling.title

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from tpharness.findings import Finding, Kind, Level, Place
 
-__all__ = ["CRASHED", "DISAGREE", "HANGS", "ORDER", "ROUND_TRIP", "Cause", "cause_of", "crash"]
+__all__ = ["CRASHED", "HANGS", "ORDER", "ROUND_TRIP", "Cause", "cause_of", "crash"]
 
 CRASHED = Kind("fuzz-crashed")
 HANGS = Kind("fuzz-hangs")
-DISAGREE = Kind("targets-disagree")
 ROUND_TRIP = Kind("round-trip-differs")
 ORDER = Kind("order-matters")
 

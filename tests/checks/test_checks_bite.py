@@ -88,6 +88,11 @@ def client(document: Document, **more: Any) -> dict[str, Any]:
     return {"client": Side(name="client", thread=document, **more)}
 
 
+def held(document: Document) -> Side:
+    """Return a server that holds this thread and should hold `GOOD`."""
+    return Side(name="server", thread=document, truth=GOOD)
+
+
 def test_what_is_wrong_on_both_sides_is_reported_for_both() -> None:
     """Equal threads are searched once; a thread that only Python calls equal is searched by itself."""
     validity = next(check for check in CHECKS if check.name == "validity")
@@ -103,7 +108,12 @@ def test_what_is_wrong_on_both_sides_is_reported_for_both() -> None:
 
 
 RIGHT: dict[str, list[Evidence]] = {
-    "identity": [evidence(), evidence(library=Side(name="library", thread=GOOD))],
+    "identity": [
+        evidence(),
+        evidence(library=Side(name="library", thread=GOOD)),
+        evidence(server=held(GOOD), **client(GOOD, truth=GOOD)),
+        evidence(delivery=Delivery.PART, **client(LESS, truth=LESS)),
+    ],
     "validity": [evidence()],
     "prefix": [evidence(delivery=Delivery.PART, **client(LESS))],
     "convergence": [evidence(adopted=copy.deepcopy(GOOD))],
@@ -130,6 +140,9 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
     "identity": [
         ("identity-differs", evidence(**client(OTHER))),
         ("identity-differs", evidence(mode=Compare.CONTENT, **client(OTHER))),
+        ("thread-departs", evidence(server=held(OTHER), **client(OTHER))),
+        ("thread-departs", evidence(server=None, delivery=Delivery.UNRELATED, **client(OTHER, truth=GOOD))),
+        ("thread-departs", evidence(delivery=Delivery.PART, **client(LESS, truth=GOOD))),
         ("library-differs", evidence(library=Side(name="library", thread=OTHER))),
     ],
     "validity": [("cycle-incomplete", evidence(**client(DANGLING)))],

@@ -185,7 +185,7 @@ def test_the_baseline_of_a_peer_is_used_when_it_plays() -> None:
 
 def test_a_recorded_departure_may_pass_with_another_client() -> None:
     """What a recorded stream gets wrong another client may bear; failing otherwise it still is stale."""
-    known = "recorded/pydantic-ai/approval-request"
+    known = "recorded/pydantic-ai/output-validator-retry"
     passed = Result(id=known, outcome=Outcome.PASSED)
     assert load_baseline(client="peer:ai-sdk-client").apply(passed) is passed
     assert load_baseline().apply(passed).outcome is Outcome.STALE

@@ -45,5 +45,7 @@ DOCUMENT_DEFECTS = documents.DEFECTS
 ELSEWHERE = {
     "canon.hash": "a hash of another kind is the same on both sides; "
     "tests/seeded_defects/test_seeded_defects.py::test_the_hash_is_sha256_over_the_canonical_bytes",
+    "sync.truth": "a target is held to the reference, and a changed reference to itself; "
+    "tests/run/test_truth.py::test_two_that_are_wrong_alike_fail_and_both_are_told",
 }
 """MUST clauses that no change of the reference breaks before the eyes of a scenario: why, and the test that bites."""

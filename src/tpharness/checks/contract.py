@@ -7,7 +7,7 @@ same name whether it passes or fails, and decides itself whether the evidence ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -44,11 +44,16 @@ class Delivery(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """The result of one side: its thread, and what its fold reported."""
+    """The result of one side: its thread, and what its fold reported.
+
+    `truth` is what the reference makes of the same input (R51): of the script for a server, of the streams that it was
+    given for a client. It is None where the side is the reference itself, or where nothing says what it was given.
+    """
 
     name: str
     thread: Thread
     findings: tuple[Finding, ...] = ()
+    truth: Thread | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,11 @@ class Evidence:
     def sides(self) -> tuple[Side, ...]:
         """Return the sides that have a result."""
         return tuple(side for side in (self.server, self.client, self.library) if side is not None)
+
+    def without_truths(self) -> Evidence:
+        """Return the same evidence without the threads that the sides should have, where these are not known."""
+        server, client = (None if side is None else replace(side, truth=None) for side in (self.server, self.client))
+        return replace(self, server=server, client=client)
 
     @cached_property
     def sides_equal(self) -> bool:

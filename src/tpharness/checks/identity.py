@@ -1,8 +1,15 @@
-"""Identity: both sides, and the implementation's own history where it is known, hold the same thread (R39)."""
+"""Identity: both sides hold the same thread (R39), and each of them the right one (R51).
+
+The right thread is what the reference makes of what the side was given. Where the two sides differ, the finding says
+which of them departs; where they agree or cannot be compared, a side that departs has a finding of its own.
+The implementation's own history is compared too, where it is known.
+"""
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side
+from dataclasses import replace
+
+from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.diff import diff
@@ -11,18 +18,48 @@ from tpharness.scenario.records import Compare
 __all__ = ["IDENTITY"]
 
 DIFFERS = Kind("identity-differs")
+DEPARTS = Kind("thread-departs")
 LIBRARY_DIFFERS = Kind("library-differs")
 _MOST = 3  # differences shown; later ones often follow from the first
 
 
 def _judge(evidence: Evidence) -> list[Finding]:
+    server, client, mode = evidence.server, evidence.client, evidence.mode
+    departing = [side for side in (server, client) if side is not None and _departs(side, mode)]
     findings: list[Finding] = []
-    if evidence.server is not None and evidence.client is not None and evidence.delivery is Delivery.WHOLE:
-        findings += _compare(evidence, evidence.server, evidence.client, DIFFERS, evidence.mode)
-    if evidence.server is not None and evidence.library is not None:
-        ours, theirs = _last_turn(evidence.server), _last_turn(evidence.library)
+    if server is not None and client is not None and evidence.delivery is Delivery.WHOLE and not evidence.sides_equal:
+        findings = _compare(evidence, server, client, DIFFERS, mode)
+        who, words = _blame(departing, server)
+        findings = [replace(f, message=f.message + words, place=replace(f.place, side=who)) for f in findings]
+    if not findings:
+        findings = [f for side in departing for f in _describe_departure(evidence, side)]
+    if server is not None and evidence.library is not None:
+        ours, theirs = _last_turn(server), _last_turn(evidence.library)
         findings += _compare(evidence, ours, theirs, LIBRARY_DIFFERS, Compare.CONTENT)
     return findings
+
+
+def _departs(side: Side, mode: Compare) -> bool:
+    """Whether a side holds another thread than the reference makes of the same input (R51)."""
+    return side.truth is not None and not _same(side.thread, side.truth, mode)
+
+
+def _blame(departing: list[Side], server: Side) -> tuple[str | None, str]:
+    """Return which side of two that differ departs, None if both or unknown, and the same in words."""
+    if len(departing) > 1:
+        return None, "; both sides depart (R51)"
+    if departing:
+        name = departing[0].name
+        return name, f"; the {name} departs (R51)"
+    if server.truth is not None:
+        return server.name, "; the server's stream does not say what its thread does (R51)"
+    return None, ""
+
+
+def _describe_departure(evidence: Evidence, side: Side) -> list[Finding]:
+    truth = Side(name="reference", thread=side.truth or {})
+    found = _compare(evidence, truth, side, DEPARTS, evidence.mode)
+    return [finding.with_place(side=side.name) for finding in found]
 
 
 def _last_turn(side: Side) -> Side:
@@ -36,8 +73,7 @@ def _last_turn(side: Side) -> Side:
 
 
 def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compare) -> list[Finding]:
-    same = same_exact if mode is Compare.EXACT else same_content
-    if (kind is DIFFERS and evidence.sides_equal) or same(one.thread, other.thread):
+    if _same(one.thread, other.thread, mode):
         return []
     differences = diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
     if not differences:
@@ -48,12 +84,18 @@ def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compa
     ]
 
 
+def _same(one: Thread, other: Thread, mode: Compare) -> bool:
+    return same_exact(one, other) if mode is Compare.EXACT else same_content(one, other)
+
+
 _BYTES_LOST = NotApplicable(reason="bytes were lost between the two sides, so a prefix is owed (R32)")
 _ONE_SIDE = NotApplicable(reason="only one side has a thread of this version")
 
 
 def _not_applicable(evidence: Evidence) -> NotApplicable | None:
     if evidence.server is not None and evidence.library is not None:
+        return None
+    if any(side.truth is not None for side in evidence.sides()):
         return None
     if evidence.server is None or evidence.client is None or evidence.delivery is Delivery.UNRELATED:
         return _ONE_SIDE
@@ -62,7 +104,7 @@ def _not_applicable(evidence: Evidence) -> NotApplicable | None:
 
 IDENTITY = Check(
     name="identity",
-    title="both sides hold the same thread",
+    title="both sides hold the same thread, and the right one",
     not_applicable=_not_applicable,
     judge=_judge,
 )

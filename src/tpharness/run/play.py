@@ -31,7 +31,14 @@ from tpharness.targets.contract import (
     Stream,
     TargetOutput,
 )
-from tpharness.targets.reference import Reference, ReferenceClient, ReferenceServer, receive_turns, serve_turns
+from tpharness.targets.reference import (
+    Reference,
+    ReferenceClient,
+    ReferenceServer,
+    is_foreign,
+    receive_turns,
+    serve_turns,
+)
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.vsp.frames import split_frames
 
@@ -88,15 +95,25 @@ async def play(case: Case, players: Players, *, thorough: bool = True, lost: boo
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
-    server, client = _add_reference_findings(case, script, turns, served, received, players)
+    server, client = _play_reference(case, script, turns, served, players)
+    # Remote targets report nothing about events and streams, so the reference's findings stand for theirs.
+    if (
+        served is not None
+        and server is not None
+        and isinstance(players.server, Remote)
+        and case.scenario.expect.findings
+    ):
+        served = replace(served, findings=(*served.findings, *server.findings))
+    if client is not None and isinstance(players.client, Remote):
+        received = replace(received, findings=(*received.findings, *client.findings))
     pieces = [
         Evidence(
             case=case.id,
             version=version,
             mode=comparison_mode(case.scenario, players),
             delivery=how,
-            server=_make_side("server", server, version),
-            client=_make_side("client", client, version),
+            server=_make_side("server", served, version, server),
+            client=_make_side("client", received, version, client),
             library=Side(name="library", thread=library[version]) if library else None,
             adopted=adopted.get(version),
             trail=trail.get(version, ()),
@@ -150,32 +167,36 @@ def _use_observed_ends(
     return tuple(seen)
 
 
-def _add_reference_findings(
+def _play_reference(
     case: Case,
     script: Script,
     turns: Sequence[UserTurn | Stream],
     served: TargetOutput | None,
-    received: TargetOutput,
     players: Players,
-) -> tuple[TargetOutput | None, TargetOutput]:
-    """Add the reference's findings on the events and the streams for remote targets, which report none."""
-    if served is not None and isinstance(players.server, Remote) and case.scenario.expect.findings:
-        served = replace(served, findings=(*served.findings, *_server_findings(script)))
-    if isinstance(players.client, Remote):
-        received = replace(received, findings=(*received.findings, *_client_findings(script, turns)))
-    return served, received
+) -> tuple[TargetOutput | None, TargetOutput | None]:
+    """Play on the reference what the server and the client were given; None for a side that is the reference (R51).
+
+    A client is judged by the streams that it was given, whatever they should have said: what a server sends is that
+    server's departure. The findings say what was wrong with the events and the streams.
+    """
+    server = client = None
+    if (
+        served is not None
+        and is_foreign(players.server)
+        and all(run.events is not None for _, run in case.scenario.runs)
+    ):
+        server_session = ReferenceServer(script)
+        serve_turns(server_session, script.turns)
+        server = TargetOutput(threads=server_session.threads(), findings=server_session.findings())
+    if is_foreign(players.client):
+        client_session = ReferenceClient(script)
+        receive_turns(client_session, turns)
+        client = TargetOutput(threads=client_session.threads(), findings=client_session.findings())
+    return server, client
 
 
-def _server_findings(script: Script) -> tuple[Finding, ...]:
-    session = ReferenceServer(script)
-    serve_turns(session, script.turns)
-    return session.findings()
-
-
-def _client_findings(script: Script, turns: Sequence[UserTurn | Stream]) -> tuple[Finding, ...]:
-    session = ReferenceClient(script)
-    receive_turns(session, turns)
-    return session.findings()
+def _add_findings(output: TargetOutput, other: TargetOutput | None) -> TargetOutput:
+    return output if other is None else replace(output, findings=(*output.findings, *other.findings))
 
 
 def _split_by_carriers(case: Case, piece: Evidence, players: Players) -> list[Evidence]:
@@ -217,11 +238,14 @@ def _variants_of(playings: _Playings, version: Version) -> tuple[Variant, ...]:
     return tuple(Variant(name=n, side=s, thread=o.threads[version]) for n, s, o in playings if version in o.threads)
 
 
-def _make_side(name: str, outcome: TargetOutput | None, version: Version) -> Side | None:
+def _make_side(
+    name: str, outcome: TargetOutput | None, version: Version, reference: TargetOutput | None
+) -> Side | None:
     if outcome is None or version not in outcome.threads:
         return None
-    findings: tuple[Finding, ...] = tuple(f.with_place(side=name) for f in outcome.findings)
-    return Side(name=name, thread=outcome.threads[version], findings=findings)
+    truth = None if reference is None else reference.threads.get(version)
+    findings = tuple(f.with_place(side=name) for f in outcome.findings)
+    return Side(name=name, thread=outcome.threads[version], findings=findings, truth=truth)
 
 
 async def _play_variants(

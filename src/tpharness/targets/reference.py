@@ -29,7 +29,7 @@ from tpharness.targets.contract import (
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import DONE, encode_sse
 
-__all__ = ["Reference", "ReferenceClient", "ReferenceServer", "receive_turns", "serve_run", "serve_turns"]
+__all__ = ["Reference", "ReferenceClient", "ReferenceServer", "is_foreign", "receive_turns", "serve_run", "serve_turns"]
 
 
 class _Rendering:
@@ -177,6 +177,11 @@ class Reference:
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """After a loss the client holds what it fetched (R32)."""
         return threads
+
+
+def is_foreign(target: object) -> bool:
+    """Whether a target is not the embedded reference, so that it is held to the reference's threads (R51)."""
+    return type(target) is not Reference
 
 
 def serve_turns(session: ServerSession, turns: Sequence[UserTurn | RunScript]) -> tuple[tuple[Packet, ...], ...]:

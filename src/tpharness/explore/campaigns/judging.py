@@ -1,8 +1,7 @@
 """The oracles of a campaign: subject in, findings out.
 
 A subject is a scenario (programs, streams, bytes), the text of a scenario file, or a thread document. Whatever it is:
-nothing may raise, nothing may hang, and the invariants hold. Targets are compared with the reference as well, since two
-views of one implementation can agree on a wrong answer.
+nothing may raise, nothing may hang, and the invariants hold, that each side has the right thread among them (R51).
 """
 
 from __future__ import annotations
@@ -10,19 +9,19 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from tpharness.causes import CRASHED, DISAGREE, HANGS, ROUND_TRIP, crash
+from tpharness.causes import CRASHED, HANGS, ROUND_TRIP, crash
 from tpharness.checks import Delivery, Evidence, Side
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.explore.generate.kinds import FuzzKind, Subject
 from tpharness.findings import Finding, Level, Place
 from tpharness.protocol.canonical import thread_hash
-from tpharness.protocol.compare import identical, same_content
+from tpharness.protocol.compare import identical
 from tpharness.protocol.diff import diff
 from tpharness.protocol.migrate import convert
 from tpharness.protocol.parse import parse_json
@@ -30,10 +29,9 @@ from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version
 from tpharness.run.judge import judge
 from tpharness.run.plan import Case
-from tpharness.run.play import Players, play
+from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario, dump, load_text
-from tpharness.targets import Reference
 
 __all__ = ["HANG_SECONDS", "Judge", "time_limit"]
 
@@ -103,29 +101,6 @@ class Judge:
         found = [f for f in judge(case.id, evidence).findings if f.level is Level.MUST]
         hostile = not legal and any(finding.code in _VALUES for finding in found)
         yield from (finding for finding in found if not hostile and (legal or finding.code not in _PINS))
-        if not found:
-            yield from self._disagreements(case, evidence)
-
-    def _disagreements(self, case: Case, evidence: Sequence[Evidence]) -> Iterator[Finding]:
-        """Compare what a target made of it with what the reference makes of it."""
-        players = self.session.players
-        if type(players.server) is Reference and type(players.client) is Reference:
-            return
-        ours = {piece.version: piece for piece in self.session.run(_reference(case))}
-        for piece in evidence:
-            other = ours.get(piece.version)
-            if other is None:
-                continue
-            for one, two, target in (
-                (piece.server, other.server, players.server),
-                (piece.client, other.client, players.client),
-            ):
-                if one is None or two is None or type(target) is Reference:
-                    continue
-                if not same_content(one.thread, two.thread):
-                    first = diff(two.thread, one.thread, names=("reference", one.name), mode="content")[:1]
-                    place = Place(case=case.id, side=one.name, pointer=first[0].pointer if first else None)
-                    yield DISAGREE.at(place, first[0].text if first else DISAGREE.title)
 
     # ---------------------------------------------------------------- files
 
@@ -146,10 +121,6 @@ class Judge:
         if again != scenario:
             yield ROUND_TRIP.at(Place(), "the scenario that was written loads to another one")
         yield from (f for f in self._scenario(scenario, legal=True) if f.code not in _PINS)
-
-
-async def _reference(case: Case) -> list[Evidence]:
-    return await play(case, Players(server=Reference(), client=Reference()), thorough=False)
 
 
 def _bare(side: Side | None) -> Side | None:

@@ -34,6 +34,7 @@ def place_evidence(
 ) -> list[Evidence]:
     """Return the evidence of a place: for each version the threads of the server, if it plays, and of the client.
 
+    The threads that the two should have may follow in the same order (R51).
     `before` is empty at the first place. `whole` leaves nothing out, which guards the leaving out. `findings` are what
     the folds reported.
     """
@@ -55,19 +56,20 @@ def _evidence(
     *,
     whole: bool,
 ) -> Evidence:
-    trail = () if before is None else (before[-1], now[-1])
+    at = min(len(now) - 1, 1)  # where the client's thread stands
+    trail = () if before is None else (before[at], now[at])
     start = 0 if before is None or whole else _first_new(before, now)
     if start and before is not None:
         now = [_without_messages(thread, start) for thread in now]
-        trail = (_without_messages(before[-1], start), now[-1])
-    *server, client = now
+        trail = (_without_messages(before[at], start), now[at])
+    server_truth, client_truth = now[2:] or (None, None)
     return Evidence(
         case=case,
         version=version,
         mode=mode,
         delivery=delivery,
-        server=Side(name="server", thread=server[0], findings=findings[0]) if server else None,
-        client=Side(name="client", thread=client, findings=findings[-1]),
+        server=Side(name="server", thread=now[0], findings=findings[0], truth=server_truth) if at else None,
+        client=Side(name="client", thread=now[at], findings=findings[-1], truth=client_truth),
         trail=trail,
         readings=readings,
     )

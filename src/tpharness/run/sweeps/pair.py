@@ -1,6 +1,8 @@
 """A server's and a client's session that go through one script together: the client reads what the server writes.
 
-In: a script and two targets that can be stepped. Out: the threads of both sides wherever the caller stops.
+In: a script and two targets that can be stepped. Out: the threads of both sides wherever the caller stops. Where one of
+the targets is not the reference, the reference's sessions go along with both, so that each side is held to the thread
+that it should have there (R51).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Any
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version
+from tpharness.run.sweeps.evidence import Thread
 from tpharness.targets.contract import (
     ClientSession,
     RunScript,
@@ -20,8 +23,84 @@ from tpharness.targets.contract import (
     SteppableServer,
     StreamEnd,
 )
+from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign
 
 __all__ = ["SessionPair"]
+
+
+class _WatchedServer:
+    """A server's session with the reference's beside it, which gets to see the same."""
+
+    def __init__(self, session: ServerSession, script: Script) -> None:
+        self._session = session
+        self.truth = ReferenceServer(script)
+        self.threads = session.threads
+        self.findings = session.findings
+
+    @property
+    def version(self) -> int:
+        """A number that grows whenever a document of either could show a change."""
+        return self._session.version + self.truth.version
+
+    def user(self, turn: UserTurn) -> None:
+        """Record a user turn."""
+        self.truth.user(turn)
+        self._session.user(turn)
+
+    def begin(self, run: RunScript) -> bytes:
+        """Start a run; return the bytes of the watched session."""
+        self.truth.begin(run)
+        return self._session.begin(run)
+
+    def feed(self, event: Mapping[str, Any]) -> bytes:
+        """Play one event; return the bytes of the watched session."""
+        self.truth.feed(event)
+        return self._session.feed(event)
+
+    def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
+        """Cut the run here; return the bytes of the watched session."""
+        self.truth.interrupt(cut, abort=abort)
+        return self._session.interrupt(cut, abort=abort)
+
+    def close(self) -> bytes:
+        """End the run; return the bytes of the watched session."""
+        self.truth.close()
+        return self._session.close()
+
+
+class _WatchedClient:
+    """A client's session with the reference's beside it, which reads the same."""
+
+    def __init__(self, session: ClientSession, script: Script) -> None:
+        self._session = session
+        self.truth = ReferenceClient(script)
+        self.threads = session.threads
+        self.findings = session.findings
+
+    @property
+    def version(self) -> int:
+        """A number that grows whenever a document of either could show a change."""
+        return self._session.version + self.truth.version
+
+    def user(self, turn: UserTurn) -> None:
+        """Record a user turn."""
+        self.truth.user(turn)
+        self._session.user(turn)
+
+    def begin(self, agent_id: str, at: str) -> None:
+        """Open a stream."""
+        self.truth.begin(agent_id, at)
+        self._session.begin(agent_id, at)
+
+    def feed(self, data: bytes, at: str) -> None:
+        """Take in one read."""
+        self.truth.feed(data, at)
+        self._session.feed(data, at)
+
+    def close(self, end: StreamEnd) -> None:
+        """End the stream."""
+        self.truth.close(end)
+        self._session.close(end)
 
 
 class SessionPair:
@@ -30,6 +109,11 @@ class SessionPair:
     def __init__(self, script: Script, server: SteppableServer, client: SteppableClient) -> None:
         self.server: ServerSession = server.server_session(script)
         self.client: ClientSession = client.client_session(script)
+        self._truths: tuple[ReferenceServer, ReferenceClient] | None = None
+        if is_foreign(server) or is_foreign(client):
+            watched = _WatchedServer(self.server, script), _WatchedClient(self.client, script)
+            self.server, self.client = watched
+            self._truths = watched[0].truth, watched[1].truth
         self.at = ""
 
     def play(self, turn: UserTurn | RunScript, *, one_read: bool = False) -> None:
@@ -65,10 +149,14 @@ class SessionPair:
         self.client.feed(data, at)
         self.client.close(StreamEnd(reason=None if cut is None or run.abort else cut.reason, at=at))
 
-    def threads(self, cut: Interrupted | None = None) -> dict[Version, list[dict[str, Any]]]:
-        """Return the threads of the server and of the client in each version, interrupted here if `cut` is given."""
-        server, client = self.server.threads(cut), self.client.threads(cut)
-        return {version: [thread, client[version]] for version, thread in server.items()}
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, list[Thread]]:
+        """Return the threads of each version, interrupted here if `cut` is given: the server's and the client's.
+
+        Where one of the targets is not the reference, the threads that the two should have follow in the same order.
+        """
+        sessions = (self.server, self.client, *(self._truths or ()))
+        first, *others = [session.threads(cut) for session in sessions]
+        return {version: [thread, *(other[version] for other in others)] for version, thread in first.items()}
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what folding has reported, the server's findings first."""
