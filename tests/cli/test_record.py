@@ -200,3 +200,22 @@ def test_the_output_is_a_scenario_file(call: Call, tmp_path: Path) -> None:
     """A recording that the suite would not find is of no use."""
     done = call("record", "http://127.0.0.1:9/x", "-o", str(tmp_path / "x.json"))
     assert (done.code, "THEME/NAME.yaml" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict"), [("Mute", "failed: identity-differs"), ("Changed", "failed: identity-differs")]
+)
+def test_what_was_recorded_replays_as_it_was(call: Call, tmp_path: Path, target: str, verdict: str) -> None:
+    """Live, in a run and replayed: one verdict, and one id whether the file or its folder is named."""
+    file = tmp_path / "live" / "played.yaml"
+    file.parent.mkdir()
+    name = "threads/right-and-not-only-the-same"
+    done = call("record", f"python:tests.run.test_truth:{target}", "--play", name, "-o", str(file))
+    assert f"live      {verdict}\nreplayed  {verdict}\n" in done.out
+    for named in (file, tmp_path):
+        played = call("run", "live/played", "--scenarios", str(named))
+        assert (played.code, "FAILED live/played" in played.out) == (1, True)
+        replayed = call("replay", "live/played", "--scenarios", str(named))
+        assert replayed.code == 1
+        assert replayed.out.endswith(f"verdict: {verdict}\n")
+    assert "(the thread that alike unknown had when this was recorded)" in replayed.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_replay_tells_both_sides_and_whether_they_agree(call: Any) -> None:
     assert "   0 model_request" in server
     assert "=> agent complete: response(thinking text tool-call:c1) request(tool-return:c1) response(text)" in server
     assert '{"type":"finish"' in client
-    assert called.out.rstrip().endswith("both sides hold the same thread (exact)")
+    assert called.out.endswith("both sides hold the same thread (exact)\nverdict: passed\n")
 
 
 def test_replay_of_a_place_stops_there(call: Any) -> None:
@@ -125,6 +126,53 @@ def test_the_command_that_a_failure_suggests_works(call: Any, tmp_path: Path) ->
     failed = call("run", "--scenarios", str(folder.parent))
     assert failed.code == 1
     assert f"tpharness replay chat/wrong --scenarios '{folder.parent}'" in failed.out
-    assert call("replay", "chat/wrong", "--scenarios", str(folder.parent)).code == 0
+    replayed = call("replay", "chat/wrong", "--scenarios", str(folder.parent))
+    assert replayed.code == 1
+    assert "verdict: failed: outline-differs" in replayed.out
     explained = call("explain", "chat/wrong", "--scenarios", str(folder.parent))
     assert "A run that is cut everywhere." in explained.out
+
+
+MUTE = "python:tests.run.test_truth:Mute"
+"""A server whose stream lacks the thinking that its thread has."""
+WRONG = "python:tests.run.test_truth:Changed"
+"""A server and client whose threads lack the thinking."""
+
+
+def test_a_failure_of_a_target_suggests_to_replay_that_target(call: Any) -> None:
+    """And the replay shows what the target did, and fails as the run did, where the reference would pass."""
+    name = "threads/right-and-not-only-the-same"
+    failed = call("run", name, "--server", MUTE, "--compare", "content")
+    command = f"tpharness replay {name} --server {MUTE} --compare content"
+    assert command in failed.out
+    _, *words = shlex.split(command)
+    replayed = call(*words)
+    assert replayed.code == 1
+    server, _, client = replayed.out.partition("\nclient\n")
+    assert '<- data: {"type":"text-delta"' in server
+    assert "=> agent complete: response(thinking text tool-call:c1)" in server
+    assert "=> agent complete: response(text tool-call:c1)" in client
+    assert replayed.out.endswith("verdict: failed: identity-differs\n")
+    assert call("replay", name).code == 0
+
+
+def test_a_replayed_client_shows_what_it_was_given_and_what_it_holds(call: Any) -> None:
+    """Two that are wrong alike: the replay says what the run says."""
+    replayed = call("replay", "threads/right-and-not-only-the-same", "--server", WRONG, "--client", WRONG)
+    assert replayed.code == 1
+    _, _, client = replayed.out.partition("\nclient\n")
+    assert '"type":"reasoning-delta"' in client
+    assert "=> agent complete: response(text tool-call:c1)" in client
+    assert replayed.out.endswith("verdict: failed: thread-departs\n")
+
+
+def test_a_place_of_a_sweep_is_replayed_on_targets(call: Any) -> None:
+    """The case is cut where its id says, and a case that does not apply is refused with the reason."""
+    replayed = call("replay", "interruptions/every-byte@byte-1", "--server", MUTE)
+    assert replayed.code == 0
+    assert "verdict: passed" in replayed.out
+    refused = call(
+        "replay", "basics/tool-call-and-answer", "--server", "python:tests.run.test_truth:Oldest", "--dialect", "0.0.4"
+    )
+    assert refused.code == 2
+    assert "does not apply to these targets: a scenario for 0.0.4; the server writes 2.0.0" in refused.err

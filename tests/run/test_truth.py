@@ -79,6 +79,14 @@ class Mute(Changed):
         return replace(served, streams=streams)
 
 
+class Oldest(Changed):
+    """A server that writes the first version only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.capabilities = Capabilities(name="oldest", versions=(Version.V2_0_0,))
+
+
 def play(scenario: str, *, server: str = "reference", client: str = "reference") -> Result:
     """Play a built-in scenario on targets of this module; return the first result."""
     named = [s if s == "reference" else f"python:tests.run.test_truth:{s}" for s in (server, client)]

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tpharness.checks import Evidence
 from tpharness.cli.files import read_bytes
 from tpharness.cli.places import case_of
 from tpharness.errors import InputError, UsageError
@@ -20,17 +19,14 @@ from tpharness.protocol.versions import Version
 from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.dispatch import play_one
-from tpharness.run.judge import Result, judge
+from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
-from tpharness.run.play import Players, play
+from tpharness.run.play import Played
 from tpharness.run.record import record_case, record_stream
 from tpharness.run.select import select_scenarios
+from tpharness.run.session import Session
 from tpharness.scenario import Scenario, load_scenario, scenario_id, write
-from tpharness.targets import Reference, TargetOutput
 from tpharness.targets.capture import CapturedStream, capture, fetch_json
-from tpharness.targets.contract import Script, ServerTarget
-from tpharness.targets.remote import Remote
-from tpharness.targets.spec import resolve_server
 
 __all__ = ["record"]
 
@@ -88,48 +84,19 @@ def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) 
         some = ", ".join(one.id for one in found[:3])
         raise UsageError(f"{name!r} names {len(found)} scenarios, and one is recorded", hint=f"for example {some}")
     scenario = load_scenario(found[0].path, root=found[0].root)
-    case = case_of(scenario, name, scenario.versions)
-    server = _Remembering(resolve_server(source))
-    evidence = asyncio.run(
-        _live(server, lambda: play(case, Players(server=server, client=Reference()), thorough=False))
-    )
-    if server.outcome is None:
+    seen: list[Played] = []
+    with Session(server=source) as session:
+        adapted, reason = session.run(session.adapt(scenario))
+        if reason:
+            raise UsageError(f"{scenario.id} does not apply to {source}: {reason}")
+        case = case_of(adapted.scenario, name, adapted.versions)
+        live = session.run(session.play_case(case, observe=seen.append))
+        declared = session.players.server.capabilities
+    if not seen:
+        raise UsageError(f"{source} did not play {case.id}: {_verdict(live)}", hint="`tpharness run` says more")
+    if seen[0].served is None or seen[0].recorded:
         raise UsageError(f"{case.id} gives the stream itself: a server has nothing to play")
-    declared = server.capabilities
-    return record_case(case, declared, server.outcome, scenario_id(output.parent.parent, output)), judge(
-        case.id, evidence
-    )
-
-
-class _Remembering:
-    """A server that remembers its first output."""
-
-    def __init__(self, server: ServerTarget) -> None:
-        self.inner = server
-        self.outcome: TargetOutput | None = None
-
-    @property
-    def capabilities(self) -> Any:
-        """The capabilities that the server declares."""
-        return self.inner.capabilities
-
-    async def serve(self, script: Script) -> TargetOutput:
-        """Play the script."""
-        outcome = await self.inner.serve(script)
-        self.outcome = self.outcome or outcome
-        return outcome
-
-
-async def _live(server: _Remembering, playing: Any) -> list[Evidence]:
-    inner = server.inner
-    try:
-        if isinstance(inner, Remote):
-            await inner.open()
-        evidence: list[Evidence] = await playing()
-        return evidence
-    finally:
-        if isinstance(inner, Remote):
-            await inner.close()
+    return record_case(case, declared, seen[0].served, scenario_id(output)), live
 
 
 # ------------------------------------------------------------------------------------------------ any stream
@@ -164,7 +131,7 @@ def _of_stream(
     return record_stream(
         captured,
         prompts,
-        scenario_id=scenario_id(output.parent.parent, output),
+        scenario_id=scenario_id(output),
         started_at=now,
         source=source.partition("?")[0],
         threads=threads,

@@ -14,30 +14,35 @@ from tpharness.cli.places import case_of
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
-from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version, newest_version, parse_version
-from tpharness.report import make_printable
+from tpharness.report import failure_lines, make_printable
 from tpharness.resources import scenarios_dir
-from tpharness.run.plan import Case, expected_delivery, make_script, make_streams
+from tpharness.run.judge import CheckState, Result
+from tpharness.run.pairs import parse_compare
+from tpharness.run.plan import Case, expected_delivery, make_script
+from tpharness.run.play import Played, comparison_mode
 from tpharness.run.select import select_scenarios
-from tpharness.scenario import Compare, load_scenario, outline
-from tpharness.targets import Packet, Reference, RunScript, Stream
-from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
+from tpharness.run.session import Session
+from tpharness.scenario import load_scenario, outline
+from tpharness.targets import RunScript, Stream, TargetOutput
+from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign, serve_run
 from tpharness.vsp.frames import split_frames
 
 __all__ = ["replay"]
 
-Thread = Mapping[str, Any]
-
 
 def replay(
     name: Annotated[str, typer.Argument(metavar="ID", help="A case: theme/name, or one place, theme/name@event-12.")],
+    server: Annotated[str, typer.Option(metavar="TARGET", help="The server that plays.")] = "reference",
+    client: Annotated[str, typer.Option(metavar="TARGET", help="The client that plays.")] = "reference",
     dialect: Annotated[str | None, typer.Option(help="The version to show [default: the newest].")] = None,
-    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
+    compare: Annotated[str | None, typer.Option(help="exact or content, as of run.")] = None,
+    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders or files with your own scenarios.")] = None,
 ) -> None:
-    """Show both sides of a case step by step.
+    """Show both sides of a case step by step, and the verdict.
 
-    The case is played on the reference. The output has each server event, each chunk, and the thread when it changes.
+    The output has each server event, each chunk, and the thread when it changes. The verdict is that of
+    `tpharness run` without a baseline.
     """
     found = select_scenarios((name,), tuple(scenarios) if scenarios else (scenarios_dir(),))
     if len(found) != 1:
@@ -47,81 +52,140 @@ def replay(
     version = parse_version(dialect) if dialect else newest_version(scenario.versions)
     if version not in scenario.versions:
         raise UsageError(f"{scenario.id} is not for version {version.value}")
-    case = case_of(scenario, name, [version])
-    print(f"{case.id}, version {version.value}: {scenario.description}")
-    streams, server = _server(case, version)
-    client = _client(case, version, streams)
-    _compare(case, server, client)
+    case_of(scenario, name, [version])  # a place that does not exist is refused before a target is started
+    versions = [version] if dialect else None
+    with Session(server=server, client=client, versions=versions, compare=parse_compare(compare)) as session:
+        adapted, reason = session.run(session.adapt(scenario))
+        if reason:
+            raise UsageError(f"{scenario.id} does not apply to these targets: {reason}")
+        version = newest_version(adapted.versions)
+        case = case_of(adapted.scenario, name, adapted.versions)
+        print(f"{case.id}, version {version.value}: {scenario.description}")
+        seen: list[Played] = []
+        result = session.run(session.play_case(case, thorough="@" not in case.id, observe=seen.append))
+        if seen:
+            _show_server(case, version, seen[0], session)
+            _show_client(case, version, seen[0], session)
+        _show_verdict(case, result, session)
+    raise typer.Exit(0 if result.outcome.green else 1)
 
 
-def _server(case: Case, version: Version) -> tuple[list[tuple[Packet, ...]], Thread]:
-    script = make_script(case)
-    session: ReferenceServer = Reference().server_session(script)
-    watch = _Watch(version)
-    streams: list[tuple[Packet, ...]] = []
+def _show_server(case: Case, version: Version, played: Played, session: Session) -> None:
     print("\nserver")
+    served = played.served
+    if served is not None and (played.recorded or is_foreign(session.players.server)):
+        recorded = case.scenario.recorded
+        if played.recorded and recorded is not None:
+            print(f"  (the thread that {recorded.implementation} {recorded.version} had when this was recorded)")
+        else:
+            _show_packets(case, served)
+        _show_thread(served, version)
+        return
+    script = make_script(case)
+    reference = ReferenceServer(script)
+    watch = _Watch(version)
     for turn, scripted in zip(case.scenario.turns, script.turns, strict=True):
         if isinstance(scripted, UserTurn):
-            session.user(scripted)
+            reference.user(scripted)
             _user(scripted)
         elif getattr(turn, "events", None) is None:
-            streams.append(())
             print("  (the scenario gives this run as a stream only)")
         else:
-            streams.append(_server_run(session, scripted, watch))
-    for finding in session.findings():
+            _server_run(reference, scripted, watch)
+    for finding in reference.findings():
         print(f"  finding: {make_printable(finding.line())}")
-    return streams, session.threads()[version]
 
 
-def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> tuple[Packet, ...]:
-    packets = []
+def _show_packets(case: Case, served: TargetOutput) -> None:
+    """Show the events that another server was given, and what it sent after each, if it says so."""
+    streams = iter(served.streams)
+    for turn in make_script(case).turns:
+        if isinstance(turn, UserTurn):
+            _user(turn)
+            continue
+        packets = next(streams, ())
+        for index, event in enumerate(turn.events):
+            print(f"  {index:>4} {_event(event)}")
+            for packet in packets:
+                if packet.event == index:
+                    _show_frames(packet.data)
+        cut = turn.interruption
+        print(f"       {f'interrupted: {cut.reason}' if cut else 'end of the run'}")
+        if all(packet.event is None for packet in packets):
+            print("       (it does not say which event a packet belongs to; the client shows them all)")
+
+
+def _show_frames(data: bytes) -> None:
+    for piece in split_frames(data):
+        print(f"         <- {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}")
+
+
+def _show_thread(output: TargetOutput, version: Version) -> None:
+    for line in outline(output.threads[version]) if version in output.threads else ["(it gave no thread)"]:
+        print(f"         => {line}")
+
+
+def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> None:
     for packet in serve_run(session, run):
-        packets.append(packet)
         if packet.event is not None:
             threads = session.threads(Interrupted(reason="(cut here)", at=packet.at))
             watch.step(f"{packet.event:>4} {_event(run.events[packet.event])}", threads)
     cut = run.interruption
     watch.step(f"     {f'interrupted: {cut.reason}' if cut else 'end of the run'}", session.threads())
-    return tuple(packets)
 
 
-def _client(case: Case, version: Version, streams: list[tuple[Packet, ...]]) -> Thread:
-    session: ReferenceClient = Reference().client_session(make_script(case))
+def _show_client(case: Case, version: Version, played: Played, session: Session) -> None:
+    """Show what the client was given; the reference's thread is shown as it grows, another client's at its end."""
+    reference = None if is_foreign(session.players.client) else ReferenceClient(make_script(case))
     watch = _Watch(version)
     print("\nclient")
-    for turn in make_streams(case, streams):
+    for turn in played.turns:
         if not isinstance(turn, Stream):
-            session.user(turn)
+            if reference is not None:
+                reference.user(turn)
             _user(turn)
             continue
-        session.begin(turn.agent_id, turn.begun_at)
+        if reference is not None:
+            reference.begin(turn.agent_id, turn.begun_at)
         for packet in turn.packets:
             for piece in split_frames(packet.data):
-                session.feed(piece, packet.at)
                 text = f"     {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}"
-                watch.step(text, session.threads(Interrupted(reason="(cut here)", at=packet.at)))
-        session.close(turn.end)
-        watch.step(f"     end of the stream: {turn.end.reason or 'the body ends'}", session.threads())
-    for finding in session.findings():
+                if reference is None:
+                    print(f"  {text}")
+                    continue
+                reference.feed(piece, packet.at)
+                watch.step(text, reference.threads(Interrupted(reason="(cut here)", at=packet.at)))
+        end = f"     end of the stream: {turn.end.reason or 'the body ends'}"
+        if reference is None:
+            print(f"  {end}")
+        else:
+            reference.close(turn.end)
+            watch.step(end, reference.threads())
+    if reference is None:
+        _show_thread(played.received, version)
+    for finding in reference.findings() if reference is not None else ():
         print(f"  finding: {make_printable(finding.line())}")
-    return session.threads()[version]
 
 
-def _compare(case: Case, server: Thread, client: Thread) -> None:
+def _show_verdict(case: Case, result: Result, session: Session) -> None:
+    """Say what the two sides owe each other, and how a run judges the case."""
     print()
+    for _, line in failure_lines(result, hint=False):
+        print(line)
+    identity = result.checks.get("identity")
     match expected_delivery(case):
         case Delivery.UNRELATED:
             print("there is one side only")
         case Delivery.PART:
             print("the client received only part of the stream: its thread has to be a prefix (R32)")
-        case Delivery.WHOLE:
-            exact = case.scenario.carriers and case.scenario.compare is Compare.EXACT
-            mode = "exact" if exact else "content"
-            differences = diff(server, client, names=("server", "client"), mode=mode)
-            print(f"both sides hold the same thread ({mode})" if not differences else "the threads differ:")
-            for difference in differences:
-                print(f"  {difference.pointer}\n    {make_printable(difference.text)}")
+        case Delivery.WHOLE if identity is CheckState.PASSED:
+            print(f"both sides hold the same thread ({comparison_mode(case.scenario, session.players).value})")
+        case Delivery.WHOLE if identity is CheckState.FAILED:
+            print("the threads differ, or are not the right ones")
+        case _:
+            pass
+    codes = ", ".join(sorted(result.failing_codes))
+    print(f"verdict: {result.outcome.value}{f': {codes}' if codes else ''}")
 
 
 def _user(turn: UserTurn) -> None:

@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tpharness.errors import TargetError, UsageError
+from tpharness.errors import TargetError
 from tpharness.report import ConsoleReport, Report, parse_reports, print_matrix, report_words
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
-from tpharness.run.pairs import Pair, parse_faults, plan_runs, play_run
+from tpharness.run.pairs import Pair, parse_compare, parse_faults, plan_runs, play_run
 from tpharness.run.shard import Shard
-from tpharness.scenario import Compare
 
 __all__ = ["run"]
 
@@ -67,12 +66,10 @@ def run(
     Both have to end up with the same canonical thread.
     """
     wants_console, destinations = parse_reports(report or [])
-    if compare not in (None, "exact", "content"):
-        raise UsageError(f"--compare takes exact or content, not {compare!r}")
     shared = RunOptions(
         ids=tuple(ids or ()),
         roots=tuple(scenarios or ()),
-        compare=None if compare is None else Compare(compare),
+        compare=parse_compare(compare),
         jobs=jobs,
         baseline=baseline,
         faults=parse_faults(fault or []),
@@ -97,9 +94,11 @@ def run(
 
 
 def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_several: bool = False) -> Report:
-    console = (
-        ConsoleReport(stderr=stderr, roots=options.roots, one_of_several=one_of_several) if wants_console else None
-    )
+    console = None
+    if wants_console:
+        console = ConsoleReport(
+            stderr=stderr, roots=options.roots, played_on=options.target_words, one_of_several=one_of_several
+        )
     model = Report()
     try:
         for event in play_run(options):

@@ -26,9 +26,10 @@ class ConsoleReport:
     """Writes to standard output, or to standard error when another report has standard output for itself.
 
     The progress bar goes to standard error, and only when that is a terminal. `roots` are the folders that scenarios
-    were found in when they are not the built-in ones: the commands that are suggested name them. `one_of_several` is
-    for a run whose verdict is one line among others': known departures are counted but not listed. `again` is the
-    command that plays one case alone, with `{id}` for its id, where that is not `tpharness replay`.
+    were found in when they are not the built-in ones, and `played_on` the options that name the targets: the commands
+    that are suggested have both. `one_of_several` is for a run whose verdict is one line among others': known
+    departures are counted but not listed. `again` is the command that plays one case alone, with `{id}` for its id,
+    where that is not `tpharness replay`.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class ConsoleReport:
         quiet: bool = False,
         stderr: bool = False,
         roots: Sequence[Path] = (),
+        played_on: Sequence[str] = (),
         one_of_several: bool = False,
         again: str = "",
     ) -> None:
         self._out = Console(highlight=False, soft_wrap=True, stderr=stderr)
         self._roots = roots
+        self._played_on = played_on
         self._one_of_several = one_of_several
         self._again = again
         self._bar = Progress(
@@ -84,7 +87,7 @@ class ConsoleReport:
     def _print_failure(self, result: Result) -> None:
         started = self._report.started
         history = started.history if started is not None else ""
-        lines = failure_lines(result, roots=self._roots, history=history, again=self._again)
+        lines = failure_lines(result, roots=self._roots, played_on=self._played_on, history=history, again=self._again)
         self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(result.id))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
@@ -120,12 +123,19 @@ class ConsoleReport:
 
 
 def failure_lines(
-    result: Result, *, roots: Sequence[Path] = (), history: str = "", again: str = ""
+    result: Result,
+    *,
+    roots: Sequence[Path] = (),
+    played_on: Sequence[str] = (),
+    history: str = "",
+    again: str = "",
+    hint: bool = True,
 ) -> list[tuple[str, str]]:
     """Return what went wrong as lines with a level: what, where, got and expected, why, what to do.
 
-    `roots` are the folders of scenarios that are not built in; `history` is the history that was played, if one was;
-    `again` is the command that plays the case alone, with `{id}` for its id, where that is not `tpharness run`.
+    `roots` are the folders of scenarios that are not built in; `played_on` are the options that name the targets;
+    `history` is the history that was played, if one was; `again` is the command that plays the case alone, with `{id}`
+    for its id, where that is not `tpharness run`. `hint` adds the command that shows more.
     """
     lines: list[tuple[str, str]] = []
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
@@ -136,20 +146,21 @@ def failure_lines(
         lines.append(
             ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
         )
-    if again:
-        lines.append(("may", f"alone: {again.replace('{id}', shlex.quote(result.id))}"))
-        return [(level, make_printable(line)) for level, line in lines]
+    options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
     _, fault, name = result.id.partition("@fault-")
-    if fault:
-        lines.append(("may", f"what the fault does: tpharness explain {name}; alone: tpharness run {result.id} …"))
+    if not hint:
+        pass
+    elif again:
+        lines.append(("may", f"alone: {again.replace('{id}', shlex.quote(result.id))}"))
+    elif fault:
+        alone = shlex.join(["tpharness", "run", result.id, *options])
+        lines.append(("may", f"what the fault does: tpharness explain {name}; alone: {alone}"))
+    elif history:
+        alone = shlex.join(["tpharness", "run", result.id, "--dialect", history, *options])
+        lines.append(("may", f"alone: {alone}"))
     elif result.outcome is not Outcome.ERRORED:
-        where = [a for r in roots for a in ("--scenarios", str(r))]
-        if history:
-            lines.append(("may", f"alone: {shlex.join(['tpharness', 'run', result.id, '--dialect', history, *where])}"))
-        else:
-            lines.append(
-                ("may", f"see both sides step by step: {shlex.join(['tpharness', 'replay', result.id, *where])}")
-            )
+        steps = shlex.join(["tpharness", "replay", result.id, *options])
+        lines.append(("may", f"see both sides step by step: {steps}"))
     return [(level, make_printable(line)) for level, line in lines]
 
 

@@ -41,3 +41,10 @@ class RunOptions:
     def whole_suite(self) -> bool:
         """Whether all built-in scenarios are played, so that every clause must be exercised."""
         return not self.ids and not self.roots and self.versions is None and not self.faults
+
+    @property
+    def target_words(self) -> tuple[str, ...]:
+        """The options of a command that plays on the same targets in the same way; empty for the reference."""
+        named = {"--server": self.server, "--client": self.client}
+        words = [word for name, spec in named.items() if spec != "reference" for word in (name, spec)]
+        return (*words, *(() if self.compare is None else ("--compare", self.compare.value)))

@@ -18,8 +18,9 @@ from tpharness.rooms import histories_room
 from tpharness.run.engine import run_suite
 from tpharness.run.events import RunEvent
 from tpharness.run.options import RunOptions
+from tpharness.scenario.records import Compare
 
-__all__ = ["Pair", "parse_dialects", "parse_faults", "plan_runs", "play_run"]
+__all__ = ["Pair", "parse_compare", "parse_dialects", "parse_faults", "plan_runs", "play_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,15 @@ class Pair:
 
     def __str__(self) -> str:
         return f"server {self.server}, client {self.client}"
+
+
+def parse_compare(name: str | None) -> Compare | None:
+    """Return the named comparison of threads (R39), None for that of each scenario. UsageError for another name."""
+    if name is None:
+        return None
+    if name not in [mode.value for mode in Compare]:
+        raise UsageError(f"--compare takes exact or content, not {name!r}")
+    return Compare(name)
 
 
 def parse_dialects(names: Sequence[str]) -> tuple[tuple[Version, ...], tuple[str, ...]]:

@@ -6,7 +6,7 @@ targets decide how their threads are compared: exactly only if both have carrier
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -42,7 +42,7 @@ from tpharness.targets.reference import (
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
 from tpharness.vsp.frames import split_frames
 
-__all__ = ["Players", "comparison_mode", "play"]
+__all__ = ["Observer", "Played", "Players", "comparison_mode", "play"]
 
 _READ_SIZES = (1, 7)
 _CARRIED_FIELDS = frozenset(
@@ -59,6 +59,22 @@ _Playings = list[tuple[str, str, TargetOutput]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """The first playing of a case: what each side was given, and what it made of it; `served` is None without a server.
+
+    `recorded` says that the server's threads are those that the scenario has of a recorded server.
+    """
+
+    served: TargetOutput | None
+    turns: Sequence[UserTurn | Stream]
+    received: TargetOutput
+    recorded: bool = False
+
+
+Observer = Callable[[Played], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Players:
     """The server and the client of a case, and how their threads are compared (None: as the scenario says)."""
 
@@ -72,11 +88,14 @@ class Players:
         return self.server.capabilities.carriers and self.client.capabilities.carriers
 
 
-async def play(case: Case, players: Players, *, thorough: bool = True, lost: bool = False) -> list[Evidence]:
+async def play(
+    case: Case, players: Players, *, thorough: bool = True, lost: bool = False, observe: Observer | None = None
+) -> list[Evidence]:
     """Play a case and return its evidence by version.
 
     `thorough` also plays the variants that the checks chunking, monotonicity and idempotence need. `lost` says that
-    bytes are lost on the way for a reason that the scenario does not give (R32), such as a fault.
+    bytes are lost on the way for a reason that the scenario does not give (R32), such as a fault. `observe` is called
+    with the first playing.
     """
     script = make_script(case)
     how = Delivery.PART if lost else expected_delivery(case)
@@ -87,6 +106,8 @@ async def play(case: Case, players: Players, *, thorough: bool = True, lost: boo
         _check_event_packets(case, served)
     turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
+    if observe is not None:
+        observe(Played(served=served, turns=turns, received=received, recorded=recorded is not None))
     trail = _collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
     rechunked, repeated = ([], []) if not thorough else await _play_variants(script, turns, players, again)
@@ -128,9 +149,11 @@ async def play(case: Case, players: Players, *, thorough: bool = True, lost: boo
 
 
 def _recorded_output(case: Case, players: Players) -> TargetOutput | None:
-    """Return the threads of a recorded server, if the reference plays the server; else None."""
+    """Return the threads of a recorded server, unless another server than the reference can play the script."""
     recorded = case.scenario.recorded
-    if recorded is None or not recorded.threads or not isinstance(players.server, Reference):
+    if recorded is None or not recorded.threads:
+        return None
+    if case.scenario.scripted and not isinstance(players.server, Reference):
         return None
     return TargetOutput(threads={v: dict(thread) for v, thread in recorded.threads.items() if v in case.versions})
 
@@ -180,11 +203,8 @@ def _play_reference(
     server's departure. The findings say what was wrong with the events and the streams.
     """
     server = client = None
-    if (
-        served is not None
-        and is_foreign(players.server)
-        and all(run.events is not None for _, run in case.scenario.runs)
-    ):
+    foreign = is_foreign(players.server) or _recorded_output(case, players) is not None
+    if served is not None and foreign and case.scenario.scripted:
         server_session = ReferenceServer(script)
         serve_turns(server_session, script.turns)
         server = TargetOutput(threads=server_session.threads(), findings=server_session.findings())

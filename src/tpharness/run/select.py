@@ -17,11 +17,14 @@ __all__ = ["SelectedScenario", "select_scenarios"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedScenario:
-    """One scenario file. `place` is the full id of a place of its sweep if only that place is to be played."""
+    """One scenario file below `root`, which is None for a file that was named itself.
+
+    `place` is the full id of a place of its sweep if only that place is to be played.
+    """
 
     id: str
     path: Path
-    root: Path
+    root: Path | None
     place: str | None = None
 
     def __str__(self) -> str:
@@ -31,13 +34,15 @@ class SelectedScenario:
 def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[SelectedScenario]:
     """Return the scenarios below `roots` that the ids name, or all of them if there are no ids.
 
+    A root may be a file: its id has the name of its folder, as everywhere else, `theme/name`.
+
     An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`. UsageError
     with the nearest names when an id names nothing: a run that selects nothing is never green.
     """
     known: dict[str, SelectedScenario] = {}
     for root in roots:
         for path in find_scenarios([root]):
-            folder = root if root.is_dir() else root.parent
+            folder = root if root.is_dir() else None  # a file has the same id however it is named
             one = SelectedScenario(id=scenario_id(path, folder), path=path, root=folder)
             other = known.setdefault(one.id, one)
             if other.path.resolve() != path.resolve():

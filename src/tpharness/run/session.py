@@ -24,7 +24,7 @@ from tpharness.run.fault_cases import FaultCase, find_obstacle, plan_faults, pla
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, cut_case, cut_places
-from tpharness.run.play import Players, comparison_mode, play
+from tpharness.run.play import Observer, Players, comparison_mode, play
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
@@ -152,9 +152,9 @@ class Session:
             reason = "it needs carriers, and these two do not both have them"
         return case, reason
 
-    async def play_case(self, case: Case) -> Result:
-        """Play one case once, without a sweep and without the variants of a whole run."""
-        return await self._play_judged(case, partial(play, case, self.players, thorough=False))
+    async def play_case(self, case: Case, *, thorough: bool = False, observe: Observer | None = None) -> Result:
+        """Play one case once, without a sweep, and with the variants of a whole run if `thorough`."""
+        return await self._play_judged(case, partial(play, case, self.players, thorough=thorough, observe=observe))
 
     async def _sweep(self, case: Case, place: str | None) -> list[Result]:
         scenario, players = case.scenario, self.players

@@ -242,3 +242,8 @@ class Scenario:
     def runs(self) -> tuple[tuple[int, AgentRun], ...]:
         """The agent runs, each with its index in `turns`."""
         return tuple((i, turn) for i, turn in enumerate(self.turns) if isinstance(turn, AgentRun))
+
+    @property
+    def scripted(self) -> bool:
+        """Whether a server has something to play: each run has its events, and not only a stream."""
+        return all(run.events is not None for _, run in self.runs)
