@@ -56,7 +56,7 @@ def play(clients: Sequence[str], before: dict[str, Any]) -> dict[str, Any]:
             counts[result.outcome.value] += result.cases
             if result.outcome is Outcome.EXPECTED:
                 departures[baseline.entries[result.id].departure or "recorded"] += result.cases
-            elif result.outcome is Outcome.NOT_APPLICABLE and client == "reference":
+            elif result.outcome in (Outcome.NOT_APPLICABLE, Outcome.NO_PART) and client == "reference":
                 unplayable.setdefault(server, collections.Counter())[result.reason] += 1
             elif not result.outcome.green:
                 wrong.append(result.id)
@@ -136,8 +136,9 @@ def _matrix(data: dict[str, Any]) -> str:
         row = [f"`{server}`"]
         for client in CLIENTS:
             counts = pairs.get((server, client))
-            shown = ("passed", "expected", "not-applicable")
-            text = "not played" if counts is None else " / ".join(str(counts.get(key, 0)) for key in shown)
+            shown = (("passed",), ("expected",), ("not-applicable", "no-part"))
+            sums = [sum((counts or {}).get(key, 0) for key in keys) for keys in shown]
+            text = "not played" if counts is None else " / ".join(map(str, sums))
             few = played.get((server, client), 0) < max(played.values())
             row.append(f"{text} (of {played[server, client]} scenarios)" if counts is not None and few else text)
         rows.append(row)

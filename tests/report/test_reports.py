@@ -59,16 +59,63 @@ def test_the_junit_report_is_xml_that_counts_every_outcome() -> None:
     """Failed and stale fail; errored and could-not-run are errors; known departures are skipped, with the reason."""
     suite = ET.fromstring(render_junit(report_of(events(*EVERY_OUTCOME))).encode())  # noqa: S314  # our own
     assert {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "8",
+        "tests": "9",
         "failures": "2",
         "errors": "2",
-        "skipped": "2",
+        "skipped": "3",
     }
     tags = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
     assert tags["passed"] == tags["run"] == []
     assert tags["failed"] == tags["stale"] == ["failure"]
     assert tags["errored"] == tags["could-not-run"] == ["error"]
-    assert tags["expected"] == tags["not-applicable"] == ["skipped"]
+    assert tags["expected"] == tags["not-applicable"] == tags["no-part"] == ["skipped"]
+
+
+UNJUDGED = [
+    Result(id="a/one", outcome=Outcome.PASSED, played_again=2),
+    Result(id="a/two", outcome=Outcome.NO_PART, reason="asked nothing"),
+    Result(id="a/three", outcome=Outcome.NOT_APPLICABLE, reason="no marks", cases=4),
+    Result(id="a/four", outcome=Outcome.NOT_APPLICABLE, reason="no marks"),
+    Result(id="a/five", outcome=Outcome.NOT_APPLICABLE, reason="no carriers", played_again=1),
+]
+
+
+def test_what_has_no_verdict_is_counted_by_reason_and_what_was_played_again_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In every format: the last lines of the console, the JSON report, the properties of the JUnit suite."""
+    console = ConsoleReport()
+    for event in events(*UNJUDGED):
+        console.feed(event)
+    shown = capsys.readouterr().out
+    assert (
+        "no-part (1), by reason:\n      1  asked nothing\n"
+        "not-applicable (6), by reason:\n      5  no marks\n      1  no carriers\n"
+        "played again, since this machine had stood still: 2 cases (a/one, a/five)\n"
+    ) in shown
+    told = json.loads(render_json(report_of(events(*UNJUDGED))))
+    assert told["reasons"] == {"no-part": {"asked nothing": 1}, "not-applicable": {"no marks": 5, "no carriers": 1}}
+    assert told["played_again"] == {"cases": 2, "ids": ["a/one", "a/five"]}
+    assert [result["played_again"] for result in told["results"]] == [2, 0, 0, 0, 1]
+    suite = ET.fromstring(render_junit(report_of(events(*UNJUDGED))).encode())  # noqa: S314  # our own
+    properties = [(one.get("name"), one.get("value")) for one in suite.iter("property")]
+    assert properties == [
+        ("played_again", "2"),
+        ("played_again_case", "a/one"),
+        ("played_again_case", "a/five"),
+    ]
+
+
+def test_many_reasons_are_cut_and_still_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """The most frequent come first; the others are one line with their sum."""
+    console = ConsoleReport()
+    many = [Result(id=f"a/{n}", outcome=Outcome.NOT_APPLICABLE, reason=f"reason {n}", cases=50 - n) for n in range(20)]
+    for event in events(*many):
+        console.feed(event)
+    shown = capsys.readouterr().out
+    assert "     50  reason 0\n" in shown
+    assert "reason 12" not in shown
+    assert f"    {sum(50 - n for n in range(12, 20))}  8 other reasons" in shown
 
 
 def test_what_fails_the_whole_run_fails_in_the_junit_report_too() -> None:
@@ -108,7 +155,7 @@ def test_the_console_shows_each_failure_and_a_verdict(capsys: pytest.CaptureFixt
         f"to do     {KIND.remedy}",
         "known departures (1)",
         "theme/expected: a reason",
-        "FAILED 7 scenarios, 7 cases (1 passed, 1 failed, 1 expected",
+        "FAILED 8 scenarios, 8 cases (1 passed, 1 failed, 1 expected",
         "0 of 3 clauses exercised, 1.2 s",
     ):
         assert part in shown

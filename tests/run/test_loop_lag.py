@@ -10,7 +10,7 @@ import pytest
 from tests.scenarios import load_builtin
 
 from tpharness.findings import Place
-from tpharness.run import Outcome
+from tpharness.run import Outcome, Result
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.play import Players
 from tpharness.run.session import Session
@@ -45,13 +45,13 @@ class Late(Remote):
         return await Reference().serve(script)
 
 
-def played(server: Any) -> Outcome:
+def played(server: Any) -> Result:
     """Play one case on it."""
     with Session() as session:
         session.players = Players(server=server, client=Reference(), compare=None)
         case, reason = session.run(session.adapt(SCENARIO))
         assert not reason
-        return session.run(session.play_case(case)).outcome
+        return session.run(session.play_case(case))
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,10 @@ def test_a_case_that_the_machine_spoilt_is_played_again(
 
     monkeypatch.setattr("tpharness.run.session.LoopLag", FixedLag)
     server = Late(breaks)
-    assert played(server) is outcome
+    result = played(server)
+    assert result.outcome is outcome
     assert server.served == plays
+    assert result.played_again == plays - 1, "the report counts what was discarded"
 
 
 def test_the_lag_is_how_late_the_loop_was() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
-from tpharness.report import make_printable, write_atomically
+from tpharness.report import make_printable, tally_lines, write_atomically
 from tpharness.report.json import json_text
 from tpharness.run.shard import merge_reports
 from tpharness.run.sweeps.report import FORMAT as SWEEP
@@ -62,6 +62,8 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
         print(make_printable(problem.line()))
     if merged.report.get("error"):
         print(make_printable(f"COULD NOT RUN {merged.report['error']}"))
+    for line in tally_lines(merged.report):
+        print(line)
     counts = ", ".join(f"{count} {outcome.value}" for outcome, count in finished.counts.items() if count)
     print(
         f"{'PASSED' if finished.passed else 'FAILED'} {merged.shards} of {merged.shards} shards, "

@@ -56,6 +56,7 @@ def replay(
     versions = [version] if dialect else None
     with Session(server=server, client=client, versions=versions, compare=parse_compare(compare)) as session:
         adapted, reason = session.run(session.adapt(scenario))
+        reason = session.find_no_part(scenario) or reason
         if reason:
             raise UsageError(f"{scenario.id} does not apply to these targets: {reason}")
         version = newest_version(adapted.versions)

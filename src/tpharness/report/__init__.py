@@ -1,6 +1,6 @@
 """Reports: consumers of the events of a run, one format each."""
 
-from tpharness.report.console import ConsoleReport, failure_lines, make_printable
+from tpharness.report.console import ConsoleReport, failure_lines, make_printable, tally_lines
 from tpharness.report.files import write_atomically
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
@@ -21,5 +21,6 @@ __all__ = [
     "render_json",
     "render_junit",
     "report_words",
+    "tally_lines",
     "write_atomically",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,11 +16,14 @@ from tpharness.findings import Finding, shorten
 from tpharness.report.not_judged import never_judged
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run.tally import tally_json
 
-__all__ = ["ConsoleReport", "failure_lines", "make_printable"]
+__all__ = ["ConsoleReport", "failure_lines", "make_printable", "tally_lines"]
 
 _COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
 _MOST_FINDINGS = 6
+_MOST_REASONS = 12
+_MOST_IDS = 5
 
 
 class ConsoleReport:
@@ -93,6 +97,13 @@ class ConsoleReport:
             style = _COLOURS.get(level, "")
             self._out.print(f"  [{style}]{escape(line)}[/]" if style else f"  {escape(line)}")
 
+    def _print_tally(self, results: Sequence[Result]) -> None:
+        lines = tally_lines(tally_json(results))
+        if lines:
+            self._out.print()
+        for line in lines:
+            self._out.print(f"[dim]{escape(line)}[/]")
+
     def _print_verdict(self, event: RunFinished) -> None:
         self.close()
         report = self._report
@@ -107,6 +118,7 @@ class ConsoleReport:
                 self._out.print()
             for line in lines:
                 self._out.print(f"[dim]{escape(line)}[/]")
+        self._print_tally(report.results)
         for problem in event.problems:
             self._out.print(
                 f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.kind.remedy)}"
@@ -120,6 +132,24 @@ class ConsoleReport:
         self._out.print(
             f"\n{word} {_count_words(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
         )
+
+
+def tally_lines(tally: Mapping[str, Any]) -> list[str]:
+    """Return why cases were not judged, counted by reason, and which were played again, from `tally_json`."""
+    lines = []
+    for outcome, reasons in tally["reasons"].items():
+        counted = list(reasons.items())
+        lines.append(f"{outcome} ({sum(reasons.values())}), by reason:")
+        lines += [f"  {cases:>5}  {make_printable(reason)}" for reason, cases in counted[:_MOST_REASONS]]
+        others = [cases for _, cases in counted[_MOST_REASONS:]]
+        if others:
+            lines.append(f"  {sum(others):>5}  {len(others)} other reasons (--report json:PATH has them)")
+    ids = tally["played_again"]["ids"]
+    if ids:
+        some = ", ".join(ids[:_MOST_IDS]) + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
+        count = _count_words(len(ids), "case")
+        lines.append(make_printable(f"played again, since this machine had stood still: {count} ({some})"))
+    return lines
 
 
 def failure_lines(

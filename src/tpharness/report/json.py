@@ -10,6 +10,7 @@ from typing import Any
 from tpharness.report.not_judged import unjudged
 from tpharness.report.summary import Report
 from tpharness.run import Result
+from tpharness.run.tally import tally_json
 
 __all__ = ["as_json", "json_text", "render_json", "render_matrix"]
 
@@ -27,6 +28,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "passed": report.passed,
         "seconds": round(finished.seconds, 3) if finished else None,
         "counts": {outcome.value: count for outcome, count in finished.counts.items()} if finished else {},
+        **tally_json(report.results),
         "results": [_result(result) for result in report.results],
         "problems": [finding.as_json() for finding in finished.problems] if finished else [],
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()} if finished else {},
@@ -67,6 +69,7 @@ def _result(result: Result) -> dict[str, Any]:
         "cases": result.cases,
         "seconds": round(result.seconds, 4),
         "reason": result.reason,
+        "played_again": result.played_again,
         "clauses": list(result.clauses),
         "checks": {name: state.value for name, state in result.checks.items()},
         "not_judged": [one.as_json() for one in unjudged(result)],

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result
+from tpharness.run.tally import find_played_again
 
 __all__ = ["render_junit", "render_suites"]
 
@@ -19,6 +20,7 @@ _ELEMENTS = {
     Outcome.COULD_NOT_RUN: "error",
     Outcome.EXPECTED: "skipped",
     Outcome.NOT_APPLICABLE: "skipped",
+    Outcome.NO_PART: "skipped",
 }
 
 
@@ -43,10 +45,17 @@ def _suite(name: str, report: Report) -> list[str]:
         f'failures="{kinds.count("failure") + bool(text)}" '
         f'errors="{kinds.count("error")}" skipped="{kinds.count("skipped")}" time="{seconds:.3f}">'
     )
+    again = find_played_again(results)
+    properties = [
+        "<properties>",
+        f'<property name="played_again" value="{len(again)}"/>',
+        *(f'<property name="played_again_case" value={_quote(case)}/>' for case in again),
+        "</properties>",
+    ]
     body = [_case(result, kind) for result, kind in zip(results, kinds, strict=True)]
     inner = f'<failure message="the run itself">{_escape_text(text)}</failure>' if text else ""
     whole = f'<testcase classname="tpharness" name="run" time="0">{inner}</testcase>'
-    return [head, *body, whole, "</testsuite>"]
+    return [head, *properties, *body, whole, "</testsuite>"]
 
 
 def _run_failure(report: Report) -> str:

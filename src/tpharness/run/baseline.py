@@ -61,7 +61,7 @@ class Baseline:
             entry = self.entries.get(base)
             if entry is None or result.outcome is not Outcome.FAILED or result.failing_codes != entry.findings:
                 return result
-        if entry is None or result.outcome is Outcome.NOT_APPLICABLE:
+        if entry is None or result.outcome in (Outcome.NOT_APPLICABLE, Outcome.NO_PART):
             return result
         if not self.strict:
             failed = result.outcome is Outcome.FAILED

@@ -18,7 +18,7 @@ NotJudged = Mapping[Version, Mapping[str, NotApplicable]]
 
 
 class Outcome(Enum):
-    """How a case ended. Only `PASSED`, `EXPECTED` and `NOT_APPLICABLE` are green."""
+    """How a case ended. Only `PASSED`, `EXPECTED`, `NO_PART` and `NOT_APPLICABLE` are green."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -26,12 +26,13 @@ class Outcome(Enum):
     STALE = "stale"  # the baseline expects a failure, but the case passes or has other findings
     ERRORED = "errored"  # the harness or the set-up broke
     NOT_APPLICABLE = "not-applicable"  # needs a capability that the target does not declare
+    NO_PART = "no-part"  # asks nothing of the target under test, so nothing was learned about it
     COULD_NOT_RUN = "could-not-run"  # something that the case needs is missing
 
     @property
     def green(self) -> bool:
         """Whether a run with this outcome may pass."""
-        return self in (Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE)
+        return self in (Outcome.PASSED, Outcome.EXPECTED, Outcome.NO_PART, Outcome.NOT_APPLICABLE)
 
 
 class CheckState(Enum):
@@ -46,6 +47,7 @@ class CheckState(Enum):
 class Result:
     """The verdict on one case. `cases` counts the places of a sweep that this result stands for.
 
+    `played_again` counts the playings that were discarded because this machine had stood still.
     `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and
     why.
     """
@@ -58,6 +60,7 @@ class Result:
     cases: int = 1
     reason: str = ""
     seconds: float = 0.0
+    played_again: int = 0
     clauses: tuple[str, ...] = ()
 
     @property

@@ -29,7 +29,7 @@ from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
 from tpharness.targets.contract import SteppableClient, SteppableServer
-from tpharness.targets.reference import Reference
+from tpharness.targets.reference import Reference, is_foreign
 from tpharness.targets.spec import resolve_client, resolve_server
 
 __all__ = ["Session"]
@@ -133,6 +133,9 @@ class Session:
     async def play(self, scenario: Scenario, place: str | None = None) -> list[Result]:
         """Play one scenario with its sweep, or one place of the sweep; the first result has the seconds it took."""
         begun = time.perf_counter()
+        unasked = self.find_no_part(scenario)
+        if unasked:
+            return [Result(id=scenario.id, outcome=Outcome.NO_PART, reason=unasked, clauses=scenario.clauses)]
         case, reason = await self.adapt(scenario)
         if reason:
             return [Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)]
@@ -144,6 +147,12 @@ class Session:
             results += await self._sweep(case, place)
         seconds = time.perf_counter() - begun
         return [replace(results[0], seconds=seconds), *results[1:]] if results else []
+
+    def find_no_part(self, scenario: Scenario) -> str:
+        """Return why the scenario asks nothing of the target under test; "" if it takes part."""
+        server_only = is_foreign(self.players.server) and not is_foreign(self.players.client)
+        unasked = server_only and not scenario.scripted
+        return "the scenario gives the stream itself, so the server is asked nothing" if unasked else ""
 
     async def adapt(self, scenario: Scenario) -> tuple[Case, str]:
         """Return the scenario as a case for these targets, and why it does not apply ("" if it applies)."""
@@ -210,9 +219,9 @@ class Session:
         async with self._gate:
             if not self.has_remote:
                 return await self._play_once(case, playing)
-            for _ in range(_MOST_PLAYS):
+            for again in range(_MOST_PLAYS):
                 async with LoopLag() as lag:
-                    result = await self._play_once(case, playing)
+                    result = replace(await self._play_once(case, playing), played_again=again)
                 ran = lag.max_delay < _STOOD_STILL
                 if result.outcome.green or ran or self._outages >= _MOST_OUTAGES:
                     break

@@ -22,6 +22,7 @@ from tpharness.run.baseline import load_baseline
 from tpharness.run.events import RunFinished
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.select import SelectedScenario
+from tpharness.run.tally import tally_json
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
 __all__ = ["Merged", "Shard", "check_shards", "merge_reports", "selection_digest"]
@@ -117,6 +118,7 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
         "passed": finished.passed,
         "seconds": round(finished.seconds + time.perf_counter() - begun, 3),
         "counts": {outcome.value: count for outcome, count in counts.items()},
+        **tally_json(played),
         "results": results,
         "problems": [finding.as_json() for finding in problems],
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()},
@@ -180,5 +182,6 @@ def _parse_result(result: Mapping[str, Any]) -> Result:
         outcome=Outcome(result["outcome"]),
         cases=int(result["cases"]),
         reason=str(result["reason"]),
+        played_again=int(result["played_again"]),
         clauses=tuple(result["clauses"]),
     )

@@ -25,8 +25,9 @@ def map_exercised_clauses(results: Iterable[Result]) -> dict[str, tuple[str, ...
 
 
 def count_as_played(result: Result) -> Result:
-    """Return a not-applicable result as passed: its clauses count as covered by the suite."""
-    return replace(result, outcome=Outcome.PASSED) if result.outcome is Outcome.NOT_APPLICABLE else result
+    """Return a result that did not apply to the target as passed: its clauses count as covered by the suite."""
+    unplayed = result.outcome in (Outcome.NOT_APPLICABLE, Outcome.NO_PART)
+    return replace(result, outcome=Outcome.PASSED) if unplayed else result
 
 
 def find_unexercised_clauses(clauses: Mapping[str, Clause], found: Mapping[str, tuple[str, ...]]) -> list[Finding]:
