@@ -1,6 +1,6 @@
 """Small facts that the two sides state in different words, normalised before they enter a journal.
 
-Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), providers (R15), usage (R17), generated
+Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), providers (R15), usage (R17), times, and
 identifiers.
 """
 
@@ -11,14 +11,19 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 __all__ = [
     "FINISH_REASONS",
     "binary_identifier",
+    "event_timestamp",
     "interruption_reason",
+    "is_time",
     "join_surrogates",
     "join_text",
+    "later_time",
     "normalize_finish_reason",
     "normalize_usage",
     "parse_tool_args",
@@ -37,6 +42,9 @@ _USAGE_WORDS = {
     "output_reasoning_tokens": "thinking_tokens",
 }
 _USAGE_DROPPED = ("requests", "tool_calls")
+_WHEN = re.compile(
+    r"[1-8]\d{3}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:[0-5]\d)", re.ASCII
+)  # what the digits mean is for `datetime` to judge
 
 
 def join_text(pieces: Iterable[str]) -> str:
@@ -94,6 +102,37 @@ def normalize_usage(counts: Any) -> dict[str, int]:
         if isinstance(count, int) and not isinstance(count, bool) and count > 0 and word not in _USAGE_DROPPED:
             result[_USAGE_WORDS.get(word, word)] = count
     return result
+
+
+@lru_cache(maxsize=256)  # several folds look at the same events
+def is_time(text: str) -> bool:
+    """Whether text is an ISO 8601 time with an offset that can be calculated with: not at the ends of the calendar."""
+    if _WHEN.fullmatch(text) is None:
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:  # the 30th of February
+        return False
+    return True
+
+
+def event_timestamp(data: Any) -> str | None:
+    """Return the time that the data of an event states under `timestamp`, in UTC with `Z`, None if it states none."""
+    stated = data.get("timestamp") if isinstance(data, Mapping) else None
+    if not isinstance(stated, str) or not is_time(stated):
+        return None
+    text = datetime.fromisoformat(stated).astimezone(UTC).replace(tzinfo=None).isoformat()
+    return (text.rstrip("0") if "." in text else text) + "Z"
+
+
+def later_time(one: str, other: str) -> str:
+    """Return the later of two ISO 8601 times, the first if they are equal or one of them cannot be read."""
+    try:
+        moments = [datetime.fromisoformat(text) for text in (one, other)]
+    except ValueError:
+        return one
+    first, second = (m if m.tzinfo is not None else m.replace(tzinfo=UTC) for m in moments)
+    return other if second > first else one
 
 
 def binary_identifier(data: str) -> str:

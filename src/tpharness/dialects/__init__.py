@@ -1,6 +1,6 @@
 """Dialects: ways to render a journal as a document."""
 
-from tpharness.dialects.contract import Dialect, Renderer, ThreadHeader
+from tpharness.dialects.contract import Dialect, Renderer, ThreadHeader, make_registry
 from tpharness.dialects.thread import DIALECTS, ThreadDialect, ThreadRenderer
 
 __all__ = [
@@ -10,4 +10,5 @@ __all__ = [
     "ThreadDialect",
     "ThreadHeader",
     "ThreadRenderer",
+    "make_registry",
 ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tpharness.journal import Journal
+from tpharness.journal import AgentTurn, Event, Journal
 from tpharness.protocol.types import Thread
 from tpharness.readings import Readings
 
-__all__ = ["Dialect", "Renderer", "ThreadHeader"]
+__all__ = ["Dialect", "Renderer", "ThreadHeader", "make_registry"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,33 @@ class ThreadHeader:
     created_at: str
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def make_registry(journal: Journal, *, created_at: str | None = None) -> dict[str, Mapping[str, Any]]:
+    """Return a registry of the agents that a journal names, for one that no application keeps: a name is the id.
+
+    `created_at` is that of every entry; without it an agent was created when it was first named.
+    """
+    registry: dict[str, Mapping[str, Any]] = {}
+    for turn in journal.turns():
+        if isinstance(turn, AgentTurn):
+            for agent, at in _named_agents(turn):
+                entry = {"agent_id": agent, "agent_name": agent, "created_at": created_at or at}
+                registry.setdefault(agent, entry)
+    return registry
+
+
+def _named_agents(turn: AgentTurn) -> Iterator[tuple[str, str]]:
+    """Yield the agents that ran in a turn, and those that its events name, with the time."""
+    yield turn.agent_id, turn.started_at
+    for segment in (*turn.segments, turn.tail):
+        for entry in segment.entries:
+            if not isinstance(entry, Event):
+                yield entry.agent_id, entry.at
+                continue
+            for agent in (entry.source_agent, *(entry.target_agents or ())):
+                if agent:
+                    yield agent, entry.at
 
 
 class Renderer(Protocol):

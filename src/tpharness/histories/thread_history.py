@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tpharness.acceptance.payloads import payload_of
-from tpharness.dialects.contract import ThreadHeader
+from tpharness.dialects.contract import ThreadHeader, make_registry
 from tpharness.dialects.thread import DIALECTS
 from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent
 from tpharness.journal import AgentTurn, Journal
@@ -75,16 +75,9 @@ THREADS: Mapping[str, ThreadHistory] = {
 
 
 def _header(journal: Journal) -> ThreadHeader:
-    agents: dict[str, Mapping[str, Any]] = {}
-    times = []
-    for turn in journal.turns():
-        if isinstance(turn, AgentTurn):
-            times.append(turn.started_at)
-            agent = {"agent_id": turn.agent_id, "agent_name": turn.agent_id, "created_at": turn.started_at}
-            agents.setdefault(turn.agent_id, agent)
-        else:
-            times.append(turn.at)
-    return ThreadHeader(thread_id="history", created_at=times[0] if times else _BEGINNING, agents=agents)
+    first = next(iter(journal.turns()), None)
+    began = _BEGINNING if first is None else first.started_at if isinstance(first, AgentTurn) else first.at
+    return ThreadHeader(thread_id="history", created_at=began, agents=make_registry(journal))
 
 
 # ------------------------------------------------------------------------------------------------ replay

@@ -83,7 +83,7 @@ class ThreadFold:
 
     def play(self, event: Mapping[str, Any]) -> bytes:
         """Play one event; return the bytes to send, which go to `send` once clients may see them."""
-        self.at = event_time(event, self._started_at) or self.at
+        self.at = event_time(event, self._started_at, self.at)
         content = large_content(event)
         if content is not None:
             event = self._store_content(event, content)

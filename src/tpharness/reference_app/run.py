@@ -225,7 +225,7 @@ class Run:
             return
         await self._silence(limit)
         if self._stop is None:
-            began = event_time(event, self._request.script.started_at) or self._fold.at
+            began = event_time(event, self._request.script.started_at, self._fold.at)
             self._stop = _Stop(reason="timeout", at=shift(began, limit / self._request.time_scale))
 
     async def _hold(self, at: str) -> None:

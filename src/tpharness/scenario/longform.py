@@ -55,7 +55,7 @@ def _add_event(log: EventLog, event: dict[str, Any], started_at: str, place: str
         log.problems.add(BAD_VALUE, position, f"{place}.at must be {expected}", got=at, expected=expected)
         at = None
     if at is None and "_t_ms" not in event:
-        at = event_time({"_t_ms": elapsed}, started_at)
+        at = event_time({"_t_ms": elapsed, "event_kind": ""}, started_at, "") or None  # none beyond the calendar
     if at is None:
         at = log.script_clock.next()
     log.script_clock.advance_to(at)

@@ -17,7 +17,7 @@ from typing import Any
 from tpharness.facts import parse_tool_args
 from tpharness.findings import Finding
 from tpharness.server_events.events import EventKind, event_kind, event_time
-from tpharness.server_events.returns import DENIAL, data_events, event_name
+from tpharness.server_events.returns import DENIAL, custom_data, data_events, event_name
 
 __all__ = ["Encoder"]
 
@@ -73,7 +73,7 @@ class Encoder:
         kind = event_kind(event)
         if isinstance(kind, Finding):
             return []  # the recorder reports it
-        self._at = event_time(event, self._started_at) or self._at
+        self._at = event_time(event, self._started_at, self._at)
         action = _ACTIONS.get(kind)
         return [] if action is None else action(self, event)
 
@@ -272,7 +272,7 @@ class Encoder:
         name = event.get("name") or event.get("event_name")
         if not isinstance(name, str):
             return []
-        return self._event({"event_type": name, "event_data": event.get("data", event.get("payload"))})
+        return self._event({"event_type": name, "event_data": custom_data(event)})
 
     def _error(self, event: Mapping[str, Any]) -> Chunks:
         return [*self._carry(), {"type": "error", "errorText": event["error_text"]}]

@@ -12,7 +12,10 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
+from tpharness.facts import event_timestamp, later_time
 from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol.versions import NORMATIVE_PREFIX
+from tpharness.server_events.returns import custom_data, event_name
 from tpharness.server_events.shapes import EVENT
 
 __all__ = ["REQUIRED_FIELDS", "EventKind", "event_kind", "event_time", "shift"]
@@ -77,21 +80,38 @@ def event_kind(event: Any, place: Place = _NOWHERE) -> EventKind | Finding:
     return UNKNOWN.at(place, got=event["event_kind"]) if known is None else known
 
 
-def event_time(event: Mapping[str, Any], started_at: str) -> str | None:
+def event_time(event: Mapping[str, Any], started_at: str, now: str) -> str:
     """Return when an event that has its shape happened: its `at`, or the run's start plus its `_t_ms`.
 
-    None if it has neither, or if the time lies beyond the calendar.
+    Without these it is the time that the event itself states, if it does and that is later than `now`: the `timestamp`
+    of a normative event's data, of a tool's result, or of the event. Else `now`, the time of the event before it; also
+    if the time lies beyond the calendar.
     """
     at = event.get("at")
     if at is not None:
         return str(at)
     elapsed = event.get("_t_ms")
     if elapsed is None:
-        return None
+        stated = _stated_time(event)
+        return now if stated is None else later_time(now, stated)
     try:
         return shift(started_at, elapsed / 1000)
     except OverflowError:
-        return None
+        return now
+
+
+def _stated_time(event: Mapping[str, Any]) -> str | None:
+    match event["event_kind"]:
+        case "system_event":
+            normative = event_name(event["event_type"]).startswith(NORMATIVE_PREFIX)
+            return event_timestamp(event.get("event_data")) if normative else None
+        case "custom":  # its fields are the application's
+            normative = event_name(str(event.get("name") or event.get("event_name"))).startswith(NORMATIVE_PREFIX)
+            return event_timestamp(custom_data(event)) if normative else None
+        case "function_tool_result" | "output_tool_result":
+            return event_timestamp(event["part"]) or event_timestamp(event)
+        case _:
+            return event_timestamp(event)
 
 
 def shift(at: str, seconds: float) -> str:

@@ -23,7 +23,7 @@ from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import call_fields, file_content, part_fields, pick_fields
-from tpharness.server_events.returns import data_events, event_name, return_part
+from tpharness.server_events.returns import custom_data, data_events, event_name, return_part
 from tpharness.server_events.shapes import DELTA
 
 __all__ = ["TRANSITIONS", "Recorder", "RunState"]
@@ -88,12 +88,17 @@ class Recorder:
         if isinstance(kind, Finding):
             self.findings.append(replace(kind, place=self._place()))
             return
-        self._at = event_time(event, self._started_at) or self._at
+        self._at = event_time(event, self._started_at, self._at)
         action = TRANSITIONS.get((self.state, kind))
         if action is None:
             self._report(OUT_OF_ORDER, f"{kind.value} came while the run was {self.state.name.lower()}", got=event)
             return
         action(self, event)
+
+    @property
+    def time(self) -> str:
+        """When the latest event of the run happened."""
+        return self._at
 
     def knows(self, call_id: str) -> bool:
         """Whether the thread has a call of that id, complete or still streaming."""
@@ -267,8 +272,7 @@ class Recorder:
     def _custom(self, event: Mapping[str, Any]) -> None:
         name = event.get("name") or event.get("event_name")
         if name:
-            data = event.get("data", event.get("payload"))
-            self._writer.add_event(Event(name=event_name(name), data=data, at=self._at))
+            self._writer.add_event(Event(name=event_name(name), data=custom_data(event), at=self._at))
 
     def _enqueued(self, event: Mapping[str, Any]) -> None:
         for message in event.get("messages") or ():

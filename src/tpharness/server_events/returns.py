@@ -7,11 +7,13 @@ from typing import Any
 
 from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 
-__all__ = ["DENIAL", "data_events", "event_name", "return_part"]
+__all__ = ["DENIAL", "custom_data", "data_events", "event_name", "return_part"]
 
 DENIAL = "The tool call was denied."
 """The content of the return of a denied call when no reason was given; Pydantic AI's own words."""
 
+_HELD = ("data", "payload")
+_ENVELOPE = (*_HELD, "event_kind", "at", "_t_ms", "name", "event_name", "tool_name", "tool_call_id")
 _STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}
 
 
@@ -48,6 +50,17 @@ def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
         name = str(item.get("type", ""))
         if name.startswith(NORMATIVE_PREFIX) or (name.startswith("data-") and not item.get("transient")):
             yield name, item["data"]
+
+
+def custom_data(event: Mapping[str, Any]) -> Any:
+    """Return the data of a custom event: its `data` or `payload`, or the fields of its own class beside its name.
+
+    Pydantic AI writes the fields of the application's dataclass at the top level, as in `{name, to_agent}`, and sends
+    them as the data of the chunk. An event that has both has all of them.
+    """
+    own = {name: value for name, value in event.items() if name not in _ENVELOPE}
+    held = {name: event[name] for name in _HELD if event.get(name) is not None}
+    return {**own, **held} if own else next(iter(held.values()), None)
 
 
 def event_name(name: str) -> str:

@@ -9,12 +9,10 @@ Recorder and encoder rely on the shapes: the values that a field may have are st
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
+from tpharness.facts import is_time
 from tpharness.server_events.forms import Form, ListOf, Record, Scalar, TaggedRecord
 
 __all__ = ["DELTA", "EVENT", "MILLISECONDS", "PART", "SECONDS"]
@@ -23,9 +21,6 @@ __all__ = ["DELTA", "EVENT", "MILLISECONDS", "PART", "SECONDS"]
 
 _NULL = type(None)
 _NUMBERS = (int, float)
-_WHEN = re.compile(
-    r"[1-8]\d{3}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:[0-5]\d)", re.ASCII
-)  # what the digits mean is for `datetime` to judge
 _REQUEST_PARTS = frozenset({"system-prompt", "user-prompt", "tool-return", "retry-prompt"})
 _LONGEST = 1_000_000_000
 """How many seconds an event may lie after the start of its run, or a stall may last: some 31 years."""
@@ -33,18 +28,7 @@ _LONGEST = 1_000_000_000
 
 def _is_time(value: Any) -> bool:
     """Whether a value is null, or a time that later steps can calculate with: not at the ends of the calendar."""
-    return value is None or (isinstance(value, str) and _is_time_text(value))
-
-
-@lru_cache(maxsize=256)  # recorder and encoder look at the same events
-def _is_time_text(text: str) -> bool:
-    if _WHEN.fullmatch(text) is None:
-        return False
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:  # the 30th of February
-        return False
-    return True
+    return value is None or (isinstance(value, str) and is_time(value))
 
 
 def _is_number(value: Any, most: int) -> bool:

@@ -87,6 +87,11 @@ class Assembler:
         return self._fold.turn_ended
 
     @property
+    def time(self) -> str:
+        """When the latest chunk happened."""
+        return self._fold.time
+
+    @property
     def open_parts(self) -> int:
         """How many parts have started and not ended."""
         return self._fold.open_parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpharness.facts import later_time
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import JournalWriter, OpenPart
 from tpharness.vsp.carrier import CarriedFacts
@@ -32,7 +33,7 @@ class OpenParts:
 class StreamContext:
     """The writer and the findings of a whole thread; facts, open parts, time and index of the current stream."""
 
-    __slots__ = ("at", "facts", "findings", "index", "open_parts", "writer")
+    __slots__ = ("_stated", "at", "facts", "findings", "index", "open_parts", "writer")
 
     def __init__(self) -> None:
         self.writer = JournalWriter()
@@ -44,6 +45,7 @@ class StreamContext:
         """Start a stream at this time: no facts are in force and no parts are open."""
         self.at = at
         """When the current chunk was received."""
+        self._stated: str | None = None
         self.index = -1
         """The number of the current chunk in its stream, from 0; -1 before the first."""
         self.facts = CarriedFacts()
@@ -51,8 +53,28 @@ class StreamContext:
 
     @property
     def time(self) -> str:
-        """The time that a carrier sent for what happens now, else when the current chunk was received."""
-        return str(self.facts.get("timestamp") or self.at)
+        """The time that a carrier sent for what happens now, else when the current chunk was received.
+
+        What comes after an event that stated its own time did not happen before it.
+        """
+        carried = self.facts.get("timestamp")
+        if carried is not None or self._stated is None:
+            return str(carried or self.at)
+        return later_time(self.at, self._stated)
+
+    def time_of(self, stated: str | None) -> str:
+        """Return when an event happened that states its own time: then, if no carrier sent another time.
+
+        Not before what came before it, and what comes next did not happen before it.
+        """
+        if stated is None or self.facts.get("timestamp") is not None:
+            return self.time
+        turn = self.writer.journal().last
+        if turn is not None:
+            entries = turn.tail.entries or (turn.segments[-1].entries if turn.segments else ())
+            stated = later_time(entries[-1].at if entries else turn.started_at, stated)
+        self._stated = stated
+        return stated
 
     @property
     def place(self) -> Place:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from tpharness.facts import event_timestamp
 from tpharness.journal import Event
 from tpharness.protocol.versions import NORMATIVE_PREFIX
 from tpharness.vsp import records as c
@@ -50,13 +51,14 @@ class TurnEvents:
         if chunk.transient and not chunk.name.startswith(NORMATIVE_PREFIX):
             return  # transient data is shown and not kept; a normative event is kept all the same
         self._lifecycle.ensure_turn()
+        stated = event_timestamp(chunk.data) if chunk.name.startswith(NORMATIVE_PREFIX) else None
         facts = self._context.facts
         source, targets = facts.take("source_agent"), facts.take("target_agents")
         self._writer.add_event(
             Event(
                 name=chunk.name.removeprefix("data-") if chunk.name.startswith("data-meta:") else chunk.name,
                 data=chunk.data,
-                at=self._context.time,
+                at=self._context.time_of(stated),
                 source_agent=source,
                 target_agents=tuple(targets) if isinstance(targets, list) else None,
             )

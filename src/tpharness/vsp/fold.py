@@ -129,6 +129,11 @@ class ChunkFold:
         return not self._context.writer.running
 
     @property
+    def time(self) -> str:
+        """When the latest chunk happened."""
+        return self._context.time
+
+    @property
     def open_parts(self) -> int:
         """How many parts have started and not ended."""
         return len(self._context.open_parts)
