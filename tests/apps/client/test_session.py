@@ -56,6 +56,16 @@ async def says(request: web.Request, number: int) -> web.StreamResponse:
     return await stream(request, *text(f"answer {number}"))
 
 
+def test_an_answer_that_is_nested_too_deeply_has_no_value() -> None:
+    """Its text is there, for whoever reads the report."""
+
+    async def respond(_: web.Request, __: int) -> web.StreamResponse:
+        return web.Response(text="[" * 100_000, content_type="application/json")
+
+    fetched, _ = talk(respond, ChatClient.view)
+    assert (fetched.status, fetched.value, len(fetched.text)) == (200, None, 100_000)
+
+
 async def two_turns(client: ChatClient) -> list[dict[str, Any]]:
     """Write twice, and return the screen."""
     for words in ("one", "two"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,12 +10,19 @@ from aiohttp import web
 from tests.apps.chat_app import Json
 from tests.apps.playing import STOP, THREAD, play
 from tests.apps.thread_app import AGENT, Spoil, ThreadApp, trims_returns
+from tests.places import places, replace_at
 
+from tpharness.apps.cases.case import AppCase
+from tpharness.apps.client import Fetched
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
+from tpharness.apps.provider import Call, Plan, Text
+from tpharness.apps.provider import Outcome as Answered
 from tpharness.apps.thread.document import find_thread
-from tpharness.apps.thread.judge import THREAD_SUFFIX
+from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.findings import Level
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.readings import Readings, UnfinishedRule
+from tpharness.resources import conformance_dir
 from tpharness.run import CheckState, Outcome, Result
 
 CASES = ("uncut/tool-call", "user-leaves/in-text", "user-leaves/in-answer", "model-drops/in-answer")
@@ -173,6 +181,50 @@ def test_the_verdict_on_a_thread_can_be_asked_for_by_its_id() -> None:
     """It comes with its case."""
     results = play(ThreadApp(), f"uncut/tool-call{THREAD_SUFFIX}", thread=THREAD)
     assert [result.id for result in results] == ["uncut/tool-call", f"uncut/tool-call{THREAD_SUFFIX}"]
+
+
+# ------------------------------------------------------------------------------------------------ any answer at all
+
+
+def judged(*answers: Any) -> Result | None:
+    """Judge a case whose turns were followed by these answers of the address `thread`; the model was cut in each."""
+    plan = Plan(items=(Text(pieces=("It is ", "eighteen")), Call(call_id="c1", name="get_weather", pieces=("{}",))))
+    asked = Asked(number=1, plan=plan, pieces=1, outcome=Answered.DISCONNECTED)
+    turns = tuple(
+        TurnSeen(number=n, says="weather", asked=(asked,), view=Fetched(status=200, text=json.dumps(a), value=a))
+        for n, a in enumerate(answers, 1)
+    )
+    return judge_thread(AppEvidence(case=AppCase(id="a/b", title="", turns=()), turns=turns))
+
+
+GOLDEN = json.loads((conformance_dir() / "golden" / "basics" / "cancelled-in-arguments.json").read_text("utf-8"))
+WHOLE = {
+    **GOLDEN,
+    "version": "0.0.4",
+    "thread_id": "t",
+    "created_at": "2025-01-20T10:00:00Z",
+    "updated_at": "2025-01-20T10:00:03.1Z",
+    "agents": {"assistant": {"agent_id": "assistant", "agent_name": "A", "created_at": "2025-01-20T10:00:00Z"}},
+}
+
+
+@pytest.mark.parametrize("new", [None, 0, "x", [], {}, [{}], {"content": [1]}], ids=repr)
+def test_no_answer_breaks_the_judge(new: Any) -> None:
+    """Whatever stands in any place of a thread, there is a verdict, or the answer is not a thread."""
+    result = judged(WHOLE)
+    assert result is not None
+    assert result.checks["thread-rules"] is CheckState.PASSED
+    for path in places(WHOLE):
+        judged(WHOLE, replace_at(WHOLE, path, new))
+
+
+def test_an_application_that_cannot_be_reached_has_not_lost_its_thread() -> None:
+    """It has exited, say: the other verdict tells that."""
+    turn = TurnSeen(number=1, says="x", view=Fetched(status=200, text=json.dumps(WHOLE), value=WHOLE))
+    gone = TurnSeen(number=2, says="y", view=Fetched(status=0, text="refused"))
+    result = judge_thread(AppEvidence(case=AppCase(id="a/b", title="", turns=()), turns=(turn, gone)))
+    assert result is not None
+    assert result.checks["thread-grows"] is CheckState.NOT_APPLICABLE
 
 
 # ------------------------------------------------------------------------------------------------ what is a thread

@@ -186,5 +186,5 @@ class ChatClient:
             return Fetched(status=0, text=f"{type(error).__name__}: {error}")
         try:
             return Fetched(status=response.status, text=text, value=json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             return Fetched(status=response.status, text=text)

@@ -42,7 +42,8 @@ _CUT = (Answered.DISCONNECTED, Answered.BROKEN)
 
 def judge_thread(evidence: AppEvidence) -> Result | None:
     """Judge the thread of a case; None where the application has never answered one."""
-    documents = [(turn, read_document(turn.view)) for turn in evidence.turns]
+    fetched = [turn for turn in evidence.turns if turn.view is not None and turn.view.status]
+    documents = [(turn, read_document(turn.view)) for turn in fetched]
     threads = [(turn, document) for turn, document in documents if document is not None]
     if not threads:
         return None
@@ -77,7 +78,7 @@ def _state(findings: Sequence[Finding] | None) -> CheckState:
 def _describe(document: Document | None, folded: Folded | None) -> str:
     """Say in a line how the thread was judged."""
     if document is None:
-        return "not compared with the client's thread: it is gone"
+        return "not compared with the client's thread: the last answer was not a thread"
     if document.version is None:
         return "not compared with the client's thread: it breaks the rules of its version"
     if folded is None:
