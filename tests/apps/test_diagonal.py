@@ -37,6 +37,17 @@ def test_a_broken_application_trips_its_check_and_no_other(row: Broken, tmp_path
     assert not [result for result in results if result.outcome is Outcome.ERRORED]
 
 
+@pytest.mark.parametrize(
+    ("defect", "code"), [(Defect.FORGETS_EFFECT, "effect-forgotten"), (Defect.RUNS_TWICE, "tool-ran-twice")]
+)
+def test_the_diagonal_holds_with_the_ledger_in_place_of_a_count(defect: Defect, code: str) -> None:
+    """In all cases, those before the effect too: the same finding, and no other."""
+    results = play(ChatApp(defect), effects="ledger", stop=STOP, on_disconnect="stop")
+    assert found(results) == {code}
+    assert not [result for result in results if result.outcome is Outcome.ERRORED]
+    assert {"user-leaves/before-effect", "stop-button/before-effect"} <= {result.id for result in results}
+
+
 def test_the_safe_application_passes(tmp_path: Path) -> None:
     """Every clause can be kept, all at once."""
     effects = tmp_path / "effects.txt"
