@@ -103,6 +103,7 @@ async def flood(request: web.Request) -> web.StreamResponse:
     """Words without end, and nobody's model was asked."""
     response = await stream_begun(request, *text("more and more")[:3])
     while True:
+        await asyncio.sleep(0.01)
         await response.write(b'data: {"type":"text-delta","id":"t","delta":"more and more "}\n\n')
 
 
