@@ -12,6 +12,7 @@ from tpharness.errors import TargetError
 from tpharness.report import ConsoleReport, Report, parse_reports, print_matrix, report_words
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
+from tpharness.run.order import Order
 from tpharness.run.pairs import Pair, parse_compare, parse_faults, plan_runs, play_run
 from tpharness.run.shard import Shard
 
@@ -57,6 +58,13 @@ def run(
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Only part I of N; `tpharness merge` merges the reports.")
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORDER",
+            help="random, random:SEED, or a JSON report whose order to play again [default: by id].",
+        ),
+    ] = None,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -75,6 +83,7 @@ def run(
         faults=parse_faults(fault or []),
         shard=None if shard is None else Shard.parse(shard),
         cluster="" if cluster is None else check_address(cluster),
+        order=None if order is None else Order.parse(order),
     )
     plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
     pipe = any(destination.path == "-" for destination in destinations)

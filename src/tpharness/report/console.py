@@ -71,6 +71,8 @@ class ConsoleReport:
                 sides = escape(f"server {event.server}, client {event.client}")
                 versions = f", versions {', '.join(event.versions)}" if event.versions else ""
                 self._out.print(f"{_count_words(event.scenarios, 'scenario')}, {sides}{versions}")
+                if event.order:
+                    self._out.print(escape(f"order {event.order}"))
                 if self._show_bar:
                     self._bar.start()
                     self._task = self._bar.add_task("playing", total=event.scenarios)
@@ -129,6 +131,10 @@ class ConsoleReport:
         cases = _count_words(sum(event.counts.values()), "case")
         word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
         clauses = f"{len(event.exercised)} of {event.clause_count} clauses exercised, " if event.clause_count else ""
+        if report.started is not None and report.started.order and not report.passed:
+            again = f"in this order again: --order {shlex.quote(report.started.order)}"
+            self._out.print()
+            self._out.print(escape(make_printable(f"{again}; a case that passes alone was spoilt by one before it")))
         self._out.print(
             f"\n{word} {_count_words(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
         )

@@ -32,8 +32,11 @@ def open_session(options: RunOptions) -> Session:
         compare=options.compare,
         patience=options.patience,
         faults=options.faults,
-        alone=options.server.startswith("peer:")
-        and any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS),
+        alone=options.order is not None
+        or (
+            options.server.startswith("peer:")
+            and any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS)
+        ),
     )
 
 

@@ -1,7 +1,8 @@
 """The engine that the command line, the pytest plugin and the suite all use to play scenarios.
 
 `run_suite` yields run events, which the reports consume. Scenarios are independent: with `jobs` worker processes play
-them, and a remote target plays several concurrently. Events always come in the order of the ids.
+them, and a remote target plays several concurrently. Events come in the order of the ids, or in that of
+`RunOptions.order`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
     begun = time.perf_counter()
     everything = select_scenarios(options.ids, options.roots or (scenarios_dir(),))
     selected = everything if options.shard is None else options.shard.select_from(everything)
+    if options.order is not None:
+        selected = options.order.arrange(selected)
     baseline = _choose_baseline(options)
     with open_session(options) as session:
         yield RunStarted(
@@ -47,6 +50,7 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
             versions=tuple(
                 str(v.value) for v in find_common_versions(options.versions or tuple(Version), session.players)
             ),
+            order="" if options.order is None else str(options.order),
             shard=None if options.shard is None else _describe_shard(options, options.shard, everything),
         )
         played: list[Result] = []

@@ -24,6 +24,8 @@ class RunStarted:
     client: str
     versions: tuple[str, ...]
     history: str = ""
+    order: str = ""
+    """The order that was asked for, such as `random:17`; empty where scenarios are played by id."""
     shard: Mapping[str, Any] | None = None
     """Which part of a run this is, as the report of a shard says it; None for a whole run."""
 

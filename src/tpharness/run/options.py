@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tpharness.protocol.versions import Version
+from tpharness.run.order import Order
 from tpharness.run.shard import Shard
 from tpharness.scenario.records import Compare
 from tpharness.targets.remote import Patience
@@ -20,7 +21,8 @@ class RunOptions:
     `roots` are folders or files with scenarios, the built-in ones if empty. `baseline` None means the built-in one if
     built-in scenarios are played, otherwise none. `patience` has the timeouts of remote targets. With `faults` every
     scenario is played with each of them, and not without one. `history` names a history dialect, which the histories
-    room plays instead of ThreadProtocol.
+    room plays instead of ThreadProtocol. `order` None plays by id; with an order one case is played at a time, so that
+    the same order is the same run.
     """
 
     ids: tuple[str, ...] = ()
@@ -36,6 +38,7 @@ class RunOptions:
     history: str = ""
     shard: Shard | None = None
     cluster: str = ""
+    order: Order | None = None
 
     @property
     def whole_suite(self) -> bool:

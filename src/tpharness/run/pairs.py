@@ -80,6 +80,11 @@ def plan_runs(
             "histories are kept by the reference in this process, by themselves and without faults",
             hint="leave --server, --client, --fault and --compare away, or name a version: --dialect 0.0.4",
         )
+    if options.order is not None and (histories or options.jobs > 1 or options.cluster or options.shard is not None):
+        raise UsageError(
+            "an order is that of one process, which plays one case after the other",
+            hint="leave --jobs, --cluster, --shard and histories away",
+        )
     if options.shard is not None and (histories or len(servers) > 1 or len(clients) > 1):
         raise UsageError("a shard is a part of one run on one pair", hint="run the pairs, or histories, one by one")
     shared = replace(options, versions=versions or None)
