@@ -16,9 +16,12 @@ import pytest
 import yaml
 
 from tpharness.clauses import clause_texts, load_rulings
-from tpharness.findings import Kind, Level, Place, load_kinds
+from tpharness.findings import Kind, Level, Place, load_kinds, shorten_both
+from tpharness.protocol.diff import diff
+from tpharness.report import failure_lines
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.rooms import ROOMS
+from tpharness.run import Outcome, Result
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 PACKAGES_BESIDE_THE_CORE = ("acceptance", *ROOMS)
@@ -125,3 +128,40 @@ def test_the_command_line_starts_without_reading_the_catalogue() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )  # our own program
     assert done.stdout == "0\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ({"to": "Oslo"}, '{"to": "Oslo"}', ('{"to": "Oslo"} (an object)', '{"to": "Oslo"} (a string)')),
+        ('{"to":"Oslo"}', {"to": "Oslo"}, ('{"to":"Oslo"} (a string)', '{"to": "Oslo"} (an object)')),
+        ([1], "[1]", ("[1] (an array)", "[1] (a string)")),
+        (1, "1", ("1 (a number)", "1 (a string)")),
+        ("true", True, ("true (a string)", "true (a boolean)")),
+        (None, "null", ("null (null)", "null (a string)")),
+        ({"to": "Oslo"}, {"to": "Rome"}, ('{"to": "Oslo"}', '{"to": "Rome"}')),
+        (1, "one", ("1", "one")),
+    ],
+)
+def test_values_that_look_alike_are_told_apart_by_their_types(
+    one: object, other: object, shown: tuple[str, str]
+) -> None:
+    """An object and its text are printed alike, and only there the type is needed."""
+    assert shorten_both(one, other) == shown
+
+
+def test_a_finding_names_the_types_in_every_form() -> None:
+    """On a line, in a block of the console, in JSON and in the words of a diff."""
+    finding = Kind("second-output").at(Place(), got={"to": "Oslo"}, expected='{"to": "Oslo"}')
+    got, expected = '{"to": "Oslo"} (an object)', '{"to": "Oslo"} (a string)'
+    assert f"; got {got}; expected {expected}" in finding.line()
+    value = finding.as_json()
+    assert (value["got"], value["expected"]) == (got, expected)
+    lines = [line for _, line in failure_lines(Result(id="a/b", outcome=Outcome.FAILED, findings=(finding,)))]
+    assert f"  got       {got}" in lines
+    assert f"  expected  {expected}" in lines
+    one, other = (
+        {"version": "0.0.4", "turns": [{"turn_type": "user", "x": x}]} for x in (finding.got, finding.expected)
+    )
+    (difference,) = diff(one, other)
+    assert difference.text.endswith(f"a {got}, b {expected}")

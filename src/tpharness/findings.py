@@ -22,7 +22,7 @@ import yaml
 
 from tpharness.resources import conformance_dir
 
-__all__ = ["Finding", "Kind", "KindEntry", "Level", "Place", "load_kinds", "shorten"]
+__all__ = ["Finding", "Kind", "KindEntry", "Level", "Place", "load_kinds", "shorten", "shorten_both"]
 
 _DEEPEST, _LONGEST, _MOST_ITEMS = 5, 400, 30
 
@@ -188,14 +188,18 @@ class Finding:
         """Return the same finding with fields of its place filled in, such as `file`, `side` or `case`."""
         return replace(self, place=replace(self.place, **changes))
 
+    def shown(self, limit: int = 160) -> dict[str, str]:
+        """Return `got` and `expected`, where given, as a person reads them; with their types if they look alike."""
+        if self.got is not None and self.expected is not None:
+            got, expected = shorten_both(self.got, self.expected, limit)
+            return {"got": got, "expected": expected}
+        given = {"got": self.got, "expected": self.expected}
+        return {word: shorten(value, limit) for word, value in given.items() if value is not None}
+
     def line(self) -> str:
         """Render on one line: level, code, place, message, got, expected, citations."""
         cites = ", ".join((*self.kind.clauses, *self.kind.rulings))
-        tail = "".join(
-            f"; {word} {shorten(value)}"
-            for word, value in (("got", self.got), ("expected", self.expected))
-            if value is not None
-        )
+        tail = "".join(f"; {word} {text}" for word, text in self.shown().items())
         where = str(self.place) or "(unknown place)"
         return f"{self.level.name} {self.code} at {where}: {self.message}{tail}" + (f" [{cites}]" if cites else "")
 
@@ -207,8 +211,7 @@ class Finding:
             "level": self.level.value,
             "message": self.message,
             "place": place,
-            **({"got": shorten(self.got)} if self.got is not None else {}),
-            **({"expected": shorten(self.expected)} if self.expected is not None else {}),
+            **self.shown(),
             "clauses": list(self.kind.clauses),
             "rulings": list(self.kind.rulings),
             "remedy": self.kind.remedy,
@@ -231,6 +234,29 @@ def shorten(value: Any, limit: int = 160) -> str:
         return text
     half = (limit - 5) // 2
     return f"{text[:half]} ... {text[-half:]}"
+
+
+def shorten_both(one: Any, other: Any, limit: int = 160) -> tuple[str, str]:
+    """Render two different values beside each other; if they look alike but for blanks, each has its JSON type."""
+    texts = shorten(one, limit), shorten(other, limit)
+    types = _json_type(one), _json_type(other)
+    alike = "".join(texts[0].split()) == "".join(texts[1].split())
+    if not alike or types[0] == types[1]:
+        return texts
+    return f"{texts[0]} ({types[0]})", f"{texts[1]} ({types[1]})"
+
+
+def _json_type(value: Any) -> str:
+    """Return the JSON type of a value with its article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, Mapping):
+        return "an object"
+    return "an array" if isinstance(value, list | tuple) else "a string"
 
 
 def _shorten_json(value: Any, levels: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.findings import shorten
+from tpharness.findings import shorten, shorten_both
 from tpharness.protocol.align import align
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_form
@@ -134,7 +134,8 @@ class _Diff:
             text = f"{where} differs at character {at}: {self.a} {_around(one, at)}, {self.b} {_around(other, at)}"
             yield ThreadDifference(pointer=pointer, text=text, cites=cites)
             return
-        text = f"{where} differs: {self.a} {shorten(one, 80)}, {self.b} {shorten(other, 80)}"
+        mine, theirs = shorten_both(one, other, 80)
+        text = f"{where} differs: {self.a} {mine}, {self.b} {theirs}"
         yield ThreadDifference(pointer=pointer, text=text, cites=cites)
 
 

@@ -225,10 +225,7 @@ def _finding_lines(finding: Finding) -> list[tuple[str, str]]:
     lines = [(level, f"{finding.code}: {finding.message}")]
     if where:
         lines.append(("", f"  at        {where}"))
-    if finding.got is not None:
-        lines.append(("", f"  got       {shorten(finding.got, 300)}"))
-    if finding.expected is not None:
-        lines.append(("", f"  expected  {shorten(finding.expected, 300)}"))
+    lines += [("", f"  {word:<10}{text}") for word, text in finding.shown(300).items()]
     known = clause_texts()
     lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
     if finding.kind.rulings:
