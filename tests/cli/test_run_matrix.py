@@ -35,3 +35,18 @@ def test_every_server_plays_every_client(call: Any, tmp_path: Path, monkeypatch:
 def test_a_matrix_in_which_all_pass_passes(call: Any) -> None:
     """A pair that is named twice is played once."""
     assert "PASSED 1 scenario" in call("run", "basics/*answer", "--client", "reference", "--client", "reference").out
+
+
+def test_pairs_say_which_side_departs(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair that is wrong alike, each side with the reference, and the last lines of each run."""
+    monkeypatch.setenv("COLUMNS", "200")
+    wrong = "python:tests.run.test_truth:Changed"
+    sides = ["--server", wrong, "--server", "reference", "--client", wrong, "--client", "reference"]
+    called = call("run", "threads/right-and-not-only-the-same", *sides)
+    assert called.code == 1
+    table = called.out.partition("server × client")[2]
+    both, one = (line for line in table.splitlines() if line.startswith(("│ alike", "│ reference")))
+    assert "(departing: server 1, client 1)" in both
+    assert "(departing: server 1) " in both
+    assert "(departing: client 1) " in one
+    assert "departs from the right thread (R51): the server in 1 case, the client in 1 case" in called.out

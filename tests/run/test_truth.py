@@ -14,6 +14,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import AnswerRule, Readings, UnfinishedRule
 from tpharness.run import Outcome, Result, RunOptions, play_one
 from tpharness.run.session import Session
+from tpharness.run.tally import count_departing
 from tpharness.targets import Capabilities, Packet, Reference, Script, Stream, TargetOutput
 
 SCENARIO = "threads/right-and-not-only-the-same"
@@ -104,6 +105,8 @@ def test_two_that_are_wrong_alike_fail_and_both_are_told() -> None:
     assert result.outcome is Outcome.FAILED
     assert result.failing_codes == {"thread-departs"}
     assert departing_sides(result) == {"server", "client"}
+    assert count_departing([result]) == {"server": 1, "client": 1}
+    assert count_departing([replace(result, outcome=Outcome.EXPECTED)]) == {"server": 0, "client": 0}
     assert all(f.kind.clauses == ("sync.truth",) and f.kind.rulings[0] == "R51" for f in result.findings)
     assert any("thinking" in finding.message for finding in result.findings)
 
@@ -141,6 +144,14 @@ def test_a_difference_says_whose_it_is(side: str) -> None:
     assert result.failing_codes == {"identity-differs"}
     assert departing_sides(result) == {side}
     assert all(f"the {side} departs" in finding.message for finding in result.findings)
+
+
+def test_two_that_differ_and_are_both_wrong_are_both_named() -> None:
+    """The one loses the thinking, the other shouts: neither is what the other should have been."""
+    result = play(SCENARIO, server="Changed", client="Stepped")
+    assert result.failing_codes == {"identity-differs"}
+    assert departing_sides(result) == {"server and client"}
+    assert count_departing([result]) == {"server": 1, "client": 1}
 
 
 def test_a_stream_that_says_less_than_its_thread_is_the_servers_departure() -> None:

@@ -45,9 +45,9 @@ def _departs(side: Side, mode: Compare) -> bool:
 
 
 def _blame(departing: list[Side], server: Side) -> tuple[str | None, str]:
-    """Return which side of two that differ departs, None if both or unknown, and the same in words."""
+    """Return which side of two that differ departs, None if that is not known, and the same in words."""
     if len(departing) > 1:
-        return None, "; both sides depart (R51)"
+        return "server and client", "; both sides depart (R51)"
     if departing:
         name = departing[0].name
         return name, f"; the {name} departs (R51)"

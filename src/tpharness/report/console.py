@@ -141,7 +141,7 @@ class ConsoleReport:
 
 
 def tally_lines(tally: Mapping[str, Any]) -> list[str]:
-    """Return why cases were not judged, counted by reason, and which were played again, from `tally_json`."""
+    """Return as lines what `tally_json` has: reasons for no verdict, what was played again, which side departs."""
     lines = []
     for outcome, reasons in tally["reasons"].items():
         counted = list(reasons.items())
@@ -155,6 +155,9 @@ def tally_lines(tally: Mapping[str, Any]) -> list[str]:
         some = ", ".join(ids[:_MOST_IDS]) + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
         count = _count_words(len(ids), "case")
         lines.append(make_printable(f"played again, since this machine had stood still: {count} ({some})"))
+    departing = [f"the {side} in {_count_words(cases, 'case')}" for side, cases in tally["departing"].items() if cases]
+    if departing:
+        lines.append(f"departs from the right thread (R51): {', '.join(departing)}")
     return lines
 
 

@@ -12,6 +12,7 @@ from tpharness.findings import shorten
 from tpharness.report.summary import Report
 from tpharness.run import Outcome
 from tpharness.run.pairs import Pair
+from tpharness.run.tally import count_departing
 
 __all__ = ["matrix_table", "print_matrix"]
 
@@ -58,7 +59,10 @@ def _render_cell(report: Report) -> str:
         return f"[green]passed[/] {_count_passed(counts)}"
     if not bad:
         return "[red]failed[/] " + (shorten(report.finished.problems[0].code, 60) if played else "nothing played")
-    return f"[red]failed[/] {', '.join(f'{count} {outcome.value}' for outcome, count in bad.items())} of {played}"
+    words = ", ".join(f"{count} {outcome.value}" for outcome, count in bad.items())
+    departing = [f"{side} {count}" for side, count in count_departing(report.results).items() if count]
+    who = f" (departing: {', '.join(departing)})" if departing else ""
+    return f"[red]failed[/] {words} of {played}{who}"
 
 
 def _count_passed(counts: Mapping[Outcome, int]) -> str:

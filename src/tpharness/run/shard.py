@@ -119,6 +119,7 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
         "seconds": round(finished.seconds + time.perf_counter() - begun, 3),
         "counts": {outcome.value: count for outcome, count in counts.items()},
         **tally_json(played),
+        "departing": {side: sum(r["departing"][side] for r in reports.values()) for side in ("server", "client")},
         "results": results,
         "problems": [finding.as_json() for finding in problems],
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()},

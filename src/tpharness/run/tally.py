@@ -1,4 +1,7 @@
-"""What the last lines of a run count besides verdicts: why cases were not judged, and which were played again. Pure."""
+"""What the last lines of a run count besides verdicts. Pure.
+
+In: results. Out: why cases were not judged, which were played again, and which side departs how often.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import Any
 
 from tpharness.run.judge import Outcome, Result
 
-__all__ = ["find_played_again", "tally_json"]
+__all__ = ["count_departing", "find_played_again", "tally_json"]
 
+_DEPARTURES = frozenset(("identity-differs", "thread-departs"))
 _EXPLAINED = (Outcome.NO_PART, Outcome.NOT_APPLICABLE, Outcome.COULD_NOT_RUN)
 
 
@@ -27,9 +31,24 @@ def find_played_again(results: Iterable[Result]) -> list[str]:
     return [result.id for result in results if result.played_again]
 
 
+def count_departing(results: Iterable[Result]) -> dict[str, int]:
+    """Return in how many failed cases the server and the client depart from the right thread (R51); known ones not."""
+    departing = dict.fromkeys(("server", "client"), 0)
+    for result in results:
+        if not result.outcome.green:
+            told = {f.place.side or "" for f in result.findings if f.code in _DEPARTURES}
+            for side in departing:
+                departing[side] += result.cases * any(side in words.split(" and ") for words in told)
+    return departing
+
+
 def tally_json(results: Iterable[Result]) -> dict[str, Any]:
-    """Return `reasons` and `played_again` as a report has them (`conformance/schemas/report.schema.json`)."""
+    """Return `reasons`, `played_again` and `departing` as `conformance/schemas/report.schema.json` has them."""
     results = list(results)
     again = find_played_again(results)
     reasons = {outcome.value: dict(found.most_common()) for outcome, found in _count_reasons(results).items()}
-    return {"reasons": reasons, "played_again": {"cases": len(again), "ids": again}}
+    return {
+        "reasons": reasons,
+        "played_again": {"cases": len(again), "ids": again},
+        "departing": count_departing(results),
+    }
