@@ -150,6 +150,21 @@ def test_failures_of_one_cause_are_told_once(losing):
     assert len(names) <= 3  # seen whole, under loss, and under loss in what the canonical form leaves out
 
 
+def test_what_two_get_wrong_alike_fails_when_it_is_played_as_a_scenario(tmp_path):
+    """What is saved needs no pin: `tpharness run` on the same targets finds what the campaign found (R51)."""
+    alike = "python:tests.run.test_truth:Changed"
+    with Session(server=alike, client=alike) as session:
+        options = CampaignOptions(db=tmp_path, kinds=PROGRAMS, cases=15, shrink_seconds=0.5)
+        state = Campaign(session, options).run()
+    assert state.failures
+    for failure in state.failures.values():
+        assert "thread-departs" in failure.codes
+        scenario, _ = run_of(failure.file)
+        (result,) = play_one(scenario, RunOptions(server=alike, client=alike))
+        assert set(failure.codes) <= result.failing_codes
+        assert play_one(scenario, RunOptions())[0].outcome is Outcome.PASSED
+
+
 def test_a_saved_failure_is_judged_again(losing):
     """What was saved is read back, and fails for its cause on the target and for none on the reference."""
     state, _ = losing
