@@ -18,6 +18,7 @@ from pathlib import Path
 from conformance.bad_documents import judge, load_bad_documents, make_document
 from conformance.vectors import load_vectors, run_vector
 from tests.apps.broken import OBSERVED, ROWS
+from tests.scenarios import load_builtin
 from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS
 from tests.targets.bad_clients import BAD_CLIENTS
 from tests.targets.bad_targets import BAD
@@ -27,6 +28,7 @@ from tpharness.clauses import Violation
 from tpharness.explore.mutation import load_scenarios
 from tpharness.findings import load_kinds
 from tpharness.resources import conformance_dir
+from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case
 from tpharness.run.play import Players, play
 from tpharness.targets import Reference
@@ -40,7 +42,7 @@ _KILLERS: dict[str, list[str]] = json.loads((Path(__file__).parent / "seeded_def
 @cache
 def collect() -> tuple[Violation, ...]:
     """Return every violation, with what finds it and the clauses that are cited then."""
-    return (*_defects(), *_readers(), *_documents(), *_streams(), *_targets(), *_applications())
+    return (*_defects(), *_readers(), *_documents(), *_streams(), *_targets(), *_wrong_alike(), *_applications())
 
 
 def text(violations: Iterable[Violation]) -> str:
@@ -96,6 +98,16 @@ def _targets() -> Iterator[Violation]:
         if len(clauses) == 1:
             name = "-".join(re.findall(r"\w+", bad.name))
             yield _violation("target", name, f"The {bad.role} {bad.name}.", clauses, [code])
+
+
+def _wrong_alike() -> Iterator[Violation]:
+    """A server and a client that agree and are both wrong, which no change of the reference can be (R51)."""
+    scenario, target = "threads/right-and-not-only-the-same", "python:tests.run.test_truth:Changed"
+    (result, *_) = play_one(load_builtin(scenario), RunOptions(server=target, client=target))
+    codes = sorted(result.failing_codes)
+    clauses = [clause for code in codes for clause in load_kinds()[code].clauses]
+    sentence = "A server and a client of one author leave out what the model thinks, both alike."
+    yield _violation("target", "wrong-alike", sentence, clauses, codes)
 
 
 def _applications() -> Iterator[Violation]:
