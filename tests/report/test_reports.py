@@ -204,6 +204,21 @@ def test_the_command_that_replays_a_failure_can_be_copied() -> None:
     assert failure_lines(errored) == [("", "no such target")]
 
 
+def test_a_failure_whose_findings_cite_no_clause_names_those_of_its_scenario() -> None:
+    """That two threads differ breaks what the scenario is about; a finding that cites a clause says more."""
+    differs = Kind("identity-differs").at(Place(pointer="/turns/1"))
+    about = "the scenario is about cycle.kept, sync.identity (tpharness explain cycle.kept)"
+
+    def lines(*findings: Finding, history: str = "") -> list[str]:
+        clauses = ("cycle.kept", "sync.identity")
+        failed = Result(id="a/b", outcome=Outcome.FAILED, findings=findings, clauses=clauses)
+        return [line for _, line in failure_lines(failed, history=history)]
+
+    assert about in lines(differs)
+    assert about not in lines(differs, finding())
+    assert about not in lines(differs, history="langchain/repaired")
+
+
 def test_many_findings_are_cut_short_with_a_word() -> None:
     """The console names six and says how many more there are, and where."""
     many = Result(id="a/b", outcome=Outcome.FAILED, findings=tuple(finding(f"number {n}") for n in range(9)))

@@ -185,6 +185,7 @@ def failure_lines(
         lines.append(
             ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
         )
+    lines += _about_lines(result) if hint and not (history or again) else []
     options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
     _, fault, name = result.id.partition("@fault-")
     if not hint:
@@ -201,6 +202,13 @@ def failure_lines(
         steps = shlex.join(["tpharness", "replay", result.id, *options])
         lines.append(("may", f"see both sides step by step: {steps}"))
     return [(level, make_printable(line)) for level, line in lines]
+
+
+def _about_lines(result: Result) -> list[tuple[str, str]]:
+    """Return what the scenario is about, if no finding cites a clause: its clauses are then what is broken."""
+    if not result.clauses or not result.findings or any(finding.kind.clauses for finding in result.findings):
+        return []
+    return [("", f"the scenario is about {', '.join(result.clauses)} (tpharness explain {result.clauses[0]})")]
 
 
 def make_printable(text: str) -> str:
