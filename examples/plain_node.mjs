@@ -226,6 +226,7 @@ class Thread {
   addRequest(parts, at) {
     const before = this.turn.items.every((item) => item.is === "event") ? this.turns.at(-2) : null;
     const said = new Set((before?.parts ?? []).map((part) => compact(part.content)));
+    said.add("[]"); // R52: a prompt without any content says nothing
     const kept = parts
       .filter((part) => part.part_kind === "user-prompt" && !said.has(compact(part.content)))
       .map((part) => ({ part_kind: "user-prompt", content: part.content }));
@@ -233,7 +234,8 @@ class Thread {
   }
 
   addEvent(name, data, at, more = {}) {
-    const owner = name === "source.url" || name === "source.document" ? this.response : null;
+    const isSource = name === "source.url" || name === "source.document";
+    const owner = isSource ? this.turn.items.findLast((item) => item.is === "response") : null; // R25: the one before it
     const doc = { event_type: NEW_NAMES[name] ?? name, event_data: data, ...more };
     this.add({ is: "event", at, doc, response: owner });
   }
@@ -887,7 +889,7 @@ class Client {
 
   /** A stream opens. */
   begin(agentId, at) {
-    Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false });
+    Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false, responded: false });
     this.sse = new SseReader();
     this.facts = {}; // what carriers have told
     this.blocks = new Map();
@@ -980,6 +982,7 @@ class Client {
 
   /** A part starts: it belongs to the response that streams, or begins one (R40). */
   respond() {
+    this.responded = true;
     this.enter();
     if (!this.thread.response) this.thread.beginResponse(this.at, pick(this.facts, "model_name", "provider_name"));
   }
@@ -997,7 +1000,7 @@ class Client {
   on_start_step() {
     this.enter();
     this.finishResponse();
-    this.inStep = true;
+    Object.assign(this, { inStep: true, responded: false });
   }
 
   on_finish_step() {
@@ -1156,9 +1159,9 @@ class Client {
     this.facts = rest;
   }
 
-  /** A source belongs to the response of its step. It is no part: outside of steps it begins none (R40). */
+  /** A source belongs to the response of its step, outside of steps to the one before it (R25). */
   on_source_url(chunk) {
-    if (this.inStep) this.respond();
+    if (this.inStep && !this.responded) this.respond();
     const named = pick(chunk, "sourceId", "url", "title", "mediaType", "filename");
     this.event(SOURCES[chunk.type], renamed(named, THREAD_NAMES));
   }

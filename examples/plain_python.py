@@ -224,6 +224,7 @@ class Thread:
         first = all(isinstance(item, Event) for item in self.turn.items)
         before = self.turns[-2] if len(self.turns) > 1 and first else {}
         said = [p.get("content") for p in before["parts"]] if isinstance(before, dict) and before else []
+        said.append([])  # R52: a prompt without any content says nothing
         parts = [p for p in parts if p["part_kind"] == "user-prompt" and p.get("content") not in said]
         if parts:
             kept = [{"part_kind": "user-prompt", "content": p["content"]} for p in parts]
@@ -231,7 +232,9 @@ class Thread:
         return bool(parts)
 
     def add_event(self, name: str, data: Any, at: str, more: Json | None = None) -> None:
-        owner = self.response if name in ("source.url", "source.document") else None
+        owner = None
+        if name in SOURCES.values():  # R25: the source belongs to the response before it
+            owner = next((i for i in reversed(self.turn.items) if isinstance(i, Response)), None)
         doc = {"event_type": OLD_NAMES.get(name, name), "event_data": data, **(more or {})}
         self.turn.items.append(Event(at, self.next_order(), doc, owner))
 
@@ -966,7 +969,7 @@ class Client:
         """A stream opens. Its turn begins with the first chunk (R45)."""
         self.sse = SseReader()
         self.agent_id, self.begun_at = agent_id, at
-        self.started = self.over = self.step = False
+        self.started = self.over = self.step = self.responded = False
         self.facts: Json = {}  # what carriers have told
         self.blocks: dict[tuple[str, str], Part] = {}
         self.approvals: dict[str, Call] = {}
@@ -1063,6 +1066,7 @@ class Client:
 
     def respond(self) -> None:
         """A part starts: it belongs to the response that streams, or begins one (R40)."""
+        self.responded = True
         if self.thread.response is None:
             self.thread.begin_response(self.at, pick(self.facts, "model_name", "provider_name"))
 
@@ -1073,7 +1077,7 @@ class Client:
 
     def on_start_step(self, _chunk: Json) -> None:
         self.finish_response()
-        self.step = True
+        self.step, self.responded = True, False
 
     def on_finish_step(self, _chunk: Json) -> None:
         self.finish_response()
@@ -1213,8 +1217,8 @@ class Client:
         self.facts = {k: v for k, v in self.facts.items() if k not in ("source_agent", "target_agents")}
 
     def on_source_url(self, chunk: Json) -> None:
-        """A source belongs to the response of its step; it is no part, and outside of steps begins none (R40)."""
-        if self.step:
+        """A source belongs to the response of its step, outside of steps to the one before it (R25)."""
+        if self.step and not self.responded:
             self.respond()
         named = pick(chunk, "sourceId", "url", "title", "mediaType", "filename")
         self.event(SOURCES[chunk["type"]], {THREAD_NAMES.get(k, k): v for k, v in named.items()})

@@ -1,7 +1,7 @@
 """Small facts that the two sides state in different words, normalised before they enter a journal.
 
-Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), providers (R15), usage (R17), times, and
-identifiers.
+Text joined over deltas (R43), tool arguments (R12), finish reasons (R16), reasons of interruptions (R27), providers
+(R15), usage (R17), times, and identifiers.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ __all__ = [
     "normalize_usage",
     "parse_tool_args",
     "provider_names",
+    "recorded_reason",
 ]
 
 FINISH_REASONS = ("stop", "length", "content_filter", "tool_call", "error")
@@ -84,6 +85,11 @@ def interruption_reason(word: str | None, *, error_seen: bool) -> str | None:
     if word == "interrupted":
         return "user_cancelled"
     return "error" if error_seen and word == "error" else None
+
+
+def recorded_reason(word: str) -> str:
+    """Return the reason of an interruption as a thread has it: what a client calls incomplete broke off (R27)."""
+    return "network_failure" if word == "incomplete_stream" else word
 
 
 def provider_names(agents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

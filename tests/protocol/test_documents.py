@@ -123,6 +123,7 @@ BAD = {
     "agent-key-differs": {**thread(), "agents": {"a": {"agent_id": "z", "agent_name": "Z", "created_at": at(0)}}},
     "event-agent-unknown": thread({**event("data-app-x", 2), "source_agent": "nobody"}),
     "timestamp-invalid": thread({**message("response", 2, text("x")), "timestamp": "2025-13-40T10:00:02Z"}),
+    "updated-before-created": {**thread(), "updated_at": "2025-01-20T09:59:59.9Z"},
     "turns-overlap": at_turn(thread(), started_at="2025-01-20T09:00:00Z"),
     "message-out-of-order": thread(message("response", 9, text("x")), message("response", 3, text("y"))),
     "message-outside-turn": thread(message("response", 55, text("x"))),

@@ -177,6 +177,10 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             "/turns/0/interruption/interrupted_at",
         ),
     ],
+    "updated-before-created": [
+        (thread(updated_at=at(0)), thread(created_at=at(9), updated_at=at(8)), "/updated_at"),
+        (thread(), thread(updated_at="2025-01-20T11:00:00+02:00"), "/updated_at"),
+    ],
     "turns-overlap": [
         (thread(agent(end=5), agent(start=5)), thread(agent(end=5), agent(start=4)), "/turns/1/started_at"),
         (

@@ -10,6 +10,8 @@ from tests.seeded_defects import (
     facts,
     frames,
     interrupts,
+    later_turns,
+    libraries,
     messages,
     parts,
     responses,
@@ -38,6 +40,8 @@ DEFECTS = (
     *streams.DEFECTS,
     *threads.DEFECTS,
     *values.DEFECTS,
+    *libraries.DEFECTS,
+    *later_turns.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""

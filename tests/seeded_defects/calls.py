@@ -117,6 +117,25 @@ def quoted(was):
     return available
 
 
+def only_ended_calls(was):
+    def result(self, event):
+        if self._writer.response_open:
+            unended = [handle for handle in self._parts.values() if handle.kind == "tool-call" and not handle.ended]
+            self._writer._response.parts = [part for part in self._writer._response.parts if part not in unended]
+            self._parts = {index: part for index, part in self._parts.items() if part not in unended}
+        was(self, event)
+
+    return result
+
+
+def only_ended_calls_told(was):
+    def result(self, event):
+        self._calls = {name: call for name, call in self._calls.items() if "input" in call}
+        return was(self, event)
+
+    return result
+
+
 DEFECTS = (
     defect(
         "refused-arguments-stored-as-error",
@@ -211,5 +230,15 @@ DEFECTS = (
         "What a tool said beside its result is not kept.",
         "thread.unknown-preserved R7",
         on_returns(without_metadata),
+    ),
+    defect(
+        "call-without-its-end-discarded",
+        "both",
+        "A call whose part has not ended when the run ends is discarded like an open text.",
+        "part.call-complete-server R10 R28",
+        together(
+            on_event(only_ended_calls, EventKind.AGENT_RUN_RESULT),
+            on_wire(only_ended_calls_told, EventKind.AGENT_RUN_RESULT),
+        ),
     ),
 )

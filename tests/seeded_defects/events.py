@@ -10,6 +10,7 @@ from tests.seeded_defects.seeding import (
     defect,
     each_chunk,
     on_chunk,
+    put,
     server_writer,
     together,
     wrap,
@@ -20,6 +21,7 @@ from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
 from tpharness.protocol import versions
 from tpharness.protocol.versions import Version
+from tpharness.server_events import recorder
 from tpharness.vsp import records as c
 
 __all__ = ["DEFECTS"]
@@ -192,6 +194,24 @@ def agents_lost(was):
 
 def renamed_field(was):
     return lambda entry, namer: {("type" if k == "event_type" else k): v for k, v in was(entry, namer).items()}
+
+
+class LooseAfterwards(JournalWriter):
+    """A source that comes when its response has finished is a fact of its own."""
+
+    def add_event(self, event):
+        super().add_event(replace(event, bound=event.bound and self.response_open))
+
+
+def empty_prompts_count(was):
+    def steering(self, chunk):
+        if chunk.parts:
+            was(self, chunk)
+        else:
+            self._lifecycle.end_response()
+            self._writer.add_prompt([{"part_kind": "user-prompt", "content": []}], self._context.time)
+
+    return steering
 
 
 DEFECTS = (
@@ -386,5 +406,26 @@ DEFECTS = (
             ),
             c.DataChunk,
         ),
+    ),
+    defect(
+        "source-after-its-step-stays",
+        "both",
+        "A citation that comes after its step stays when the response is dropped.",
+        "event.source R25",
+        together(client_writer(LooseAfterwards), server_writer(LooseAfterwards)),
+    ),
+    defect(
+        "steering-with-nothing-is-a-request",
+        "client",
+        "A steering message without parts is stored as a request without content.",
+        "message.steering-empty R52",
+        on_chunk(empty_prompts_count, c.SteeringMessageChunk),
+    ),
+    defect(
+        "prompt-with-nothing-is-a-request",
+        "server",
+        "The server stores a prompt whose content is an empty list.",
+        "message.steering-empty R52",
+        put(recorder, "find_prompts", lambda message: message.get("parts") or []),
     ),
 )

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from tests.seeded_defects.seeding import client_writer, defect, on_chunk, server_writer, together, wrap
+from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, server_writer, together, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
-from tpharness.journal import AgentTurn, Completed, Interrupted, JournalWriter, Log, UserTurn
+from tpharness.journal import AgentTurn, Completed, Interrupted, JournalWriter, Log, UserTurn, writer
 from tpharness.server_events import recorder
 from tpharness.targets.reference import ReferenceServer
 from tpharness.vsp import lifecycle
@@ -277,7 +277,7 @@ DEFECTS = (
         "client",
         "The client records incomplete_stream, a reason that only clients know.",
         "interrupt.incomplete-stream R27",
-        wrap(ChunkFold, "close", eof_is("incomplete_stream")),
+        together(wrap(ChunkFold, "close", eof_is("incomplete_stream")), put(writer, "recorded_reason", str)),
     ),
     defect(
         "content-filter-completes",
@@ -348,5 +348,12 @@ DEFECTS = (
         "When the second agent is cut, the turn of the first one is marked as well.",
         "interrupt.nested R29",
         together(client_writer(OneReasonForAll), server_writer(OneReasonForAll)),
+    ),
+    defect(
+        "incomplete-stream-kept-as-a-reason",
+        "both",
+        "A side that is told of an incomplete stream keeps that word as the reason.",
+        "interrupt.incomplete-stream R27",
+        put(writer, "recorded_reason", str),
     ),
 )

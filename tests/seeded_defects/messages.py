@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from unittest import mock
 
+from msgspec.structs import replace
 from tests.seeded_defects.parts import nothing
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, put, together, wrap
 
 from tpharness.dialects import messages, thread
 from tpharness.facts import parse_tool_args
-from tpharness.journal import JournalWriter, OpenPart, Response
+from tpharness.journal import JournalWriter, OpenPart, Response, Return
 from tpharness.server_events import recorder
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import content, lifecycle, violations
@@ -121,6 +122,25 @@ def file_as_link(was):
         return {"content": {**was(chunk)["content"], "kind": "image-url", "url": chunk.url}}
 
     return fields
+
+
+def at_the_first_return(was):
+    def written(entries, calls, event_name):
+        first: dict[int, str] = {}
+        told = []
+        for entry in entries:
+            if isinstance(entry, Return):
+                group = calls.get(entry.call_key, (-1, 0))[0]
+                entry = replace(entry, at=first.setdefault(group, entry.at))  # noqa: PLW2901  # as it is written
+            told.append(entry)
+        return was(told, calls, event_name)
+
+    return written
+
+
+def always_equal(was):
+    del was
+    return lambda _: ""
 
 
 DEFECTS = (
@@ -240,5 +260,19 @@ DEFECTS = (
         "The client stores responses without model, provider and response id.",
         "message.provider-facts canon.exact carrier.facts",
         put(CarriedFacts, "at_response_start", lambda _: {}),
+    ),
+    defect(
+        "request-stands-at-its-first-return",
+        "both",
+        "A request of returns has the time of the first of them, and its place.",
+        "message.return-time event.order R25",
+        wrap(thread, "messages", at_the_first_return),
+    ),
+    defect(
+        "messages-in-order-of-arrival",
+        "both",
+        "Messages and events stand in the order in which they were heard of, whatever their times.",
+        "event.order R25",
+        wrap(messages, "time_key", always_equal),
     ),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import defect, on_chunk, on_wire, put, wrap
 
+from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event
 from tpharness.protocol import canonical, compare, history
 from tpharness.server_events import encoder
@@ -140,6 +141,14 @@ def interrupted_turn_lost(was):
             was(self, one, pointer)
 
     return turn
+
+
+def never_updated(was):
+    def render(self, journal):
+        document = was(self, journal)
+        return document if document["turns"] else {**document, "updated_at": "0001-01-01T00:00:00Z"}
+
+    return render
 
 
 DEFECTS = (
@@ -324,5 +333,12 @@ DEFECTS = (
         "The client reads numbers to seven digits.",
         "canon.jcs tool.args-parsed",
         on_chunk(in_seven_digits, c.ToolInputAvailableChunk),
+    ),
+    defect(
+        "empty-thread-updated-at-the-zero-of-its-language",
+        "both",
+        "An empty thread says that it was updated in the year 1.",
+        "thread.updated-last R54",
+        wrap(ThreadRenderer, "render", never_updated),
     ),
 )

@@ -107,7 +107,7 @@ def output_makes_call(was):
 
 def late_outputs_lost(was):
     def action(self, chunk):
-        if self._lifecycle.in_step or getattr(chunk, "preliminary", None):
+        if self._lifecycle._step.announced or getattr(chunk, "preliminary", None):
             was(self, chunk)
 
     return action

@@ -281,9 +281,9 @@ def test_a_carried_status_that_nobody_knows_is_none(told: dict[str, Any]) -> Non
     ],
 )
 def test_a_file_that_steers_has_a_place_and_a_media_type(part: dict[str, Any], kept: list[str]) -> None:
-    """What stands in the prompt is a file that a thread can hold (R36, R44)."""
+    """What stands in the prompt is a file that a thread can hold (R36, R44); with no file, nothing was said (R52)."""
     fold = ChunkFold(agent_id="assistant")
     fold.begin(T)
     fold.feed(chunk_from_object({"type": "steering-message", "id": "m", "parts": [part]}), T)
-    (message,) = rendered(fold, "network_failure")["turns"][0]["messages"]
-    assert [content["media_type"] for content in message["parts"][0]["content"]] == kept
+    messages = [message for turn in rendered(fold, "network_failure")["turns"] for message in turn["messages"]]
+    assert [content["media_type"] for message in messages for content in message["parts"][0]["content"]] == kept

@@ -70,12 +70,17 @@ def _thread(evidence: Evidence) -> list[Finding]:
 
 
 def _mismatch(got: Any, wanted: Any, pointer: str) -> tuple[str, Any, Any] | None:
-    """Return the first place where `got` does not match `wanted`: maps may have more keys, lists not more items."""
+    """Return the first place where `got` does not match `wanted`: maps may have more keys, lists not more items.
+
+    A key that is wanted as null may be absent.
+    """
     if isinstance(wanted, Mapping):
         if not isinstance(got, Mapping):
             return pointer, got, wanted
         for key, value in wanted.items():
             if key not in got:
+                if value is None:  # R37: absent and null are the same
+                    continue
                 return f"{pointer}/{key}", "(absent)", value
             if (miss := _mismatch(got[key], value, f"{pointer}/{key}")) is not None:
                 return miss

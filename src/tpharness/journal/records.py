@@ -92,7 +92,7 @@ class Return(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A system event. A `bound` event is content of its response, and is dropped with it."""
+    """A system event. A `bound` event is content of the response before it, and is dropped with it (R25)."""
 
     name: str
     data: Any

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tpharness.facts import join_text
+from tpharness.facts import join_text, recorded_reason
 from tpharness.journal import keep
 from tpharness.journal.log import Log
 from tpharness.journal.opened import OpenPart, OpenResponse, make_segment
@@ -115,7 +115,7 @@ class JournalWriter:
         """
         self._need_turn()
         self._calls = {call_id: key for call_id, key in self._calls.items() if key not in self._open_keys}
-        self._close(Interrupted(reason=reason, at=at))
+        self._close(Interrupted(reason=recorded_reason(reason), at=at))
 
     def hold_interruption(self, reason: str, at: str) -> None:
         """Remember the turn as interrupted here, in case it does not complete after all (R27)."""
@@ -312,7 +312,7 @@ class JournalWriter:
             return Journal(ended=self._turns)
         turn = self._held or self._turn(partial=partial)
         if cut is not None and turn.end is None:
-            turn = replace(turn, end=cut)
+            turn = replace(turn, end=replace(cut, reason=recorded_reason(cut.reason)))
         return Journal(ended=self._turns, last=turn)
 
     # ------------------------------------------------------------------ inside

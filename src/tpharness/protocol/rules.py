@@ -183,9 +183,12 @@ def _times(index: Index) -> Iterator[Finding]:
 
 
 def _root_times(thread: Mapping[str, Any]) -> Iterator[Finding]:
-    for name in ("created_at", "updated_at"):
-        if not _exists(thread[name]):
-            yield p.BAD_TIME.at(Place(pointer=f"/{name}"), got=thread[name])
+    created, updated = thread["created_at"], thread["updated_at"]
+    for name, written in (("created_at", created), ("updated_at", updated)):
+        if not _exists(written):
+            yield p.BAD_TIME.at(Place(pointer=f"/{name}"), got=written)
+    if _exists(created) and _exists(updated) and _key(updated) < _key(created):
+        yield p.UPDATED_EARLY.at(Place(pointer="/updated_at"), got=updated, expected=f"{created} or later")
     for key, agent in thread["agents"].items():
         if not _exists(agent["created_at"]):
             yield p.BAD_TIME.at(Place(pointer=f"/agents/{escape(key)}/created_at"), got=agent["created_at"])

@@ -17,13 +17,13 @@ from typing import Any
 from tpharness.facts import parse_tool_args
 from tpharness.findings import Finding
 from tpharness.server_events.events import EventKind, event_kind, event_time
-from tpharness.server_events.returns import DENIAL, custom_data, data_events, event_name
+from tpharness.server_events.parts import find_prompts
+from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name
 
 __all__ = ["Encoder"]
 
 Chunks = list[dict[str, Any]]
 _CARRIER = "data-sys-tp"
-_SOURCES = ("source.url", "source.document")
 _SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
 _DELTAS = {"text": "text", "reasoning": "thinking", "tool-input": "tool_call"}
 _WIRE_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
@@ -86,7 +86,7 @@ class Encoder:
     def _request(self, event: Mapping[str, Any]) -> Chunks:
         chunks = self._end_step()
         self._facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
-        prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
+        prompts = find_prompts(event)
         if prompts and (self._began or [p.get("content") for p in prompts] != self._user):  # R9
             chunks += self._prompts(prompts)
         return chunks
@@ -94,7 +94,7 @@ class Encoder:
     def _enqueued(self, event: Mapping[str, Any]) -> Chunks:
         chunks: Chunks = []
         for message in event.get("messages") or ():
-            prompts = [p for p in message.get("parts") or () if p["part_kind"] == "user-prompt"]
+            prompts = find_prompts(message)
             if prompts:
                 chunks += [*self._end_step(), *self._prompts(prompts)]
         return chunks
@@ -261,7 +261,7 @@ class Encoder:
         self._began = True
         name = event_name(event["event_type"])
         facts = {k: event[k] for k in ("source_agent", "target_agents") if event.get(k) is not None}
-        if name in _SOURCES:
+        if name in SOURCES:
             return [*self._carry(), {**_camel(event.get("event_data")), "type": name.replace(".", "-")}]
         wire = {"type": f"data-{name}" if name.startswith("meta:") else name, "data": event.get("event_data")}
         if event.get("transient"):

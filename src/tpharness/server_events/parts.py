@@ -11,7 +11,7 @@ from typing import Any
 
 from tpharness.facts import binary_identifier, parse_tool_args
 
-__all__ = ["call_fields", "file_content", "part_fields", "pick_fields"]
+__all__ = ["call_fields", "file_content", "find_prompts", "part_fields", "pick_fields"]
 
 _PART_FIELDS = {
     "text": ("content", "id"),
@@ -46,6 +46,12 @@ def call_fields(part: Mapping[str, Any]) -> dict[str, Any]:
     held = part.get("args")
     args = {} if held is None or held == "" else parse_tool_args(held)
     return {**pick_fields(part, ("tool_name", "tool_call_id")), "args": args}
+
+
+def find_prompts(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the user prompts of a request, without those that have no content at all (R52)."""
+    parts = request.get("parts") or ()
+    return [part for part in parts if part["part_kind"] == "user-prompt" and part["content"] != []]
 
 
 def file_content(content: Mapping[str, Any]) -> dict[str, Any]:

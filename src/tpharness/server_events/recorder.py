@@ -22,8 +22,8 @@ from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPa
 from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events.events import EventKind, event_kind, event_time
-from tpharness.server_events.parts import call_fields, file_content, part_fields, pick_fields
-from tpharness.server_events.returns import custom_data, data_events, event_name, return_part
+from tpharness.server_events.parts import call_fields, file_content, find_prompts, part_fields, pick_fields
+from tpharness.server_events.returns import SOURCES, custom_data, data_events, event_name, return_part
 from tpharness.server_events.shapes import DELTA
 
 __all__ = ["TRANSITIONS", "Recorder", "RunState"]
@@ -123,7 +123,7 @@ class Recorder:
         self._finish_response()
         self.state = RunState.BETWEEN
         self._request_facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
-        prompts = [p for p in event.get("parts") or () if p["part_kind"] == "user-prompt"]
+        prompts = find_prompts(event)
         if prompts:
             self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
 
@@ -265,7 +265,7 @@ class Recorder:
                 at=self._at,
                 source_agent=event.get("source_agent"),
                 target_agents=tuple(targets) if targets is not None else None,
-                bound=name.startswith("source.") and self._writer.response_open,
+                bound=name in SOURCES,
             )
         )
 
@@ -276,7 +276,7 @@ class Recorder:
 
     def _enqueued(self, event: Mapping[str, Any]) -> None:
         for message in event.get("messages") or ():
-            prompts = [p for p in message.get("parts") or () if p["part_kind"] == "user-prompt"]
+            prompts = find_prompts(message)
             if prompts:
                 self._finish_response()
                 self.state = RunState.BETWEEN

@@ -7,13 +7,17 @@ from typing import Any
 
 from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 
-__all__ = ["DENIAL", "custom_data", "data_events", "event_name", "return_part"]
+__all__ = ["DENIAL", "SOURCES", "custom_data", "data_events", "event_name", "return_part"]
 
 DENIAL = "The tool call was denied."
 """The content of the return of a denied call when no reason was given; Pydantic AI's own words."""
 
 _HELD = ("data", "payload")
 _ENVELOPE = (*_HELD, "event_kind", "at", "_t_ms", "name", "event_name", "tool_name", "tool_call_id")
+
+SOURCES = ("source.url", "source.document")
+"""The events that are content of the response before them (R25)."""
+
 _STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}
 
 

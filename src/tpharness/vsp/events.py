@@ -32,15 +32,18 @@ class TurnEvents:
 
     def _source(self, chunk: c.SourceUrlChunk | c.SourceDocumentChunk) -> None:
         self._lifecycle.ensure_turn()
-        if self._lifecycle.in_step:
+        if self._lifecycle.step_is_new:
             self._lifecycle.ensure_response()
         name, data = source_event(chunk)
-        self._writer.add_event(Event(name=name, data=data, at=self._context.time, bound=self._writer.response_open))
+        self._writer.add_event(Event(name=name, data=data, at=self._context.time, bound=True))
 
     def _steering(self, chunk: c.SteeringMessageChunk) -> None:
+        prompt = steering_prompt(chunk)
+        if prompt["content"] == []:
+            return  # R52: it says nothing
         self._lifecycle.ensure_turn()
         self._lifecycle.end_response()
-        self._writer.add_prompt([steering_prompt(chunk)], self._context.time)  # R44
+        self._writer.add_prompt([prompt], self._context.time)  # R44
 
     def _data(self, chunk: c.DataChunk) -> None:
         if chunk.by_name:

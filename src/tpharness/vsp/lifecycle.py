@@ -64,9 +64,9 @@ class Lifecycle:
     # --------------------------------------------------------- for other parts
 
     @property
-    def in_step(self) -> bool:
-        """Whether a step was announced and has not finished."""
-        return self._step.announced
+    def step_is_new(self) -> bool:
+        """Whether a step was announced, and nothing of its response has come."""
+        return self._step.announced and not self._step.responded
 
     def ensure_turn(self) -> None:
         """Begin a turn unless one is running: a stream without `start` begins it with its first chunk (R45)."""

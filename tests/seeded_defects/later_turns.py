@@ -1,0 +1,100 @@
+# mypy: disallow-untyped-calls=False
+# A change takes the place of whatever it changes: what it is called with is said there.
+"""What is known in one turn and counts in a later one: R9, R14, R30, R45."""
+
+from __future__ import annotations
+
+from tests.seeded_defects.seeding import client_writer, defect, on_event, on_wire, server_writer, together
+
+from tpharness.journal import JournalWriter, Return, UserTurn
+from tpharness.server_events.events import EventKind
+
+__all__ = ["DEFECTS"]
+
+
+class AnswersOfThisTurn(JournalWriter):
+    """Which calls have their return is known for one turn."""
+
+    def begin_turn(self, agent_id, at):
+        super().begin_turn(agent_id, at)
+        self._answered_here: set[str] = set()
+
+    def has_return(self, call_id):
+        return call_id in self._answered_here
+
+    def add_return(self, call_id, kind, fields, at):
+        self._answered_here.add(call_id)
+        super().add_return(call_id, kind, fields, at)
+
+
+class AnswersGoWithTheirTurn(JournalWriter):
+    """A call of an earlier turn that an interrupted turn has answered waits again."""
+
+    def interrupt_turn(self, reason, at):
+        entries = [*self._entries, *(entry for segment in self._segments for entry in segment.entries)]
+        answered = {entry.call_key for entry in entries if isinstance(entry, Return)}
+        super().interrupt_turn(reason, at)
+        self._answered -= answered
+
+
+class SameWordsOnce(JournalWriter):
+    """A message of the user that was there before is a repetition."""
+
+    def add_user_turn(self, turn):
+        if not any(isinstance(one, UserTurn) and one.parts == turn.parts for one in self._turns):
+            super().add_user_turn(turn)
+
+
+def on_both(writer):
+    """Let both sides write their journals so."""
+    return together(server_writer(writer), client_writer(writer))
+
+
+def model_stays(name):
+    """Keep what the agent before the hand-off asked, under the name that it has there."""
+
+    def make(was):
+        def agent_start(self, event):
+            asked = getattr(self, name)
+            done = was(self, event)
+            setattr(self, name, asked)
+            return done
+
+        return agent_start
+
+    return make
+
+
+DEFECTS = (
+    defect(
+        "second-answer-in-a-later-turn-counts",
+        "both",
+        "A call that an earlier run left open may be answered once in each later run.",
+        "tool.first-output-stands R14",
+        on_both(AnswersOfThisTurn),
+    ),
+    defect(
+        "answer-of-an-interrupted-turn-forgotten",
+        "both",
+        "A call that an interrupted run has answered may be answered again.",
+        "tool.first-output-stands R14",
+        on_both(AnswersGoWithTheirTurn),
+    ),
+    defect(
+        "same-words-taken-for-a-repetition",
+        "both",
+        "What the user says a second time is not stored.",
+        "turn.same-words-later R9",
+        on_both(SameWordsOnce),
+    ),
+    defect(
+        "server-gives-the-next-agent-the-model-of-the-last",
+        "both",
+        "The server goes on to name the model of the agent that handed over, in its thread and on the wire.",
+        "carrier.scope R45",
+        together(
+            on_event(model_stays("_request_facts"), EventKind.AGENT_START),
+            on_wire(model_stays("_facts"), EventKind.AGENT_START),
+        ),
+    ),
+)
