@@ -57,13 +57,17 @@ def test_each_reason_is_detected() -> None:
     assert client.reason(1.0) == "network_failure"
 
 
-def test_heartbeats_show_life_but_do_not_keep_a_silent_run_alive() -> None:
-    """A ping proves the connection, not the run."""
+def test_heartbeats_keep_a_silent_stream_until_they_stop() -> None:
+    """A ping proves that the connection lives (R55); without one the limit is over 35 seconds after the last."""
     client = ClientMonitor(0.0)
     assert not client.alive(30.0)
     client.heartbeat(20.0)
     assert client.alive(49.9)
-    assert client.reason(35.1) == "timeout"
+    assert client.reason(35.1) is None
+    assert client.next_deadline() == 55.0
+    assert client.reason(55.1) == "timeout"
+    client.heartbeat(56.0)
+    assert client.reason(57.0) == "timeout"
 
 
 def test_a_server_sends_a_heartbeat_when_it_has_sent_nothing() -> None:

@@ -107,7 +107,7 @@ class ServerMonitor(_Monitor):
 
 
 class ClientMonitor(_Monitor):
-    """Watches a stream on the client. A heartbeat proves that the connection lives, not that the run goes on."""
+    """Watches a stream on the client. A heartbeat proves that the connection lives, so the stream is kept (R55)."""
 
     def __init__(self, now: float, timeouts: Timeouts | None = None) -> None:
         super().__init__(now, timeouts)
@@ -116,11 +116,12 @@ class ClientMonitor(_Monitor):
     def event(self, now: float) -> None:
         """A chunk arrived."""
         super().event(now)
-        self._sign = now
+        self.heartbeat(now)
 
     def heartbeat(self, now: float) -> None:
         """A comment or a ping arrived (R35)."""
-        self._sign = now
+        if not self._over(now):
+            self._sign = now
 
     def alive(self, now: float) -> bool:
         """Whether data or a heartbeat arrived within two heartbeat intervals."""
@@ -140,9 +141,9 @@ class ClientMonitor(_Monitor):
 
     def next_deadline(self) -> float:
         """Return the time at which silence becomes an interruption."""
-        return self.last_event + self.timeouts.client_stream
+        return self._sign + self.timeouts.client_stream
 
     def _over(self, now: float) -> bool:
-        if now - self.last_event > self.timeouts.client_stream:
+        if now - self._sign > self.timeouts.client_stream:
             self._settle("timeout")
         return self._reason is not None

@@ -90,11 +90,21 @@ async def forever(writer: asyncio.StreamWriter) -> None:
 
 
 async def comments(writer: asyncio.StreamWriter) -> None:
-    """Send heartbeats for ever."""
-    while True:
+    """Send heartbeats for three limits of 0.1 seconds, and then nothing."""
+    for _ in range(30):
         writer.write(b": keep-alive\n\n")
         await writer.drain()
         await asyncio.sleep(0.01)
+    await forever(writer)
+
+
+async def comments_and_the_rest(writer: asyncio.StreamWriter) -> None:
+    """Send heartbeats for three limits of 0.1 seconds, and then the answer."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await comments(writer)
+    writer.write(HELLO)
+    await writer.drain()
 
 
 async def reset(writer: asyncio.StreamWriter) -> None:
@@ -148,6 +158,13 @@ async def test_a_whole_stream_becomes_a_complete_turn(serve: Serve) -> None:
     ]
     assert requests[0].startswith(b"GET /s HTTP/1.1\r\n")
     assert b"accept: text/event-stream" in requests[0].lower()
+
+
+async def test_a_silent_stream_is_kept_while_heartbeats_arrive(serve: Serve) -> None:
+    """R55: the limit is for a stream on which nothing arrives, so a tool may take its time."""
+    async with serve() as peer, streaming(sends(HEAD, then=comments_and_the_rest)) as (url, _):
+        turns = await received(peer, case(url, limits={"stream_seconds": 0.1}))
+    assert [turn["completion_status"] for turn in turns] == ["complete"]
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*0.08 s after its limit of 0.05 s it is still connected to stream 0",
         "interruptions/timeout-while-a-tool-hangs",
-        patience=waiting(silence=0.25, settle=0.08),
+        patience=waiting(silence=1.0, settle=0.08),
     ),
     BadClient(
         "claims timeout, has no patience",
@@ -252,6 +252,14 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*it disconnected from stream 0 before its limit of 0.5 s",
         "interruptions/timeout-while-a-tool-hangs",
+    ),
+    BadClient(
+        "claims timeout, takes no heartbeat for life",
+        breaking("heartbeat"),
+        "failed",
+        "heartbeat-ignored: .*it disconnected from stream 0 within its limit of 0.2 s",
+        "interruptions/timeout-while-a-tool-hangs",
+        patience=waiting(limit=0.02),
     ),
     BadClient(
         "claims network_failure, calls it complete",

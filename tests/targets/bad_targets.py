@@ -519,6 +519,13 @@ BAD = (
         "interruptions/timeout-while-a-tool-hangs",
         patience=waiting(silence=0.25),
     ),
+    Bad(
+        "claims limits, has no heartbeat",
+        breaking("heartbeat"),
+        "failed",
+        "heartbeat-not-kept: .*not one comment in 0.05 s of silence, one every 0.0125 s was asked for",
+        "interruptions/timeout-while-a-tool-hangs",
+    ),
     Bad("refuses to delete", breaking("delete"), "failed", "delete-refused: DELETE .* answers 404"),
 )
 

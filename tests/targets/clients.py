@@ -139,8 +139,9 @@ class ContractClient:
         try:
             if "read" in self.breaks:
                 await asyncio.sleep(3600)
+            deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
             while True:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(seconds) if "heartbeat" not in self.breaks else asyncio.timeout_at(deadline):
                     piece = await reader.read(1 << 16)
                 if not piece:
                     break

@@ -339,6 +339,10 @@ class ContractServer:
         limit = asked.get("limits", {}).get("stream_seconds")
         timeout = None if "limits" in self.breaks else limit
         either: set[asyncio.Future[Any]] = {thread.cancel, gone}
+        beat = asked.get("limits", {}).get("heartbeat_seconds")
+        if beat is not None and "heartbeat" not in self.breaks:
+            await asyncio.wait(either, timeout=beat, return_when=asyncio.FIRST_COMPLETED)
+            await connection.chunk(b": alive\n\n")
         done, _ = await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()
         with suppress(asyncio.CancelledError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from urllib.parse import urlsplit
 
@@ -134,6 +135,28 @@ def test_a_client_that_gives_up_in_silence_shows_its_patience() -> None:
                 await offer.idle.wait()
                 seen.append((offer.gave_up, offer.stayed))
         assert seen == [(True, False), (False, False), (False, True)]
+
+    bounded(work())
+
+
+def test_heartbeats_come_for_longer_than_the_limit() -> None:
+    """A client that leaves meanwhile has taken no heartbeat for life (R55); one that stays sees them stop."""
+
+    async def work() -> None:
+        async with StreamServer(settle=0.0) as server:
+            stays = server.offer(FRAMES, Ending.SILENT, limit=0.02, beats=True)
+            body = (await asked(stays)).removeprefix(HEAD + CHUNKS)
+            assert re.findall(rb": alive|event: ping", body) == [b": alive", b"event: ping", b": alive", b": alive"]
+            assert (stays.cut_alive, stays.stayed) == (False, True)
+            leaves = server.offer(FRAMES, Ending.SILENT, limit=0.02, beats=True)
+            reader, writer = await connected(leaves)
+            writer.write(f"GET {urlsplit(leaves.url).path} HTTP/1.1\r\n\r\n".encode())
+            await reader.readuntil(b"event: ping")
+            writer.close()
+            await leaves.idle.wait()
+            assert (leaves.cut_alive, leaves.gave_up, leaves.stayed) == (True, True, False)
+            inside = server.offer((b"data: {",), Ending.SILENT, limit=0.02, beats=True)
+            assert b"alive" not in await asked(inside), "within a frame it would be data"
 
     bounded(work())
 

@@ -45,6 +45,8 @@ from tpharness.vsp.frames import split_frames
 __all__ = ["Observer", "Played", "Players", "comparison_mode", "play"]
 
 _READ_SIZES = (1, 7)
+_MOST_READS = 10_000
+"""How many reads a stream is split into: a longer one comes in larger reads, so that it does not take seconds."""
 _CARRIED_FIELDS = frozenset(
     (
         *("agent_id", "timestamp", "started_at", "completed_at", "submitted_at", "interrupted_at"),
@@ -300,6 +302,7 @@ async def _play_variants(
 def _rechunk_reads(turn: UserTurn | Stream, size: int) -> UserTurn | Stream:
     if isinstance(turn, UserTurn):
         return turn
+    size = max(size, sum(len(packet.data) for packet in turn.packets) // _MOST_READS)
     packets = tuple(Packet(data=piece, at=p.at) for p in turn.packets for piece in split_reads(p.data, size))
     return replace(turn, packets=packets)
 

@@ -15,7 +15,7 @@ from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.targets.contract import Script, Stream
 from tpharness.targets.reference import ReferenceClient, receive_turns
-from tpharness.targets.remote import CAPABILITY_KINDS, LEFT, NOT_FETCHED
+from tpharness.targets.remote import CAPABILITY_KINDS, CUT_ALIVE, LEFT, NOT_FETCHED
 from tpharness.targets.stream_server import Ending, ServedStream
 
 __all__ = ["CaseStream", "broken_promises", "describe_streams", "find_unclosed_stream"]
@@ -64,6 +64,8 @@ def _broken_promise(one: CaseStream, settle: float) -> Finding | None:
             f"stream {one.number} broke off and was "
             f"{'requested again without the id of a frame' if again else 'not requested again'}",
         )
+    if offer.cut_alive:
+        return _finding(CUT_ALIVE, f"it disconnected from stream {one.number} within its limit of {offer.limit:g} s")
     if offer.gave_up:
         return _finding(_DETECTS, f"it disconnected from stream {one.number} before its limit of {offer.limit:g} s")
     if offer.left:

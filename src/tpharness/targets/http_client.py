@@ -225,7 +225,7 @@ class HttpClient:
         if resumed and (real or reason is None):  # a client that is given the end of a stream does not wait for more
             data, breaks_at = resumable(pieces)
             pieces = (data,)
-        offer = streams.offer(pieces, ending, limit=limit, breaks_at=breaks_at)
+        offer = streams.offer(pieces, ending, limit=limit, beats=True, breaks_at=breaks_at)
         url = offer.url if self._relay is None else _relayed_url(offer.url, self._relay.port)
         one = CaseStream(number=number, offer=offer, reason=reason if real else None)
         return one, _stream_document(stream, url, reason, limit=limit, live=real)

@@ -23,7 +23,7 @@ from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, 
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import run_json, user_json
 from tpharness.targets.http_thread import HttpThread, interruption_reason, promise_finding
-from tpharness.targets.marks import cut_at_marks, event_times, has_mark
+from tpharness.targets.marks import cut_at_marks, event_times, has_heartbeat, has_mark
 from tpharness.targets.net import Http, OpenStream
 from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.targets.remote import (
@@ -31,6 +31,7 @@ from tpharness.targets.remote import (
     CAPABILITY_KINDS,
     ENDLESS,
     LINE_TOO_LONG,
+    NO_HEARTBEAT,
     NOT_TOLD,
     NOT_UTF8,
     STALLED,
@@ -58,6 +59,10 @@ class HttpOptions:
     resume_from: ResumeFrom | None = None
     stop: asyncio.Event | None = None
     recovered: Callable[[], Awaitable[None]] | None = None
+
+
+_BEATS = 4
+"""How many heartbeats a server under test has time for before its limit is over."""
 
 
 class _Interruption(Enum):
@@ -135,7 +140,7 @@ class HttpRun:
             await self._resume_or_wait()
         if live is _Interruption.DISCONNECT and stream.held and run.interruption is not None:
             await self._check_disconnect(run.interruption.reason)
-        return self._result()
+        return self._result(live)
 
     async def _check_disconnect(self, reason: str) -> None:
         """Wait until the thread shows the interruption; a finding if it never does."""
@@ -219,7 +224,8 @@ class HttpRun:
         if live is not _Interruption.SCRIPTED and run.interruption is not None:
             request["hold"] = {"at": run.interruption.at}
         if live is _Interruption.LIMIT:
-            request["limits"] = {"stream_seconds": self._http.patience.limit}
+            limit = self._http.patience.limit
+            request["limits"] = {"stream_seconds": limit, "heartbeat_seconds": limit / _BEATS}
         on_disconnect = "stop" if live is _Interruption.DISCONNECT else self._options.on_disconnect
         if on_disconnect is not None:
             request["on_disconnect"] = on_disconnect
@@ -325,7 +331,7 @@ class HttpRun:
 
     # ------------------------------------------------------------------------------------------------ what was seen
 
-    def _result(self) -> tuple[tuple[Packet, ...], StreamEnd]:
+    def _result(self, live: _Interruption) -> tuple[tuple[Packet, ...], StreamEnd]:
         """Cut the stream into packets, and compare it with what was declared."""
         run, stream = self._run, self._stream
         data = bytes(stream.data)
@@ -342,6 +348,10 @@ class HttpRun:
             self._findings.append(promise_finding("resume", "no frame of a stream has an id"))
         if self._carriers and whole and b"data-sys-tp" not in data:
             self._findings.append(promise_finding("carriers", "a stream that should carry them has none"))
+        if live is _Interruption.LIMIT and whole and not has_heartbeat(data, len(run.events)):
+            limit = self._http.patience.limit
+            words = f"not one comment in {limit:g} s of silence, one every {limit / _BEATS:g} s was asked for"
+            self._findings.append(NO_HEARTBEAT.at(Place(side="server"), f"{NO_HEARTBEAT.title}: {words}"))
         if self._marks:
             marked = cut_at_marks(data, run, last, whole=whole or stream.held)
             if marked.wrong:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from tpharness.targets.contract import Packet, RunScript
 
-__all__ = ["STOP", "MarkedStream", "cut_at_marks", "event_times", "find_stop", "has_mark"]
+__all__ = ["STOP", "MarkedStream", "cut_at_marks", "event_times", "find_stop", "has_heartbeat", "has_mark"]
 
 STOP = b": tp stop\n\n"
 """The comment by which a test's stream says that the user presses stop."""
 
 _MARK = re.compile(rb": tp (0|[1-9][0-9]{0,8})\r?\n(\r?\n)?")
 _LEAD = b": tp "
+_HEARTBEAT = re.compile(rb"(?<=[\r\n])(?::(?! tp )|event: ?ping[\r\n])")
 _STOP_LINE = re.compile(rb"(?<=[\r\n]): ?tp stop[\r\n]")
 
 
@@ -56,6 +57,12 @@ def has_mark(data: bytes | bytearray, count: int, start: int = 0) -> bool:
             return True
         at = data.find(lead, at + 1)
     return False
+
+
+def has_heartbeat(data: bytes, count: int) -> bool:
+    """Whether a comment that is not a mark, or a ping, comes after the mark of the first `count` events."""
+    silent = data.rpartition(_LEAD + b"%d" % count)[2]
+    return _HEARTBEAT.search(silent) is not None
 
 
 def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> MarkedStream:

@@ -20,6 +20,7 @@ from tpharness.targets import resume
 __all__ = [
     "BROKEN",
     "CAPABILITY_KINDS",
+    "CUT_ALIVE",
     "ENDLESS",
     "KINDS",
     "LEFT",
@@ -28,6 +29,7 @@ __all__ = [
     "NOT_FETCHED",
     "NOT_TOLD",
     "NOT_UTF8",
+    "NO_HEARTBEAT",
     "STALLED",
     "BrokenContractError",
     "CannotPlayError",
@@ -123,6 +125,8 @@ CAPABILITY_KINDS = {
 }
 """The name of a capability → the finding for one that is declared and not kept."""
 
+NO_HEARTBEAT = Kind("heartbeat-not-kept")
+CUT_ALIVE = Kind("heartbeat-ignored")
 NOT_TOLD = Kind("cancel-not-told")
 STALLED = Kind("stream-stalled")
 BROKEN = Kind("stream-broken")
@@ -137,6 +141,8 @@ KINDS = (
     NOT_FETCHED,
     LEFT,
     *CAPABILITY_KINDS.values(),
+    NO_HEARTBEAT,
+    CUT_ALIVE,
     NOT_TOLD,
     STALLED,
     BROKEN,

@@ -36,6 +36,7 @@ _POLL = 0.001  # seconds between two checks for undelivered bytes
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
 _LAST_ID = re.compile(rb"^last-event-id:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _STOP = b"\n" + STOP  # on a line of its own, wherever the body ended
+_BEATS = (b": alive\n\n", b"event: ping\ndata: \n\n", b": alive\n\n", b": alive\n\n")
 _END_SIGNAL = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
 
 
@@ -53,18 +54,20 @@ class Ending(Enum):
 class ServedStream:
     """One stream under its URL.
 
-    `limit`: seconds of silence after which the client should give up. `breaks_at`: bytes after which the first
-    connection is closed. `repeats`: frames before the rest that are sent again to a client that resumes.
+    `limit`: seconds of silence after which the client should give up, `beats`: heartbeats before it. `breaks_at`: bytes
+    after which the first connection is closed. `repeats`: frames before the rest that are sent again on resuming.
 
     What the client did: `asked` counts requests, `resumed` those with a Last-Event-ID; `whole`: everything was sent;
     `left`: it disconnected before the stream had signalled its end; `unread`: it did not read what was sent; `hasty`:
-    it disconnected long before its limit; `stayed`: it did not disconnect when it had to.
+    it disconnected long before its limit; `cut_alive`: it disconnected while heartbeats arrived; `stayed`: it did not
+    disconnect when it had to.
     """
 
     url: str
     pieces: tuple[bytes, ...]
     ending: Ending
     limit: float = 0.0
+    beats: bool = False
     breaks_at: int | None = None
     repeats: int = 0
     asked: int = 0
@@ -73,6 +76,7 @@ class ServedStream:
     left: bool = False
     unread: bool = False
     hasty: bool = False
+    cut_alive: bool = False
     stayed: bool = False
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -82,7 +86,7 @@ class ServedStream:
     def gave_up(self) -> bool:
         """Whether the client gave up a silent stream before its limit, perhaps before it had received all of it."""
         missed = not (self.whole or self.unread) and (self.left or not self.asked or self.breaks_at is not None)
-        return self.ending is Ending.SILENT and (self.hasty or missed)
+        return self.ending is Ending.SILENT and (self.hasty or self.cut_alive or missed)
 
     def __enter__(self) -> Self:
         self._open += 1
@@ -137,14 +141,16 @@ class StreamServer:
         ending: Ending,
         *,
         limit: float = 0.0,
+        beats: bool = False,
         breaks_at: int | None = None,
         repeats: int = 0,
     ) -> ServedStream:
         """Return a stream under a URL of its own, which stays until `withdraw`."""
         path = f"/streams/{secrets.token_urlsafe(12)}"
         url = self._base + path
-        offer = ServedStream(url=url, pieces=pieces, ending=ending, limit=limit, breaks_at=breaks_at, repeats=repeats)
-        self._offers[path] = offer
+        self._offers[path] = offer = ServedStream(
+            url=url, pieces=pieces, ending=ending, limit=limit, beats=beats, breaks_at=breaks_at, repeats=repeats
+        )
         return offer
 
     def withdraw(self, offer: ServedStream) -> None:
@@ -274,7 +280,8 @@ class StreamServer:
             case Ending.BROKEN | Ending.RESET:
                 await _wait_for_delivery(writer, self._silence)
                 _reset(writer)
-            case Ending.SILENT:
+            case Ending.SILENT if not await _beat(offer, gone, writer, sent_at, chunked=chunked):
+                sent_at = asyncio.get_running_loop().time() if offer.beats else sent_at
                 if not await _wait_for_either(gone, offer.withdrawn, offer.limit + self._settle):
                     offer.stayed = True
                 elif asyncio.get_running_loop().time() - sent_at < offer.limit / 2:
@@ -285,6 +292,22 @@ class StreamServer:
                 await writer.drain()
                 if not await _wait_for_either(gone, offer.withdrawn, self._settle):
                     offer.stayed = True
+
+
+async def _beat(
+    offer: ServedStream, gone: asyncio.Future[None], writer: asyncio.StreamWriter, sent_at: float, *, chunked: bool
+) -> bool:
+    """Send heartbeats for longer than the client's limit (R55); return whether the client has gone meanwhile."""
+    body = b"".join(offer.pieces)
+    for beat in _BEATS if offer.beats and body.endswith(b"\n\n") else ():  # within a frame a heartbeat would be data
+        if await _wait_for_either(gone, offer.withdrawn, offer.limit / (len(_BEATS) - 1)):
+            if not _END_SIGNAL.search(body):
+                offer.hasty = asyncio.get_running_loop().time() - sent_at < offer.limit / 2
+                offer.cut_alive = not offer.hasty
+            return True
+        writer.write(b"%x\r\n%b\r\n" % (len(beat), beat) if chunked else beat)
+        await writer.drain()
+    return False
 
 
 def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:

@@ -28,10 +28,13 @@ function kept(entries) {
   }
   const own = new Set();
   const dropped = new Set();
+  let sourcesGo = false; // R25: with the response before them
   const stays = entries.filter((entry) => {
+    if (entry.kind === "event") return !(sourcesGo && entry.name.startsWith("source."));
     if (entry.kind !== "response") return true;
     const calls = callIds(entry);
-    const good = entry.finished && entry.parts.length > 0 && calls.every((id) => answered.has(id)); // R20, R21
+    sourcesGo = !(entry.finished && calls.every((id) => answered.has(id))); // R20, R21
+    const good = entry.parts.length > 0 && !sourcesGo;
     calls.forEach((id) => (good ? own : dropped).add(id));
     return good;
   });
@@ -73,7 +76,8 @@ function agentTurn(turn, version) {
   if (Object.keys(turn.usage ?? {}).length > 0) document.total_usage = turn.usage;
   if (cut) {
     document.completion_status = "interrupted";
-    document.interruption = { reason: cut.reason, interrupted_at: cut.at };
+    const reason = cut.reason === "incomplete_stream" ? "network_failure" : cut.reason; // R27
+    document.interruption = { reason, interrupted_at: cut.at };
     return document;
   }
   document.completed_at = turn.ended_at;

@@ -66,8 +66,9 @@ export function entriesOf({ parts, from, before, asked, at, finished, error }) {
       const metadata = part.providerMetadata === undefined ? {} : { provider_metadata: part.providerMetadata };
       open().parts.push({ part_kind: `custom:${part.kind}`, ...metadata });
     } else if (part.type === "steering-message") {
-      close();
       const content = prompt(part);
+      if (content.length === 0 && content !== "") continue; // R52
+      close();
       if (JSON.stringify([content]) === asked && entries.every((entry) => entry.kind === "event")) continue; // R9
       entries.push({ kind: "returns", at, parts: [{ part_kind: "user-prompt", content }] }); // R44
     } else if (part.type === "source-url" || part.type === "source-document") {
