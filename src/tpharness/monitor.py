@@ -17,11 +17,8 @@ class Timeouts:
 
     server_stream: float = 30.0
     """Seconds without a model event after which the server interrupts the turn."""
-    server_idle: float = 5.0
-    """Seconds without a model event after which the server sends a heartbeat."""
     client_stream: float = 35.0
     """Seconds without any data after which the client interrupts the turn; slightly more than the server's."""
-    reconnect_delay: float = 1.0
     max_reconnects: int = 3
     heartbeat: float = 15.0
     """Seconds between the comments or pings of a server that has nothing else to send."""
