@@ -23,6 +23,7 @@ READERS = {
     "hash": ["hash", "-"],
     "convert": ["convert", "-", "--to", "0.0.3"],
     "diff": ["diff", "-", "other.json"],
+    "history": ["history", "-", "--for", "ai-sdk"],
 }
 BAD = {
     "empty": b"",
@@ -35,7 +36,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("command", ["hash", "convert"])
+VALUES: tuple[Any, ...] = (None, 5, "x", [], {}, [7], [None], {"a": {"b": 1}}, True, 1e400, "\ud83d", [[]])
+
+
+@pytest.mark.parametrize("command", ["hash", "convert", "history"])
 @pytest.mark.parametrize("name", BAD)
 def test_a_command_that_needs_a_thread_refuses_what_is_none(command: str, name: str, call: Any) -> None:
     """Exit code 2, one clear line and what to do, on standard error; nothing on standard output."""
@@ -43,6 +47,97 @@ def test_a_command_that_needs_a_thread_refuses_what_is_none(command: str, name: 
     assert called.code == 2
     assert called.out == ""
     assert called.err.startswith("tpharness: ")
+
+
+@pytest.mark.parametrize("source", ["pydantic-ai", "ai-sdk"])
+@pytest.mark.parametrize("name", [name for name in BAD if name != "unknown version"])
+def test_an_import_refuses_what_is_not_a_list_of_messages(name: str, source: str, call: Any) -> None:
+    """The same for messages, of which a list of numbers is none."""
+    called = call("import", "-", "--from", source, stdin=BAD[name])
+    assert called.code == 2
+    assert called.out == ""
+    assert called.err.startswith("tpharness: ")
+
+
+MESSAGES: dict[str, Any] = {
+    "pydantic-ai": [
+        {
+            "kind": "request",
+            "parts": [
+                {"part_kind": "user-prompt", "content": ["Hi", {"kind": "binary", "data": "eA==", "media_type": "a/b"}]}
+            ],
+            "timestamp": "2025-01-20T10:00:00Z",
+            "run_id": "r",
+        },
+        {
+            "kind": "response",
+            "parts": [
+                {"part_kind": "thinking", "content": "Hm.", "id": "t", "provider_name": "openai"},
+                {"part_kind": "file", "content": {"kind": "binary", "data": "eA==", "media_type": "image/png"}},
+                {"part_kind": "tool-call", "tool_name": "look", "tool_call_id": "c1", "args": "{}"},
+            ],
+            "usage": {"input_tokens": 3, "details": {}},
+            "finish_reason": "stop",
+            "state": "complete",
+        },
+        {
+            "kind": "request",
+            "parts": [
+                {
+                    "part_kind": "tool-return",
+                    "tool_name": "look",
+                    "tool_call_id": "c1",
+                    "content": 1,
+                    "outcome": "failed",
+                },
+                {"part_kind": "retry-feedback", "content": "again", "retry": {}},
+                {"part_kind": "compaction", "content": "x"},
+            ],
+        },
+    ],
+    "ai-sdk": [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hi"}, {"type": "file", "url": "x"}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "metadata": {},
+            "parts": [
+                {"type": "step-start"},
+                {
+                    "type": "reasoning",
+                    "text": "Hm.",
+                    "state": "done",
+                    "providerMetadata": {"openai": {"signature": "s"}},
+                },
+                {"type": "tool-look", "toolCallId": "c1", "state": "output-available", "input": {}, "output": 1},
+                {
+                    "type": "dynamic-tool",
+                    "toolName": "x",
+                    "toolCallId": "c2",
+                    "state": "output-error",
+                    "errorText": "e",
+                },
+                {"type": "tool-look", "toolCallId": "c3", "state": "output-denied", "approval": {"reason": "No."}},
+                {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,eA=="},
+                {"type": "data-note", "data": 1},
+            ],
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("source", MESSAGES)
+def test_a_wrong_type_anywhere_in_messages_is_told_in_words(source: str, call: Any) -> None:
+    """Any value replaced by one of another type: a valid thread, or exit code 2 and a sentence; never a traceback."""
+    accepted = 0
+    every = [(at, value) for at in [(), *places(MESSAGES[source])] for value in VALUES]
+    for at, value in every[::5]:
+        data = json.dumps(replace_at(MESSAGES[source], at, value)).encode()
+        called = call("import", "-", "--from", source, stdin=data)
+        assert called.code in (0, 2), (at, value)
+        assert (called.out == "") is (called.code == 2), (at, value)
+        accepted += called.code == 0
+    assert accepted > 20
 
 
 def test_a_lone_surrogate_is_printed_as_an_escape(call: Any, tmp_path: Path) -> None:
@@ -134,9 +229,6 @@ def test_events_that_are_not_json_are_refused_with_their_line(call: Any, tmp_pat
         called = call("fold", str(file))
         assert called.code == 2
         assert f"{file}:2: not JSON" in called.err
-
-
-VALUES: tuple[Any, ...] = (None, 5, "x", [], {}, [7], [None], {"a": {"b": 1}}, True, 1e400, "\ud83d", [[]])
 
 
 @pytest.mark.parametrize("command", READERS)

@@ -97,8 +97,8 @@ def _item(item: Any) -> Any:
     if item["kind"] in _URLS:
         return item["kind"], item["url"]
     try:
-        return item["kind"], base64.b64decode(item["data"], validate=True)
-    except (KeyError, ValueError, TypeError):
+        return item["kind"], base64.b64decode(item["data"].replace("-", "+").replace("_", "/"), validate=True)
+    except (KeyError, ValueError, AttributeError):
         return None
 
 

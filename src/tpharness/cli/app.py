@@ -53,6 +53,8 @@ COMMANDS: dict[str, CommandEntry] = {
     "hash": CommandEntry("hash", "Print the canonical hash of a thread.", "hash_"),
     "diff": CommandEntry("diff", "Describe where two threads differ."),
     "convert": CommandEntry("convert", "Convert a thread to another version."),
+    "history": CommandEntry("history", "Print the messages that the next model call gets.", room="histories"),
+    "import": CommandEntry("import_", "Make a thread of another program's messages.", "import_", room="histories"),
     "fold": CommandEntry("fold", "Fold a recorded stream into a thread."),
     "app": CommandEntry("application", "Judge a chat application as it runs.", room="apps"),
     "record": CommandEntry("record", "Record a live stream as a scenario."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tpharness.cli.shape import find_shape_problem
 from tpharness.errors import InputError, UsageError
@@ -13,7 +13,7 @@ from tpharness.findings import Finding, Level, shorten
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.report import json_text, make_printable, write_atomically
 
-__all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_thread", "side_options"]
+__all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread", "side_options"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -44,8 +44,8 @@ def check_stdin_once(paths: Sequence[str]) -> None:
         raise UsageError("standard input (-) can be read only once", hint="name a file for the others")
 
 
-def read_thread(path: str) -> dict[str, Any]:
-    """Return the thread in a file. Findings about its bytes are an InputError at MUST, else go to standard error."""
+def read_json(path: str) -> Any:
+    """Return the JSON value in a file. InputError if there is none; other findings go to standard error."""
     parsed = parse_json(read_bytes(path), file=path)
     broken = [f for f in parsed.findings if f.level is Level.MUST]
     if broken and not parsed.ok:
@@ -54,11 +54,16 @@ def read_thread(path: str) -> dict[str, Any]:
         raise InputError(f"{finding.place}: {finding.message}{got}", hint=finding.kind.remedy)
     for finding in parsed.findings:
         print(make_printable(finding.line()), file=sys.stderr)
-    problem = find_shape_problem(parsed.value)
+    return parsed.value
+
+
+def read_thread(path: str) -> dict[str, Any]:
+    """Return the thread in a file. InputError if there is no JSON value, or one that does not have a thread's shape."""
+    thread = read_json(path)
+    problem = find_shape_problem(thread)
     if problem is not None:
         raise InputError(f"{path} is not a thread: {problem}", hint="`tpharness check` reports every problem")
-    thread: dict[str, Any] = parsed.value
-    return thread
+    return cast("dict[str, Any]", thread)
 
 
 def side_options(server: str, client: str) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ _STATUSES = {"success": "success", "failed": "error", "denied": "error", "retrie
 _URLS = ("image-url", "audio-url", "video-url", "document-url")
 _ERROR_FIELDS = ("type", "loc", "msg", "input")
 _CUSTOM = f"custom:{OWN}"
+_URL_SAFE = str.maketrans("-_", "+/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ def to_library(part: Mapping[str, Any], *, role: str, at: Any = None) -> Convert
         return ConvertedPart(part=None, left_out=((kind, "metadata is not sent to a model"),))
     writer = _WRITERS.get((role, kind))
     if writer is None:
-        return ConvertedPart(part=None, left_out=((kind, f"no message of this library has such a part in a {role}"),))
+        return ConvertedPart(part=None, left_out=((kind, f"no part of a {role} is sent to a model in this kind"),))
     fields, left_out = writer(part)
     if fields is None:
         return ConvertedPart(part=None, left_out=left_out)
@@ -151,7 +152,7 @@ def _item(item: Any) -> tuple[Any, tuple[str, str] | None]:
         return {**_pick(item, "kind", "url", "identifier", "media_type"), **_typed(item)}, None
     if OWN in item:
         return dict(own_fields(item)), None
-    return None, (kind, "no message of this library has such content")
+    return None, (kind, "no content of this kind is sent to a model")
 
 
 def _typed(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,11 +175,14 @@ def _file(part: Mapping[str, Any]) -> _Written:
 
 
 def _is_base64(data: Any) -> bool:
-    try:
-        base64.b64decode(data, validate=True)
-    except (ValueError, TypeError):
+    """Whether a value is base64 in either alphabet, as the one encoder writes it: the library reads nothing else."""
+    if not isinstance(data, str):
         return False
-    return True
+    text = data.translate(_URL_SAFE)
+    try:
+        return base64.b64encode(base64.b64decode(text, validate=True)).decode() == text
+    except ValueError:
+        return False
 
 
 _WRITERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], _Written]] = {
@@ -258,7 +262,7 @@ def from_library(part: Mapping[str, Any], *, at: str) -> dict[str, Any]:
             out["content"] = [_read_item(item) for item in part["content"]]
         case "file":
             out["content"] = _read_item(out["content"])
-    if own.get("timestamp") == at:
+    if kind != "builtin-tool-return" and own.get("timestamp") == at:  # parts of a request have the time of it
         del own["timestamp"]
     return {**out, OWN: own} if own else out
 
@@ -269,7 +273,8 @@ def _read_item(item: Any) -> Any:
         return item
     kind = item.get("kind")
     if kind == "binary":
-        return {"identifier": binary_identifier(str(item.get("data"))), **_without_nulls(item)}
+        data = str(item.get("data")).translate(_URL_SAFE)  # the library writes what no `data:` URL may hold
+        return {"identifier": binary_identifier(data), **_without_nulls(item), "data": data}
     if kind in _URLS:
         digest = hashlib.sha1(str(item.get("url")).encode("utf-8", "surrogatepass"), usedforsecurity=False)
         return {"identifier": digest.hexdigest()[:6], **_without_nulls(item)}

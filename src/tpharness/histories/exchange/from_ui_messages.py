@@ -1,0 +1,180 @@
+"""The AI SDK's `UIMessage[]` → a thread.
+
+In: the JSON of the messages of a chat. Out: a valid thread of the newest version, and what it does not have. Each
+answer is written as the chunks that would have made it, which the reference client folds: so the rules of a stream
+decide what is a response, a return or an event. An answer with a part that was still streaming was interrupted (R20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
+from tpharness.errors import ThreadError
+from tpharness.findings import Level
+from tpharness.histories.exchange.imported import Imported, make_thread, require_messages
+from tpharness.journal import UserTurn
+from tpharness.protocol.losses import Loss
+from tpharness.protocol.versions import newest_version
+from tpharness.readings import Readings
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.parts import steering_prompt
+from tpharness.vsp.records import SteeringMessageChunk
+
+__all__ = ["thread_of_ui_messages"]
+
+_ROLES = ("user", "assistant", "system")
+_AS_THEY_ARE = ("file", "source-url", "source-document", "reasoning-file", "custom")
+_ON_CALLS = ("toolCallId", "providerExecuted")
+_STREAMING = ("streaming", "input-streaming")
+
+
+def thread_of_ui_messages(value: Any, *, agent_id: str, thread_id: str, at: str) -> Imported:
+    """Return the thread of a list of messages; `at` is the time of everything in it, since the messages have none.
+
+    InputError if it is not such a list, ThreadError if its messages break rules that a thread keeps.
+    """
+    messages = require_messages(value, "the AI SDK's UI messages", tag="role", tags=_ROLES, part_tag="type")
+    losses: list[Loss] = []
+    assembler = Assembler(agent_id=agent_id)
+    for index, message in enumerate(messages):
+        pointer = f"/{index}"
+        if message.get("metadata") is not None:
+            losses.append(Loss(pointer=f"{pointer}/metadata", what="metadata", why="it is the application's"))
+        if message["role"] == "system":
+            losses.append(Loss(pointer=pointer, what="a system prompt", why="system prompts are never stored (R8)"))
+        elif message["role"] == "user":
+            losses += _user_losses(message["parts"], pointer)
+            prompt = steering_prompt(SteeringMessageChunk(id="", parts=message["parts"]))
+            assembler.add_user_turn(UserTurn(at=at, parts=(prompt,)))
+        else:
+            losses += _answer_losses(message["parts"], pointer)
+            assembler.begin(at)
+            assembler.feed_chunks(_chunks(message["parts"]), at)
+            if any(part.get("state") in _STREAMING for part in message["parts"]):
+                assembler.close("user_cancelled", at)
+            else:
+                assembler.feed_chunks([{"type": "finish"}], at)
+                assembler.done(at)
+                assembler.close(None, at)
+    return Imported(thread=_thread(assembler, agent_id, thread_id, at), losses=tuple(losses))
+
+
+def _thread(assembler: Assembler, agent_id: str, thread_id: str, at: str) -> dict[str, Any]:
+    wrong = tuple(finding for finding in assembler.findings if finding.level is Level.MUST)
+    if wrong:
+        hint = "the places are those of the chunks that would have made the messages; correct the parts"
+        raise ThreadError("no stream could have made these messages", findings=wrong, hint=hint)
+    journal = assembler.journal()
+    agents = make_registry(journal, created_at=at)
+    header = ThreadHeader(thread_id=thread_id, created_at=at, agents=agents)
+    document: Any = DIALECTS[newest_version()].renderer(header, Readings()).render(journal)
+    agent = {"agent_id": agent_id, "agent_name": agent_id}
+    return make_thread(document["turns"], thread_id=thread_id, agent=agent, at=at, until=document["updated_at"])
+
+
+def _user_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:
+    for index, part in enumerate(parts):
+        if part["type"] not in ("text", "file") or (part["type"] == "file" and not part.get("url")):
+            why = "a user turn has texts, and files with their addresses or data"
+            yield Loss(pointer=f"{pointer}/parts/{index}", what=part["type"], why=why)
+
+
+def _answer_losses(parts: list[dict[str, Any]], pointer: str) -> Iterator[Loss]:
+    for index, part in enumerate(parts):
+        place = f"{pointer}/parts/{index}"
+        if part.get("state") in _STREAMING:
+            yield Loss(
+                pointer=place, what=part["type"], why="it was still streaming, and its response goes with it (R20)"
+            )
+        elif not _is_known(part["type"]):
+            yield Loss(pointer=place, what=part["type"], why="no chunk of a stream makes such a part")
+
+
+def _is_known(kind: str) -> bool:
+    return kind in ("step-start", "text", "reasoning", *_AS_THEY_ARE) or kind.startswith("data-") or _is_call(kind)
+
+
+def _is_call(kind: str) -> bool:
+    return kind == "dynamic-tool" or kind.startswith("tool-")
+
+
+def _chunks(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the chunks of one answer; the outputs of a step come after its response, as tools run after it (R40)."""
+    yield {"type": "start"}
+    outputs: list[dict[str, Any]] = []
+    stepping = False
+    for number, part in enumerate(parts):
+        kind = part["type"]
+        if kind == "step-start" or not stepping:
+            yield from _step_end(outputs, stepping)
+            yield {"type": "start-step"}
+            outputs, stepping = [], True
+        if kind in ("text", "reasoning"):
+            yield from _text(part, f"{kind}-{number}")
+        elif _is_call(kind):
+            made, answers = _call(part)
+            yield from made
+            if part.get("providerExecuted"):
+                yield from answers
+            else:
+                outputs += answers
+        elif kind.startswith("data-"):
+            yield {name: part[name] for name in ("type", "id", "data") if part.get(name) is not None}
+        elif kind in _AS_THEY_ARE:
+            yield {name: value for name, value in part.items() if value is not None}
+    if not any(part.get("state") in _STREAMING for part in parts):
+        yield from _step_end(outputs, stepping)
+
+
+def _step_end(outputs: list[dict[str, Any]], stepping: bool) -> Iterator[dict[str, Any]]:
+    yield from outputs
+    if stepping:
+        yield {"type": "finish-step"}
+
+
+def _text(part: Mapping[str, Any], ident: str) -> Iterator[dict[str, Any]]:
+    word = part["type"]
+    facts = {"providerMetadata": part["providerMetadata"]} if part.get("providerMetadata") is not None else {}
+    yield {"type": f"{word}-start", "id": ident}
+    if part.get("text") != "":
+        yield {"type": f"{word}-delta", "id": ident, "delta": part.get("text")}
+    if part.get("state") != "streaming":
+        yield {"type": f"{word}-end", "id": ident, **facts}
+
+
+def _call(part: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the chunks of a call, and those of its output."""
+    name = part.get("toolName") if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
+    base = {field: part[field] for field in _ON_CALLS if part.get(field) is not None}
+    metadata = part.get("callProviderMetadata")
+    named = {**base, "toolName": name, **({"providerMetadata": metadata} if metadata is not None else {})}
+    begun = {"type": "tool-input-start", **named}
+    state = part.get("state")
+    if state == "input-streaming":
+        return [begun], []
+    if state == "output-error" and part.get("input") is None:
+        failed = {"input": part.get("rawInput"), "errorText": part.get("errorText")}
+        return [begun, {"type": "tool-input-error", **named, **failed}], []
+    call = [begun, {"type": "tool-input-available", **named, "input": part.get("input")}]
+    match state:
+        case "output-available" if not part.get("preliminary"):
+            return call, [{"type": "tool-output-available", **base, "output": part.get("output")}]
+        case "output-error":
+            return call, [{"type": "tool-output-error", **base, "errorText": part.get("errorText")}]
+        case "output-denied":
+            return call, list(_denied(part))
+        case _:
+            return call, []
+
+
+def _denied(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    approval = part.get("approval")
+    call = part.get("toolCallId")
+    if isinstance(approval, Mapping) and approval.get("reason") is not None:
+        ident = str(approval.get("id"))
+        yield {"type": "tool-approval-request", "approvalId": ident, "toolCallId": call}
+        decision = {"approved": False, "reason": approval["reason"]}
+        yield {"type": "tool-approval-response", "approvalId": ident, **decision}
+    yield {"type": "tool-output-denied", "toolCallId": call}

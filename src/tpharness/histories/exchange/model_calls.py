@@ -1,0 +1,73 @@
+"""The messages that the next model call gets, in the form of a library or of an API, and what is not in them.
+
+In: a valid thread. Out: JSON values and losses. Nothing is rendered here: `model_history` rebuilds the messages,
+`acceptance` writes the payloads of the APIs, `to_ui_messages` those of the AI SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.acceptance import PROVIDERS, Provider, payload_of
+from tpharness.histories.exchange.to_ui_messages import ui_messages
+from tpharness.protocol.history import ModelHistory, PendingCall, model_history
+from tpharness.protocol.losses import Loss
+
+__all__ = ["FORMS", "ModelCall", "model_call"]
+
+FORMS = ("pydantic-ai", "ai-sdk", *PROVIDERS)
+"""The libraries and APIs for which messages can be written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """The messages, what the thread has beside them, and the calls that wait for a return.
+
+    `left_out` has JSON pointers into the thread; `not_sent` into the messages for `pydantic-ai`: this form has no place
+    for what is there.
+    """
+
+    messages: Any
+    left_out: tuple[Loss, ...]
+    not_sent: tuple[Loss, ...]
+    pending: tuple[PendingCall, ...]
+
+
+def model_call(
+    thread: Mapping[str, Any],
+    form: str,
+    *,
+    agent_id: str | None = None,
+    system_prompt: str | None = None,
+    resolve: Callable[[Mapping[str, Any]], Any] | None = None,
+) -> ModelCall:
+    """Return the messages of the next call of a model for one of `FORMS`; the options are those of `model_history`.
+
+    UsageError for a file that the API does not accept.
+    """
+    history = model_history(thread, viewing_agent=agent_id, system_prompt=system_prompt, resolve=resolve)
+    messages, not_sent = _written(history, form)
+    losses = tuple(Loss(pointer=p, what=what, why=f"{form} has no place for it") for p, what in not_sent)
+    return ModelCall(messages=messages, left_out=history.left_out, not_sent=losses, pending=history.pending)
+
+
+def _written(history: ModelHistory, form: str) -> tuple[Any, list[tuple[str, str]]]:
+    if form == "pydantic-ai":
+        return history.messages, []
+    if form == "ai-sdk":
+        return ui_messages(history.messages)
+    provider: Provider = next(name for name in PROVIDERS if name == form)
+    return payload_of(provider, history.messages), list(_not_sent(provider, history.messages))
+
+
+def _not_sent(provider: Provider, messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the parts without which the payload of their message is the same: they are not in it."""
+    for index, message in enumerate(messages):
+        parts = message["parts"]
+        whole = payload_of(provider, [message])
+        for number, part in enumerate(parts):
+            others = [*parts[:number], *parts[number + 1 :]]
+            if payload_of(provider, [{**message, "parts": others}]) == whole:
+                yield f"/{index}/parts/{number}", str(part.get("part_kind"))
