@@ -20,3 +20,12 @@ def test_nothing_canonical_is_lost_when_the_server_is_killed() -> None:
     assert told["violations"] == "0"
     assert int(told["streams gone on with"]) > 10
     assert int(told["turns kept"]) > 100
+
+
+def test_threads_are_prefixes_whatever_the_disk_does() -> None:
+    """The whole exploration is `python -m benchmarks.failing_disk`; here every twelfth operation fails."""
+    command = [sys.executable, "-m", "benchmarks.failing_disk", "--every", "12"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = {line[:50].strip(): line.split()[-1] for line in done.stdout.splitlines()}
+    assert all(int(told[f"of which one {how}"]) > 50 for how in ("fails", "tears", "lies"))

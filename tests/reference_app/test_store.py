@@ -12,7 +12,7 @@ import pytest
 from tests.reference_app.peer import AT, HELLO, TOOL_CALL, Serve, run_body, user_turn
 
 from tpharness.errors import InputError
-from tpharness.reference_app import Settings
+from tpharness.reference_app import Settings, store
 from tpharness.reference_app.store import SqliteStore
 
 pytestmark = pytest.mark.asyncio
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.asyncio
 def log_of(path: Path, thread: str) -> list[Any]:
     """Return the kinds of a thread's entries, read by another connection."""
     with sqlite3.connect(path) as connection:
-        rows = connection.execute("SELECT entry FROM log WHERE thread_id = ? ORDER BY id", (thread,)).fetchall()
+        rows = connection.execute("SELECT entry FROM entries WHERE thread_id = ? ORDER BY number", (thread,)).fetchall()
     connection.close()
     return [json.loads(row[0])["kind"] for row in rows]
 
@@ -149,3 +149,73 @@ async def test_appends_of_many_threads_are_kept_in_order(tmp_path: Path) -> None
     finally:
         await store.close()
     assert len(log_of(tmp_path / "s.db", "t3")) == 50
+
+
+async def test_a_run_that_could_not_be_stored_leaves_no_thread(serve: Serve, tmp_path: Path) -> None:
+    """503, and the thread is not there: neither now nor after a restart, whatever is stored later."""
+    settings = Settings(store=tmp_path / "s.db")
+    async with serve(settings) as peer:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store, "_bytes", lambda _: None)  # violates NOT NULL: the disk does not take it
+            assert (await peer.answer("POST", "/threads/t/runs", run_body(HELLO)))[0] == 503
+            assert (await peer.answer("GET", "/threads/t"))[0] == 404
+        await peer.play("t", run_body(TOOL_CALL))
+        kept = await peer.thread("t")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store, "_bytes", lambda _: None)
+            assert (await peer.answer("POST", "/threads/t/user-turns", user_turn("lost")))[0] == 503
+        assert await peer.thread("t") == kept
+    async with serve(settings) as peer:
+        assert await peer.thread("t") == kept
+
+
+@pytest.mark.parametrize(
+    ("damage", "number"),
+    [
+        ("DELETE FROM entries WHERE number = 1", 1),
+        ("DELETE FROM entries WHERE number = 3", 3),
+        ("UPDATE entries SET entry = '{' WHERE number = 2", 2),
+        ("UPDATE entries SET entry = '{}' WHERE number = 2", 2),
+        ("UPDATE entries SET entry = '[1]' WHERE number = 2", 2),
+    ],
+)
+async def test_a_damaged_log_is_told_and_can_be_deleted(serve: Serve, tmp_path: Path, damage: str, number: int) -> None:
+    """410 with the entry, for everything that needs the thread; the others are served."""
+    settings = Settings(store=tmp_path / "s.db")
+    async with serve(settings) as peer:
+        for thread in ("t", "u"):
+            await peer.play(thread, run_body(TOOL_CALL))
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        connection.execute(f"{damage} AND thread_id = 't'")
+    connection.close()
+    async with serve(settings) as peer:
+        asked = [("GET", ""), ("GET", "/stream"), ("POST", "/runs"), ("POST", "/user-turns"), ("POST", "/cancel")]
+        bodies = {"/runs": run_body(HELLO), "/user-turns": user_turn("Hi"), "/cancel": {"reason": "user_cancelled"}}
+        for method, path in asked:
+            status, told = await peer.answer(method, f"/threads/t{path}", bodies.get(path))
+            assert (path, status) == (path, 410)
+            assert f"entry {number}" in told["error"]["message"]
+            assert "DELETE" in told["error"]["hint"]
+        assert (await peer.thread("u"))["turns"]
+        assert (await peer.answer("DELETE", "/threads/t"))[0] == 204
+        assert (await peer.answer("GET", "/threads/t"))[0] == 404
+        await peer.play("t", run_body(HELLO))
+
+
+async def test_a_store_of_format_1_is_read(serve: Serve, tmp_path: Path) -> None:
+    """Threads that an earlier version of the server stored, their entries in between each other's."""
+    settings = Settings(store=tmp_path / "s.db")
+    async with serve(settings) as peer:
+        for thread in ("t", "u"):
+            await peer.play(thread, run_body(TOOL_CALL))
+        kept = [await peer.thread(thread) for thread in ("t", "u")]
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        connection.executescript(
+            "CREATE TABLE log (id INTEGER PRIMARY KEY, thread_id TEXT NOT NULL, entry BLOB NOT NULL);"
+            "CREATE INDEX log_of_thread ON log (thread_id, id);"
+            "INSERT INTO log (thread_id, entry) SELECT thread_id, entry FROM entries ORDER BY number, thread_id;"
+            "DROP TABLE entries; PRAGMA user_version = 1;"
+        )
+    connection.close()
+    async with serve(settings) as peer:
+        assert [await peer.thread(thread) for thread in ("t", "u")] == kept

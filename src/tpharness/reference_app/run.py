@@ -75,7 +75,10 @@ class Run:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, before: Sequence[Entry]) -> None:
-        """Store what comes before the run and its beginning, then start to play."""
+        """Store what comes before the run and its beginning, then start to play.
+
+        Raises what the store raises; then the run has not begun, and its fold has more than its log.
+        """
         request = self._request
         script = request.script
         run = {"agent_id": script.agent_id, "started_at": script.started_at}
@@ -91,11 +94,16 @@ class Run:
         entries = [*before, begin]
         for entry in entries:
             self._fold.apply(entry)
-        stored = self._tools.store.append(self._fold.thread_id, entries)
         self._tools.running.add(self)
+        try:
+            stored = self._tools.store.append(self._fold.thread_id, entries)
+            if stored is not None:
+                await stored
+        except BaseException:
+            self._tools.running.discard(self)
+            self._fold.end("error", self._fold.at, tell=True)
+            raise
         self._task = asyncio.create_task(self._live(), name=f"run of {self._fold.thread_id}")
-        if stored is not None:
-            await stored
 
     def stop(self, reason: str) -> None:
         """Ask the run to end; the first reason counts (R26)."""

@@ -8,9 +8,12 @@ it was only waiting for its end, at the time that its request gave for that (`ho
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+import sqlite3
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from tpharness.protocol.versions import Version
@@ -20,9 +23,11 @@ from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.requests import RunRequest
 from tpharness.reference_app.run import Run, RunTools
 from tpharness.reference_app.settings import Settings
-from tpharness.reference_app.store import Store
+from tpharness.reference_app.store import DamagedLogError, Store
 
 __all__ = ["LiveThread", "Threads"]
+
+_LOG = logging.getLogger("tpharness.reference_app")
 
 
 class LiveThread:
@@ -65,7 +70,8 @@ class Threads:
                 self._check(thread, request)
                 run = Run(thread.fold, request, self._tools)
                 thread.run = run
-                await run.start(self._before(thread, request))
+                with self._forgetting(thread_id):
+                    await run.start(self._before(thread, request))
                 return thread
 
     async def add_user(self, thread_id: str, turn: Mapping[str, Any]) -> None:
@@ -73,10 +79,11 @@ class Threads:
         async with self._lock(thread_id) as thread:
             self._refuse_running(thread)
             entry: Entry = {"kind": "user", "turn": turn}
-            thread.fold.apply(entry)
-            stored = self._store.append(thread_id, [entry])
-            if stored is not None:
-                await stored
+            with self._forgetting(thread_id):
+                thread.fold.apply(entry)
+                stored = self._store.append(thread_id, [entry])
+                if stored is not None:
+                    await stored
 
     async def cancel(self, thread_id: str, reason: str) -> bool:
         """Stop the run of a thread; return whether this ended one. Returns when the thread shows it."""
@@ -101,9 +108,13 @@ class Threads:
         return document
 
     async def delete(self, thread_id: str) -> None:
-        """Forget a thread, stopping its run."""
-        thread = await self._find(thread_id)
+        """Forget a thread, stopping its run; also one whose log is damaged."""
+        if thread_id in self._loading:
+            with contextlib.suppress(Refusal, sqlite3.Error):
+                await self._find(thread_id)
+        thread = self._live.get(thread_id)
         if thread is None:
+            await self._store.delete(thread_id)
             return
         async with thread.lock:
             if thread.run is not None and thread.fold.running:
@@ -148,12 +159,18 @@ class Threads:
         return await asyncio.shield(task)
 
     async def _load(self, thread_id: str) -> LiveThread | None:
-        entries = await self._store.load(thread_id)
-        if entries is None:
-            return None
-        fold = ThreadFold(thread_id, self._contents.base)
-        for entry in entries:
-            fold.apply(entry)
+        try:
+            entries = await self._store.load(thread_id)
+            if entries is None:
+                return None
+            fold = self._folded(thread_id, entries)
+        except DamagedLogError as error:
+            _LOG.exception("the log of thread %r is damaged", thread_id)
+            raise Refusal(
+                410,
+                f"the log of thread {thread_id!r} is damaged: {error}",
+                hint="DELETE the thread, or restore the file of --store; the log of the server says more",
+            ) from error
         if fold.running:
             at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
             end: Entry = {"kind": "end", "reason": "error", "at": at, "tell": True}
@@ -164,6 +181,16 @@ class Threads:
         if fold.buffer is not None:
             fold.buffer.restored = True
         return self._live.get(thread_id) or self._keep(thread_id, fold)
+
+    def _folded(self, thread_id: str, entries: Sequence[Entry]) -> ThreadFold:
+        """Fold a log. DamagedLogError for an entry that cannot follow the ones before."""
+        fold = ThreadFold(thread_id, self._contents.base)
+        for number, entry in enumerate(entries, 1):
+            try:
+                fold.apply(entry)
+            except Exception as error:
+                raise DamagedLogError(number) from error
+        return fold
 
     def _create(self, thread_id: str) -> LiveThread:
         return self._live.get(thread_id) or self._keep(thread_id, ThreadFold(thread_id, self._contents.base))
@@ -189,6 +216,15 @@ class Threads:
             f"there are {len(self._live)} threads in memory",
             hint="DELETE those that are done, or serve with --store",
         )
+
+    @contextmanager
+    def _forgetting(self, thread_id: str) -> Iterator[None]:
+        """Forget a thread when what was to be stored is not: its fold has more than its log then."""
+        try:
+            yield
+        except BaseException:
+            self._forget(thread_id)
+            raise
 
     def _forget(self, thread_id: str) -> None:
         if self._store.durable and thread_id in self._live:
