@@ -59,7 +59,7 @@ class Defect(StrEnum):
     REORDERS = "calls and results are sent in another order from the second turn on"
     HIDES_FAILURE = "a failure of the model ends as an ordinary finish"
     TEARS_STREAM = "a failure of the model ends the stream without a word"
-    SENDS_ODD_STREAM = "a delta is sent for a text that has not started"
+    SENDS_ODD_STREAM = "a delta is sent for a text that has not started, at the end of the stream"
     RUNS_ON = "the run goes on when its client has left"
     HIDES_HALF_TEXT = "the view after a reload leaves out unfinished answers"
     ANSWERS_NO_VIEW = "the view after a reload is a page"
@@ -219,6 +219,8 @@ class ChatApp:
                     break
                 await self._run_tools(list(zip(calls, answers, strict=True)), out)
                 await out.send({"type": "finish-step"})
+            if self._has(Defect.SENDS_ODD_STREAM):
+                await out.send({"type": "text-delta", "id": "never-started", "delta": ""})
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
         except (OpenAIError, OSError, _ModelError) as error:
             self._interrupted(chat, begun, step)
@@ -235,8 +237,6 @@ class ChatApp:
         text, calls, whole, cut = "", cast("dict[int, Json]", {}), False, False
         await out.send({"type": "start-step"})
         name = f"text-{len(chat.messages)}"
-        if self._has(Defect.SENDS_ODD_STREAM):
-            await out.send({"type": "text-delta", "id": "never-started", "delta": ""})
         try:
             async with self._stream(chat) as stream:
                 async for chunk in stream:

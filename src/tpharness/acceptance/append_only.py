@@ -60,7 +60,7 @@ def first_difference(before: list[Any], after: list[Any]) -> Difference | None:
     for index, item in enumerate(before):
         if index >= len(after):
             return Difference(index=index, inside="", got="nothing", expected=item)
-        found = _first_differing_value(item, after[index])
+        found = first_differing_value(item, after[index])
         if found is not None and not (index == len(before) - 1 and _only_adds_blocks(item, after[index])):
             inside, expected, got = found
             return Difference(index=index, inside=inside, got=_or_nothing(got), expected=_or_nothing(expected))
@@ -74,7 +74,7 @@ def _only_adds_blocks(before: Any, after: Any) -> bool:
     for name in ("content", "parts"):
         one, other = before.get(name), after.get(name)
         if isinstance(one, list) and isinstance(other, list):
-            return _first_differing_value(before, {**after, name: other[: len(one)]}) is None
+            return first_differing_value(before, {**after, name: other[: len(one)]}) is None
     return False
 
 
@@ -96,7 +96,7 @@ def _difference_around(before: Any, after: Any) -> tuple[str, Any, Any] | None:
     rest = [
         {k: v for k, v in p.items() if f"/{k}" != names[0]} if isinstance(p, Mapping) else p for p in (before, after)
     ]
-    found = _first_differing_value(*rest)
+    found = first_differing_value(*rest)
     return None if found is None else (found[0], found[2], found[1])
 
 
@@ -104,7 +104,7 @@ def _or_nothing(value: Any) -> Any:
     return "nothing" if value is _NOTHING or value is None else value
 
 
-def _first_differing_value(one: Any, other: Any) -> tuple[str, Any, Any] | None:
+def first_differing_value(one: Any, other: Any) -> tuple[str, Any, Any] | None:
     """Return the first place, in the order of the first value, where two JSON values differ, or None if they are equal.
 
     True is not 1, and 1 is 1.0. Walks without recursion, however deep the values are.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
-from tpharness.apps.client import Addresses, Route
+from tpharness.apps.client import Addresses, Route, require_known_client
 from tpharness.errors import InputError, UsageError
 from tpharness.targets.endpoint import is_loopback
 
@@ -33,19 +33,20 @@ class AppConfig:
 
     `command` starts it in `run_folder`, empty where it runs already; `{port}` in `url` and `command` is a free port.
     `folder` is that of the file, `cwd` another one for the process and for `effects`, made where it does not exist.
-    `history` names the request profile. `on_disconnect` is what the application means to do when its client leaves,
-    None if nothing is declared. `stop`, `thread` and `resume` are routes such as `POST /api/chat/{id}/stop`;
-    `stop_body` is the JSON object that the stop button posts. `allow` are the tools that may be called, `args` their
-    arguments. `effects` is a shell command that prints how often a tool has run, or `LEDGER`. `headers` and `body` are
-    sent with every post. `concurrency` is how many cases run at once. Seconds: `ready` until it listens, `answer` for
-    one answer, `stop_within` until a run that is to stop has stopped, `quiet` without a chunk until the client's stream
-    counts as quiet.
+    `history` names the request profile, `client` the real client that posts, None for our own. `on_disconnect` is what
+    the application means to do when its client leaves, None if nothing is declared. `stop`, `thread` and `resume` are
+    routes such as `POST /api/chat/{id}/stop`; `stop_body` is the JSON object that the stop button posts. `allow` are
+    the tools that may be called, `args` their arguments. `effects` is a shell command that prints how often a tool has
+    run, or `LEDGER`. `headers` and `body` are sent with every post. `concurrency` is how many cases run at once.
+    Seconds: `ready` until it listens, `answer` for one answer, `stop_within` until a run that is to stop has stopped,
+    `quiet` without a chunk until the client's stream counts as quiet.
     """
 
     name: str
     url: str
     command: tuple[str, ...] = ()
     history: str = "client"
+    client: str | None = None
     on_disconnect: Literal["stop", "continue"] | None = None
     stop: str | None = None
     stop_body: Mapping[str, Any] = field(default_factory=dict)
@@ -121,6 +122,7 @@ _KEYS = (*_TABLE, "tools")
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "url": (str,),
     "history": (str,),
+    "client": (str,),
     "on_disconnect": (str,),
     "stop": (str,),
     "stop_body": (dict,),
@@ -229,6 +231,7 @@ def _checked(config: AppConfig, where: str) -> AppConfig:
         )
     if config.on_disconnect not in (None, "stop", "continue"):
         raise UsageError(f"{where}: on_disconnect is {config.on_disconnect!r}", hint='"stop" or "continue"')
+    require_known_client(config.client, f"{where}: client")
     for key in ("stop", "thread", "resume"):
         route = getattr(config, key)
         if route is not None and (route.split(" ")[0] not in _METHODS or len(route.split(" ")) != 2):

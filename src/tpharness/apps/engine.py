@@ -21,7 +21,7 @@ from tpharness.apps.cases.arguments import arguments_for
 from tpharness.apps.cases.case import AppCase, Need, Tool
 from tpharness.apps.cases.catalogue import CaseSource, all_cases
 from tpharness.apps.checks import APP_CHECKS
-from tpharness.apps.client import Profile, find_profile
+from tpharness.apps.client import Profile, RealClients, find_profile
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import CONTACT, Contact, first_contact
 from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, Ledger, MountedLedger
@@ -138,7 +138,10 @@ class _Stage:
                 connector=connector, timeout=aiohttp.ClientTimeout(total=None), cookie_jar=aiohttp.DummyCookieJar()
             )
         )
-        player = Player(config, provider, session, profile, ledger)
+        real = None
+        if config.client is not None:
+            real = await stack.enter_async_context(RealClients(config.client, profile))
+        player = Player(config, provider, session, profile, ledger, real=real)
         return cls(
             config=config,
             provider=provider,
@@ -159,7 +162,7 @@ async def _play_all(
     if options.ids and not sources:
         raise UsageError(f"no case is called {', '.join(options.ids)}", hint="`tpharness app --list` names the cases")
     title = f"{stage.config.name} ({contact.api})"
-    yield RunStarted(scenarios=len(sources), server=title, client=stage.config.history, versions=())
+    yield RunStarted(scenarios=len(sources), server=title, client=client_name(stage.config), versions=())
     results: list[Result] = []
     if tool is not None and stage.player.tool_seconds is None:
         await _measure_tool(stage, tool)
@@ -185,7 +188,7 @@ async def _play_all(
 
 async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:
     """Yield the events of a run that has only the first message, and an application that did not take it."""
-    yield RunStarted(scenarios=1, server=stage.config.name, client=stage.config.history, versions=())
+    yield RunStarted(scenarios=1, server=stage.config.name, client=client_name(stage.config), versions=())
     states = {check.name: CheckState.NOT_APPLICABLE for check in APP_CHECKS}
     found = (contact.trouble,) if contact.trouble is not None else ()
     result = Result(id=CONTACT, outcome=Outcome.ERRORED, checks=states, findings=found, seconds=contact.seconds)
@@ -237,6 +240,11 @@ async def _play_one(stage: _Stage, source: CaseSource) -> list[Result]:
         if stage.process is not None and stage.process.exited is not None:
             await stage.process.restart()
     return [result] if thread is None else [result, thread]
+
+
+def client_name(config: AppConfig) -> str:
+    """Return who posts what: the request profile, and the real client where one posts."""
+    return config.history if config.client is None else f"{config.history}, {config.client}"
 
 
 def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:

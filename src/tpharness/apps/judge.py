@@ -6,11 +6,12 @@ from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.evidence import AppEvidence, CutSeen
 from tpharness.apps.trouble import find_trouble
-from tpharness.findings import Level
+from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.run import CheckState, Outcome, Result
 
 __all__ = ["describe_cuts", "judge_app"]
 
+CLIENT_DIFFERS = Kind("client-differs")
 _UNCUT = "the run ended before the place of the cut: the application did not ask the model as often as the case plans"
 
 
@@ -29,6 +30,7 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
             failed = any(finding.level is Level.MUST for finding in own)
             states[check.name] = CheckState.FAILED if failed else CheckState.PASSED
             found += own
+    found += [_difference(case, told) for told in evidence.differences]
     failed = CheckState.FAILED in states.values()
     if not failed and _is_uncut(evidence):
         return Result(id=case, outcome=Outcome.NOT_APPLICABLE, checks=states, reason=_UNCUT, seconds=seconds)
@@ -41,6 +43,11 @@ def judge_app(evidence: AppEvidence, *, seconds: float = 0.0) -> Result:
         seconds=seconds,
         clauses=tuple(check.clause for check in APP_CHECKS if states[check.name] is not CheckState.NOT_APPLICABLE),
     )
+
+
+def _difference(case: str, told: str) -> Finding:
+    """Return that the real client did something else than ours would. The verdict holds; ours is to be looked at."""
+    return CLIENT_DIFFERS.at(Place(case=case, side="the real client"), got=told)
 
 
 def _is_uncut(evidence: AppEvidence) -> bool:

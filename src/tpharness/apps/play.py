@@ -15,7 +15,7 @@ import aiohttp
 
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
 from tpharness.apps.checks.view import messages_in
-from tpharness.apps.client import ChatClient, End, Fetched, Limits, Profile, Reply
+from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Profile, RealClients, Reply
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import CaseTools, Ledger, count_effects
 from tpharness.apps.evidence import (
@@ -56,9 +56,9 @@ class _Stage:
 
     case: AppCase
     mark: str
-    client: ChatClient
+    client: Client
     conversation: Conversation
-    clients: list[ChatClient]
+    clients: list[Client]
     tools: CaseTools | None = None
     begun: int = 0
     others: int = 0
@@ -76,7 +76,7 @@ class _Stage:
 
 
 class Player:
-    """Plays cases on one application.
+    """Plays cases on one application. `real` makes the clients that post, which are ours for None.
 
     `ledger` is the one that the application has mounted, None for none. `tool_seconds` is how long its tools were seen
     to take, which bounds the wait for a tool that nobody waits for.
@@ -89,12 +89,15 @@ class Player:
         session: aiohttp.ClientSession,
         profile: Profile,
         ledger: Ledger | None = None,
+        *,
+        real: RealClients | None = None,
     ) -> None:
         self._config = config
         self._provider = provider
         self._session = session
         self._profile = profile
         self._ledger = ledger
+        self._real = real
         self.tool_seconds: float | None = None
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
@@ -119,6 +122,7 @@ class Player:
         return AppEvidence(
             case=case,
             turns=tuple(turns),
+            differences=tuple(dict.fromkeys(told for client in stage.clients for told in client.differences)),
             on_disconnect=self._config.on_disconnect,
             stop_within=self._config.stop_within,
             runs_before=runs_before,
@@ -162,7 +166,7 @@ class Player:
         if cut is not None:
             cut = self._after(cut, stage.new())
         groups = self._by_turn(stage, _words(later[0], index + 2) if together and stage.second is not None else "")
-        runs = await self.count_effects()
+        runs, screen = await self.count_effects(), tuple(await stage.client.screen())
         view = await stage.client.view()
         return [
             TurnSeen(
@@ -171,7 +175,7 @@ class Player:
                 asked=tuple(Asked.of(exchange, i) for i, exchange in enumerate(exchanges, 1)),
                 reply=seen[offset],
                 cut=None if offset else cut,
-                screen=tuple(stage.client.messages),
+                screen=screen,
                 runs=runs,
                 view=view,
                 others=sum(e.mark is None for e in self._provider.others[stage.others :]),
@@ -273,7 +277,7 @@ class Player:
                 client = stage.client
                 if cut.by is CutBy.SECOND_TAB:
                     client = self._another_client(stage)
-                    client.chat.messages = stage.client.messages
+                    client.chat.messages = await stage.client.screen()
                 stage.second = client.submit(f"{stage.mark} {later}")
                 if stage.tools is not None:  # the tool ends when the message is there, or waits for the run to end
                     await self._until(
@@ -358,18 +362,14 @@ class Player:
 
     # ------------------------------------------------------------------------------------------------ small things
 
-    def _client(self, chat_id: str | None = None) -> ChatClient:
+    def _client(self, chat_id: str | None = None) -> Client:
         limits = Limits(headers=self._config.answer, answer=2 * self._config.answer)
-        return ChatClient(
-            self._session,
-            self._config.addresses,
-            self._profile,
-            chat_id=chat_id,
-            limits=limits,
-            extra=self._config.body,
-        )
+        addresses, extra = self._config.addresses, self._config.body
+        if self._real is not None:
+            return self._real.client(self._session, addresses, chat_id=chat_id, limits=limits, extra=extra)
+        return ChatClient(self._session, addresses, self._profile, chat_id=chat_id, limits=limits, extra=extra)
 
-    def _another_client(self, stage: _Stage) -> ChatClient:
+    def _another_client(self, stage: _Stage) -> Client:
         """Open the chat in another page."""
         client = self._client(stage.client.chat.id)
         stage.clients.append(client)
@@ -394,7 +394,7 @@ def _words(turn: Turn, number: int) -> str:
     return f"({number}) {turn.says}"
 
 
-def _streams(clients: list[ChatClient]) -> tuple[StreamSeen, ...]:
+def _streams(clients: list[Client]) -> tuple[StreamSeen, ...]:
     """Return the streams of all clients in the order in which they began."""
     replies = sorted((reply for client in clients for reply in client.replies), key=lambda reply: reply.posted_at)
     return tuple(StreamSeen.of(reply) for reply in replies if reply.is_stream)

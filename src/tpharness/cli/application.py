@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from tpharness.apps.cases.case import Tool
 from tpharness.apps.cases.catalogue import all_cases
+from tpharness.apps.client import require_known_client
 from tpharness.apps.config import CONFIG_FILE, AppConfig, config_of_url, load_config
 from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, run_app
@@ -60,6 +61,10 @@ def application(
         typer.Option(
             metavar="PROFILE", help="What the client posts: client, last-message, mastra, …, python:MODULE:CLASS."
         ),
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(metavar="CLIENT", help="Let a real client post: peer:ai-sdk-client, peer:ai-sdk-browser."),
     ] = None,
     allow_tool: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A tool of the application that may be called, for real.")
@@ -118,6 +123,7 @@ def application(
         key: value
         for key, value in {
             "history": history,
+            "client": client,
             "allow": tuple(allow_tool) if allow_tool else None,
             "args": _tool_args(tool_args or []) or None,
             "effects": effects,
@@ -177,6 +183,7 @@ def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppCo
             known = replace(known, provider_port=_DEFAULT_PORT)
     if known.on_disconnect not in (None, "stop", "continue"):
         raise UsageError(f"--on-disconnect takes stop or continue, not {known.on_disconnect!r}")
+    require_known_client(known.client, "--client")
     beside = sorted(set(known.args) - set(known.allow))
     if beside:
         raise UsageError(f"--tool-args names {beside[0]!r}, which is not allowed", hint=f"--allow-tool {beside[0]}")

@@ -76,11 +76,11 @@ async def two_turns(client: ChatClient) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("profile", "fields", "texts"),
     [
-        ("ai-sdk", {"id", "messages", "trigger", "messageId"}, ["one", "answer 1", "two"]),
-        ("client", {"id", "messages", "trigger", "messageId"}, ["one", "answer 1", "two"]),
-        ("pydantic-ai", {"id", "messages", "trigger", "messageId", "builtinTools"}, ["one", "answer 1", "two"]),
-        ("last-message", {"id", "message", "trigger", "messageId"}, ["two"]),
-        ("mastra", {"id", "messages", "trigger", "messageId", "memory"}, ["two"]),
+        ("ai-sdk", {"id", "messages", "trigger"}, ["one", "answer 1", "two"]),
+        ("client", {"id", "messages", "trigger"}, ["one", "answer 1", "two"]),
+        ("pydantic-ai", {"id", "messages", "trigger", "builtinTools"}, ["one", "answer 1", "two"]),
+        ("last-message", {"id", "message", "trigger"}, ["two"]),
+        ("mastra", {"id", "messages", "trigger", "memory"}, ["two"]),
     ],
 )
 def test_a_profile_posts_the_history_or_the_last_message(profile: str, fields: set[str], texts: list[str]) -> None:
@@ -155,6 +155,7 @@ def test_an_approval_is_answered_in_the_message_that_asked() -> None:
 
     screen, bodies = talk(answer, script)
     posted = bodies[1]["messages"]
+    assert (bodies[1]["trigger"], bodies[1]["messageId"]) == ("submit-message", "m1")
     assert [message["role"] for message in posted] == ["user", "assistant"]
     assert posted[1]["parts"][0]["state"] == "approval-responded"
     assert posted[1]["parts"][0]["approval"] == {"id": "a", "approved": True, "reason": "fine"}
@@ -178,18 +179,20 @@ def test_regenerating_takes_the_answer_away_first() -> None:
 
 
 def test_a_resumed_answer_stands_for_the_one_that_was_cut() -> None:
-    """The application sends it from its beginning; routes name the chat."""
+    """The application sends it from its beginning, and names the message; routes name the chat."""
     paths: list[str] = []
 
     async def answer(request: web.Request, number: int) -> web.StreamResponse:
         paths.append(f"{request.method} {request.raw_path}")
+        named = {"type": "start", "messageId": "m1"}
         if request.method == "POST" and number:
             return (
-                await stream(request, *text("answ")[:3], ends=False)
+                await stream(request, named, *text("answ")[1:3], ends=False)
                 if request.path == "/chat"
                 else web.json_response({})
             )
-        return await stream(request, *text("answer whole")) if "stream" in request.path else web.json_response([])
+        whole = (named, *text("answer whole")[1:])
+        return await stream(request, *whole) if "stream" in request.path else web.json_response([])
 
     async def script(client: ChatClient) -> list[dict[str, Any]]:
         reply = client.submit("one")

@@ -40,7 +40,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 def _failure(turn: TurnSeen) -> Iterator[Finding]:
     reply = turn.reply
     last = turn.asked[-1] if turn.asked else None
-    if reply is None or last is None or last.outcome is not Outcome.BROKEN or reply.end is End.LEFT:
+    if reply is None or last is None or last.outcome is not Outcome.BROKEN or reply.end in (End.LEFT, End.REFUSED):
         return
     told = "error" in reply.types or "abort" in reply.types or reply.finish_reason in _ERROR_REASONS
     if not reply.is_stream:

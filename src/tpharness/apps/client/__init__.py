@@ -1,21 +1,27 @@
 """The chat client: posts as common clients do, reads the answer, goes away, comes back."""
 
-from tpharness.apps.client.message import MessageFold, is_tool_part
+from tpharness.apps.client.buttons import CLIENTS, require_known_client
+from tpharness.apps.client.message_parts import is_tool_part
 from tpharness.apps.client.profile import Chat, Profile, Trigger, text_of
 from tpharness.apps.client.profiles import PROFILES, find_profile
+from tpharness.apps.client.real import RealClient, RealClients
 from tpharness.apps.client.reply import End, Limits, Reply, SeenChunk, Translator, as_event
-from tpharness.apps.client.session import Addresses, ChatClient, Fetched, Route
+from tpharness.apps.client.routes import Addresses, Fetched, Route
+from tpharness.apps.client.session import ChatClient, Client
 
 __all__ = [
+    "CLIENTS",
     "PROFILES",
     "Addresses",
     "Chat",
     "ChatClient",
+    "Client",
     "End",
     "Fetched",
     "Limits",
-    "MessageFold",
     "Profile",
+    "RealClient",
+    "RealClients",
     "Reply",
     "Route",
     "SeenChunk",
@@ -24,5 +30,6 @@ __all__ = [
     "as_event",
     "find_profile",
     "is_tool_part",
+    "require_known_client",
     "text_of",
 ]

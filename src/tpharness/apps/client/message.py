@@ -1,10 +1,11 @@
 # ruff: noqa: SLF001  # the table at the end names the actions of the fold that it is made for
 """UI messages: what `useChat` of the AI SDK holds of a stream, chunk by chunk, as it posts it with the next turn.
 
-In: chunks as JSON objects. Out: the assistant's messages in the AI SDK's own shape. A chunk that the SDK's client does
-not accept ends the fold with `error`, as it ends the stream there. `tpharness.vsp` folds the same stream into a thread;
-this fold exists because an application whose client keeps the history is sent these messages.
-Tested against the recorded results of `ai` 7.0.173 (`conformance/probes`).
+In: chunks as JSON objects. Out: the assistant's message in the AI SDK's own shape, written whenever the SDK writes it
+into the chat. A chunk that the SDK's client does not accept ends the fold with `error`, as it ends the stream there.
+`tpharness.vsp` folds the same stream into a thread; this fold exists because an application whose client keeps the
+history is sent these messages.
+Tested against the recorded results of `ai` 7.0.173 (`conformance/probes`) and against the client itself, run beside it.
 """
 
 from __future__ import annotations
@@ -14,21 +15,16 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from tpharness.apps.client.message_parts import is_tool_part, merged, open_inputs, set_state
 from tpharness.apps.client.partial_json import NOTHING, parse_partial_json
 from tpharness.findings import Level
 from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.majors import check_chunk
 from tpharness.vsp.records import UnknownChunk
 
-__all__ = ["MessageFold", "is_tool_part"]
+__all__ = ["MessageFold"]
 
 Json = dict[str, Any]
-
-
-def is_tool_part(part: Mapping[str, Any]) -> bool:
-    """Whether a part of a UI message is a tool call."""
-    kind = str(part.get("type"))
-    return kind.startswith("tool-") or kind == "dynamic-tool"
 
 
 class _RefusedError(Exception):
@@ -40,29 +36,35 @@ class _ReportedError(_RefusedError):
 
 
 class MessageFold:
-    """The messages of one answer of the assistant.
+    """The message of one answer of the assistant.
 
-    `message_id` is the id that the client gives the message until the stream names it; `resumed` is the message that
-    the answer continues, as it is the case after an approval. `error` says why the fold ended early, empty if not;
-    `is_reported` whether the stream said so itself, with an error chunk.
+    `write` is called with the message whenever the client shows it. `message_id` makes the id that the client gives the
+    message until the stream names it, when the stream begins; `resumed` is the message that the answer continues, as it
+    is the case after an approval; `replays` is whether the stream begins the answer anew, as one that is taken up after
+    a reload does. `error` says why the fold ended early, empty if not; `is_reported` whether the stream said so itself,
+    with an error chunk.
     """
 
-    def __init__(self, *, message_id: str, resumed: Mapping[str, Any] | None = None) -> None:
-        new: Json = {"id": message_id, "role": "assistant", "parts": []}
+    def __init__(
+        self,
+        *,
+        message_id: Callable[[], str],
+        write: Callable[[Json], None],
+        resumed: Mapping[str, Any] | None = None,
+        replays: bool = False,
+    ) -> None:
+        new: Json = {"id": "", "role": "assistant", "parts": []}
+        self._new_id: Callable[[], str] | None = message_id
         self._message = new if resumed is None else deepcopy(dict(resumed))
-        self._earlier: list[Json] = []
-        self._shown = False
+        self._write_to = write
+        self._replays = self._restarts = replays
         self._texts: dict[str, Json] = {}
         self._reasonings: dict[str, Json] = {}
-        self._inputs: dict[str, Json] = {}
+        self._inputs: dict[str, Json] = open_inputs(self._step())
+        self.resumed = resumed
         self.error = ""
         self.is_reported = False
         self.finish_reason: str | None = None
-
-    @property
-    def messages(self) -> list[Json]:
-        """The messages so far: none before the stream shows something, two after it was renamed."""
-        return deepcopy([*self._earlier, *([self._message] if self._shown else [])])
 
     def feed_data(self, data: bytes | str) -> None:
         """Take in the data of one event of the stream: a chunk as JSON text, or the end marker."""
@@ -82,6 +84,7 @@ class MessageFold:
         """Take in one chunk; chunks after one that was refused change nothing."""
         if self.error:
             return
+        self._begin()
         if isinstance(chunk_from_object(dict(chunk)), UnknownChunk):
             self.error = f"chunk type {chunk.get('type')!r} is unknown"
             return
@@ -100,14 +103,25 @@ class MessageFold:
 
     # ------------------------------------------------------------------------------------------------ the message
 
+    def _begin(self) -> None:
+        """Give the message its first id, once."""
+        if self._new_id is not None:
+            made, self._new_id = self._new_id(), None
+            if self.resumed is None:
+                self._message["id"] = made
+
+    def _write(self) -> None:
+        self._write_to(self._message)
+
     def _parts(self) -> list[Json]:
         parts: list[Json] = self._message["parts"]
         return parts
 
     def _add(self, part: Json) -> Json:
-        self._parts().append({key: value for key, value in part.items() if value is not NOTHING})
-        self._shown = True
-        return self._parts()[-1]
+        added = {key: value for key, value in part.items() if value is not NOTHING}
+        self._parts().append(added)
+        self._write()
+        return added
 
     def _step(self) -> list[Json]:
         """Return the parts since the last step began."""
@@ -117,19 +131,26 @@ class MessageFold:
 
     def _start(self, chunk: Mapping[str, Any]) -> None:
         name = chunk.get("messageId")
+        restarts = self._restarts or (self._replays and name is not None and name != self._message["id"])
+        self._restarts = False
+        if restarts:
+            self._message = {"id": self._message["id"], "role": "assistant", "parts": []}
+            self._forget_open_parts()
         if name is not None:
-            if self._shown and name != self._message["id"]:
-                self._earlier.append(deepcopy(self._message))
             self._message["id"] = name
-        self._metadata(chunk)
-        self._shown = self._shown or name is not None or chunk.get("messageMetadata") is not None
+        if chunk.get("messageMetadata") is not None:
+            self._merge_metadata(chunk)
+        if restarts or name is not None or chunk.get("messageMetadata") is not None:
+            self._write()
 
     def _metadata(self, chunk: Mapping[str, Any]) -> None:
-        metadata = chunk.get("messageMetadata")
-        if metadata is not None:
-            held = self._message.get("metadata")
-            self._message["metadata"] = _merged(held, metadata) if held is not None else metadata
-            self._shown = True
+        if chunk.get("messageMetadata") is not None:
+            self._merge_metadata(chunk)
+            self._write()
+
+    def _merge_metadata(self, chunk: Mapping[str, Any]) -> None:
+        held, metadata = self._message.get("metadata"), chunk["messageMetadata"]
+        self._message["metadata"] = merged(held, metadata) if held is not None else metadata
 
     def _finish(self, chunk: Mapping[str, Any]) -> None:
         self.finish_reason = chunk.get("finishReason", self.finish_reason)
@@ -142,11 +163,15 @@ class MessageFold:
         self._parts().append({"type": "step-start"})
 
     def _reset_step(self, _: Mapping[str, Any]) -> None:
-        for active in (self._texts, self._reasonings, self._inputs):
-            active.clear()
+        self._forget_open_parts()
         count = len(self._step())
         if count:
             del self._parts()[-count:]
+            self._write()
+
+    def _forget_open_parts(self) -> None:
+        for active in (self._texts, self._reasonings, self._inputs):
+            active.clear()
 
     # ------------------------------------------------------------------------------------------------ texts
 
@@ -161,9 +186,11 @@ class MessageFold:
 
     def _text_delta(self, chunk: Mapping[str, Any]) -> None:
         _more(self._texts, chunk)
+        self._write()
 
     def _reasoning_delta(self, chunk: Mapping[str, Any]) -> None:
         _more(self._reasonings, chunk)
+        self._write()
 
     def _text_end(self, chunk: Mapping[str, Any]) -> None:
         part = _more(self._texts, chunk)
@@ -171,10 +198,12 @@ class MessageFold:
             part["citations"] = chunk["citations"]
         part["state"] = "done"
         del self._texts[chunk["id"]]
+        self._write()
 
     def _reasoning_end(self, chunk: Mapping[str, Any]) -> None:
         _more(self._reasonings, chunk)["state"] = "done"
         del self._reasonings[chunk["id"]]
+        self._write()
 
     # ------------------------------------------------------------------------------------------------ calls
 
@@ -209,12 +238,12 @@ class MessageFold:
             if same_kind and part["toolCallId"] == chunk["toolCallId"]:
                 break
         else:
-            part = self._add({"type": "", "toolCallId": chunk["toolCallId"]})
+            part = {"type": "", "toolCallId": chunk["toolCallId"]}
+            self._parts().append(part)
         part["type"] = "dynamic-tool" if dynamic else f"tool-{name}"
         if dynamic:
             part["toolName"] = name
-        _set_state(part, chunk, state)
-        self._shown = True
+        self._set_state(part, chunk, state)
 
     def _of_call(self, call_id: str) -> Json:
         """Return the part of a call: that of the current step, else the latest."""
@@ -225,17 +254,22 @@ class MessageFold:
 
     def _output(self, chunk: Mapping[str, Any]) -> None:
         part = self._of_call(chunk["toolCallId"])
-        _set_state(part, {**chunk, "input": part.get("input", NOTHING)}, "output-available")
+        self._set_state(part, {**chunk, "input": part.get("input", NOTHING)}, "output-available")
 
     def _output_error(self, chunk: Mapping[str, Any]) -> None:
         part = self._of_call(chunk["toolCallId"])
         kept: Json = {name: part[name] for name in ("input", "rawInput") if name in part}
         if part["type"] == "dynamic-tool":
             kept.pop("rawInput", None)
-        _set_state(part, {**chunk, **kept}, "output-error")
+        self._set_state(part, {**chunk, **kept}, "output-error")
 
     def _output_denied(self, chunk: Mapping[str, Any]) -> None:
         self._of_call(chunk["toolCallId"])["state"] = "output-denied"
+        self._write()
+
+    def _set_state(self, part: Json, chunk: Mapping[str, Any], state: str) -> None:
+        set_state(part, chunk, state)
+        self._write()
 
     def _approval_request(self, chunk: Mapping[str, Any]) -> None:
         part = self._of_call(chunk["toolCallId"])
@@ -247,6 +281,7 @@ class MessageFold:
         if chunk.get("isAutomatic") is True:
             approval["isAutomatic"] = True
         part.update(state="approval-requested", approval=approval)
+        self._write()
 
     def _approval_response(self, chunk: Mapping[str, Any]) -> None:
         asked = [p for p in self._parts() if is_tool_part(p) and p.get("approval", {}).get("id") == chunk["approvalId"]]
@@ -255,6 +290,9 @@ class MessageFold:
         reason = {} if chunk.get("reason") is None else {"reason": chunk["reason"]}
         asked[0]["approval"] |= {"approved": chunk["approved"], **reason}
         asked[0]["state"] = "approval-responded"
+        own = {"providerExecuted": "providerExecuted", "providerMetadata": "callProviderMetadata"}
+        asked[0].update({name: chunk[key] for key, name in own.items() if chunk.get(key) is not None})
+        self._write()
 
     # ------------------------------------------------------------------------------------------------ other parts
 
@@ -272,6 +310,7 @@ class MessageFold:
         ]
         if known:
             known[0]["data"] = chunk["data"]
+            self._write()
         else:
             self._add(dict(chunk))
 
@@ -290,30 +329,6 @@ def _more(open_parts: Mapping[str, Json], chunk: Mapping[str, Any]) -> Json:
     if chunk.get("providerMetadata") is not None:
         part["providerMetadata"] = chunk["providerMetadata"]
     return part
-
-
-def _set_state(part: Json, chunk: Mapping[str, Any], state: str) -> None:
-    """Replace what belongs to the state of a call; what belongs to the call itself stays once it is known."""
-    part["state"] = state
-    for name in ("input", "output", "errorText", "rawInput", "preliminary", "inputEncoding"):
-        if name in chunk and chunk[name] is not NOTHING:
-            part[name] = chunk[name]
-        else:
-            part.pop(name, None)
-    for name in ("title", "toolMetadata", "providerExecuted"):
-        if chunk.get(name) is not None:
-            part[name] = chunk[name]
-    if chunk.get("providerMetadata") is not None:
-        part["resultProviderMetadata" if state.startswith("output") else "callProviderMetadata"] = chunk[
-            "providerMetadata"
-        ]
-
-
-def _merged(held: Any, new: Any) -> Any:
-    """Merge metadata: objects recursively, anything else is replaced."""
-    if not (isinstance(held, Mapping) and isinstance(new, Mapping)):
-        return new
-    return {**held, **{key: _merged(held.get(key), value) for key, value in new.items()}}
 
 
 _ACTIONS: Mapping[str, Callable[[MessageFold, Mapping[str, Any]], None]] = {

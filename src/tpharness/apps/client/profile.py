@@ -28,11 +28,16 @@ class Trigger(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Chat:
-    """One chat as its client holds it: its id and the UI messages in the AI SDK's shape, the newest last."""
+    """One chat as its client holds it: its id and the UI messages in the AI SDK's shape, the newest last.
+
+    `posts` counts the posts, the one that is made included. `message_id` is the message that the post goes on with, as
+    it is the case after an approval; None for others.
+    """
 
     id: str
     messages: list[dict[str, Any]] = field(default_factory=list)
     posts: int = 0
+    message_id: str | None = None
 
     @property
     def last(self) -> Message:

@@ -24,11 +24,12 @@ class AiSdk:
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
         """Return what `DefaultChatTransport` of `ai` 7 posts."""
         regenerate = trigger is Trigger.REGENERATE
+        continued = {} if chat.message_id is None else {"messageId": chat.message_id}
         return {
             "id": chat.id,
             "messages": chat.messages,
             "trigger": (Trigger.REGENERATE if regenerate else Trigger.SUBMIT).value,
-            "messageId": chat.last.get("id"),
+            **continued,
         }
 
     def translator(self) -> Translator | None:
@@ -44,7 +45,7 @@ class LastMessage(AiSdk):
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
         """Return what the recipe's `prepareSendMessagesRequest` returns, with the trigger."""
         whole = AiSdk.body(self, chat, trigger)
-        return {"id": chat.id, "message": chat.last, "trigger": whole["trigger"], "messageId": whole["messageId"]}
+        return {**{key: value for key, value in whole.items() if key != "messages"}, "message": chat.last}
 
 
 class PydanticAi(AiSdk):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -22,9 +22,10 @@ from tpharness.findings import Finding
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
 
-__all__ = ["End", "Limits", "Reply", "SeenChunk", "Translator", "as_event"]
+__all__ = ["End", "Limits", "Onward", "Reply", "SeenChunk", "Translator", "as_event"]
 
 _KEPT_BODY = 2000
+_GRACE = 0.05  # seconds for the end of a stream whose client closes the connection
 _GOES_ON = "output-without-input"
 
 
@@ -33,7 +34,8 @@ class End(StrEnum):
 
     OPEN = "open"  # it has not ended
     ENDED = "ended"  # the body ended as HTTP has it
-    LEFT = "left"  # the client closed the connection
+    LEFT = "left"  # the client closed the connection, since its user left
+    REFUSED = "refused"  # the client closed the connection, at an error or at a chunk that it does not accept
     BROKEN = "broken"  # the connection broke, or none was made
     ENDLESS = "endless"  # more bytes or more time than any answer needs
 
@@ -69,27 +71,39 @@ class Translator(Protocol):
         ...
 
 
-class Reply:
-    """An answer.
+class Onward(Protocol):
+    """Where the answer is passed on to while it is read: a client that somebody else wrote, behind the relay."""
 
-    `message_id` and `resumed` are those of `MessageFold`. `says` is the message of the user that it answers, empty
-    where it goes on with an earlier answer; `repeats` whether it sends that answer again from its beginning. `status`
-    is 0 while there is no answer; `problem` says why where none comes; `body` is the beginning of the body, `size` its
-    length in bytes so far. `events` are the data of the stream's events, each with the time at which it came; `begun`
-    and `over` are such times, too (ISO 8601).
+    async def begin(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take status and headers."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Take bytes of the body as they have come."""
+        ...
+
+
+class Reply:
+    """An answer, which `fold` makes a message of.
+
+    `says` is the message of the user that it answers, empty where it goes on with an earlier answer; `repeats` whether
+    it sends that answer again from its beginning. `status` is 0 while there is no answer; `problem` says why where none
+    comes; `body` is the beginning of the body, `size` its length in bytes so far. `events` are the data of the stream's
+    events, each with the time at which it came; `begun` and `over` are such times, too (ISO 8601). `after_leaving` is
+    called when the client has left: another client than this one has to close its own connection.
     """
 
     def __init__(
         self,
+        fold: MessageFold,
         *,
-        message_id: str,
         limits: Limits | None = None,
-        resumed: Mapping[str, Any] | None = None,
         translator: Translator | None = None,
         says: str = "",
+        after_leaving: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.limits = limits or Limits()
-        self.resumed = resumed
+        self.fold = fold
         self.says = says
         self.repeats = False
         self.events: list[tuple[str, bytes]] = []
@@ -105,7 +119,10 @@ class Reply:
         self.posted_at = self.latest_at = 0.0
         self.ended_at: float | None = None
         self._translator = translator
-        self._fold = MessageFold(message_id=message_id, resumed=resumed)
+        self._after_leaving = after_leaving
+        self._onward: Onward | None = None
+        self._reading: asyncio.Timeout | None = None
+        self._refuses = False
         self._assembler = Assembler()
         self._frames = SseParser()
         self._changed = asyncio.Event()
@@ -120,30 +137,25 @@ class Reply:
         return self.status == 200 and self.content_type == "text/event-stream"
 
     @property
-    def messages(self) -> list[dict[str, Any]]:
-        """What `useChat` holds of the answer."""
-        return self._fold.messages
-
-    @property
     def refused(self) -> str:
         """Why the AI SDK's client would have ended the stream itself, or the error that the application told."""
-        return self._fold.error
+        return self.fold.error
 
     @property
     def reports_error(self) -> bool:
         """Whether the stream ended for the client with an error chunk."""
-        return self._fold.is_reported
+        return self.fold.is_reported
 
     @property
     def finish_reason(self) -> str | None:
         """The reason of the finish chunk, None without one."""
-        return self._fold.finish_reason
+        return self.fold.finish_reason
 
     @property
     def findings(self) -> list[Finding]:
         """What is wrong with the stream by the rules of its order and form."""
         found = self._assembler.findings
-        if self.resumed is None:
+        if self.fold.resumed is None:
             return found
         return [finding for finding in found if finding.code != _GOES_ON]  # the call is in the message that goes on
 
@@ -168,11 +180,15 @@ class Reply:
         return await self.until(lambda reply: reply.end is not End.OPEN, limit)
 
     async def quiet(self, seconds: float, limit: float) -> float:
-        """Wait until nothing has come for so many seconds, at most `limit`; return the seconds that it took."""
+        """Wait until nothing has come for so many seconds, at most `limit`; return the seconds that it took.
+
+        A client behind the relay asks a little after its button was pressed: the silence counts from then.
+        """
         loop = asyncio.get_running_loop()
         begun = loop.time()
         while self.end is End.OPEN and loop.time() - begun < limit:
-            rest = max(self.latest_at, begun) + seconds - loop.time()
+            silent_at = max(self.latest_at, begun) + seconds if self._task is not None else begun + limit
+            rest = silent_at - loop.time()
             if rest <= 0:
                 break
             with contextlib.suppress(TimeoutError):
@@ -182,23 +198,42 @@ class Reply:
 
     # ------------------------------------------------------------------------------------------------ the exchange
 
-    def open(self, session: aiohttp.ClientSession, method: str, url: str, **request: Any) -> None:
-        """Send the request, and read from now on."""
+    def open(
+        self, session: aiohttp.ClientSession, method: str, url: str, *, onward: Onward | None = None, **request: Any
+    ) -> None:
+        """Send the request, and read from now on; what comes is passed on to `onward`, too."""
         loop = asyncio.get_running_loop()
+        self._onward = onward
         self.posted_at = self.latest_at = loop.time()
         self.begun = _now()
         self._assembler.begin(self.begun)
         self._task = loop.create_task(self._read(session, method, url, request), name=f"reply to {method} {url}")
+        self._touch()
 
     async def leave(self) -> None:
         """Close the connection at once, as a closed tab does. Nothing happens where the answer has ended."""
-        if self._task is not None and not self._task.done():
-            self._finish(End.LEFT)
+        if self.end is not End.OPEN:
+            return
+        self._finish(End.LEFT)
+        if self._task is not None:
             if self._response is not None:
                 self._response.close()
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
+        if self._after_leaving is not None:
+            await self._after_leaving()
+
+    def refuse(self) -> None:
+        """Close the connection, as the AI SDK's client does at an error; what ends right now is read to its end."""
+        if self.end is End.OPEN and self._reading is not None and not self._refuses:
+            self._refuses = True
+            self._reading.reschedule(asyncio.get_running_loop().time() + _GRACE)
+
+    def fail_unasked(self, problem: str) -> None:
+        """End an answer that nobody has asked for; nothing happens to one that somebody has."""
+        if self._task is None:
+            self._finish(End.BROKEN, problem)
 
     async def _read(self, session: aiohttp.ClientSession, method: str, url: str, request: Mapping[str, Any]) -> None:
         end, problem = End.BROKEN, ""
@@ -221,12 +256,28 @@ class Reply:
         self.status, self.content_type = response.status, response.content_type
         self.location = response.headers.get("location", "")
         self._touch()
+        if self._onward is not None:
+            await self._onward.begin(response.status, response.headers)
+        try:
+            async with asyncio.timeout(None) as self._reading:
+                return await self._read_pieces(response)
+        except TimeoutError:
+            if not self._refuses:
+                raise
+            response.close()
+            return End.REFUSED
+
+    async def _read_pieces(self, response: aiohttp.ClientResponse) -> End:
         async for data in response.content.iter_any():
             self.size += len(data)
             if self.size > self.limits.size:
                 self.problem = f"the answer has more than {self.limits.size} bytes"
                 return End.ENDLESS
             self._take(data)
+            if self._onward is not None:
+                await self._onward.write(data)
+            elif self.fold.error and self._translator is None:
+                self.refuse()
         return End.ENDED
 
     def _take(self, data: bytes) -> None:
@@ -244,7 +295,7 @@ class Reply:
     def _take_event(self, data: bytes) -> None:
         now = _now()
         self.events.append((now, data))
-        self._fold.feed_data(data)
+        self.fold.feed_data(data)
         self._assembler.feed(as_event(data), now)
         value: Any = None
         with contextlib.suppress(ValueError, RecursionError):
@@ -256,6 +307,8 @@ class Reply:
     def _finish(self, end: End, problem: str = "") -> None:
         if self.end is not End.OPEN:
             return
+        if self._task is None:
+            self._assembler.begin(_now())  # nothing was ever asked for
         self.end, self.problem = end, problem or self.problem
         self.ended_at = asyncio.get_running_loop().time()
         self.over = _now()
