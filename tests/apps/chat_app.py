@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from aiohttp import ClientSession, web
 from openai import AsyncOpenAI, AsyncStream, OpenAIError
@@ -87,7 +87,8 @@ class ChatApp:
 
     With `effects_url` its tool posts to the ledger of effects there, with the call's id if `says_call_ids`. With
     `cancels_tools` a tool is cancelled with the run that waits for it; else it runs to its end. With `approvals` the
-    user is asked before a tool runs; with `titles` the model is asked for a title in every turn.
+    user is asked before a tool runs; with `titles` the model is asked for a title in every turn, with a streamed
+    request if they are "streamed".
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class ChatApp:
         tool_seconds: float = 0.2,
         effects: Path | None = None,
         approvals: bool = False,
-        titles: bool = False,
+        titles: bool | Literal["streamed"] = False,
         cancels_tools: bool = False,
         says_call_ids: bool = True,
     ) -> None:
@@ -301,7 +302,14 @@ class ChatApp:
         """Ask the model for a title: a request with the words of the user in it, and none of the chat's tools."""
         words = next(m["content"] for m in chat.messages if m["role"] == "user")
         asked = [{"role": "user", "content": f"Write a short title for this conversation: {words}"}]
-        await self.model.chat.completions.create(model="any", messages=cast("Any", asked))
+        if self.titles == "streamed":
+            async with await self.model.chat.completions.create(
+                model="any", messages=cast("Any", asked), stream=True
+            ) as stream:
+                async for _ in stream:
+                    pass
+        else:
+            await self.model.chat.completions.create(model="any", messages=cast("Any", asked))
 
     async def _ask_for_approval(self, chat: Stored, calls: list[tuple[Json, Json]], out: Writer) -> None:
         chat.waiting = calls

@@ -6,7 +6,7 @@ Every case is played on every application; what counts are findings at MUST and 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.apps.broken import OBSERVED, ROWS, Broken
@@ -74,9 +74,10 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
     assert len(results) == 12
 
 
-def test_a_request_for_a_title_in_between_changes_nothing() -> None:
+@pytest.mark.parametrize("titles", [True, "streamed"])
+def test_a_request_for_a_title_in_between_changes_nothing(titles: bool | Literal["streamed"]) -> None:
     """It has the words of the case in it, is answered plainly, and is no request of the run."""
-    results = play(ChatApp(titles=True), "basic", on_disconnect="stop")
+    results = play(ChatApp(titles=titles), "basic", on_disconnect="stop")
     assert found(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED}
 

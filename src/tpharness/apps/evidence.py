@@ -225,8 +225,8 @@ class AppEvidence:
     """Everything that was seen in a case.
 
     `runs_before` is the count of the effects command before the first turn; `tool_runs` are those that the ledger has
-    seen, None without it; `streams` are those of all clients, in the order in which they began; `differences` says where
-    a real client posts or holds something else than ours would.
+    seen, None without it; `streams` are those of all clients, in the order in which they began; `differences` says
+    where a real client posts or holds something else than ours would.
     """
 
     case: AppCase

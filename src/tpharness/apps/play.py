@@ -144,10 +144,11 @@ class Player:
         turn, later = stage.case.turns[index], stage.case.turns[index + 1 : index + 2]
         stage.begin(self._provider)
         together = turn.cut is not None and turn.cut.by in _TOGETHER
-        stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())))
+        words = f"{stage.mark} {_words(turn, index + 1)}"
+        stage.conversation.plans((*turn.plans, *(later[0].plans if together else ())), user_text=words)
         if stage.tools is not None and turn.cut is not None and turn.cut.in_tool:
             stage.tools.hold(before_effect=turn.cut.before_effect)
-        reply = stage.client.submit(f"{stage.mark} {_words(turn, index + 1)}")
+        reply = stage.client.submit(words)
         cut, reply = await self._cut(stage, turn, reply, _words(later[0], index + 2) if later else "")
         if stage.tools is not None:
             stage.tools.release()

@@ -179,6 +179,20 @@ def test_a_streamed_request_that_wraps_what_the_user_says_is_for_a_title() -> No
     run(asked)
 
 
+def test_what_the_user_said_before_is_not_a_request_for_a_title() -> None:
+    """A message that was not answered may stand in one message with the next."""
+
+    async def asked(asker: Asker) -> None:
+        first, second = f"Suggest a title for my talk {MARK}", f"And a summary {MARK}"
+        asker.conversation.plans([says("planned")], user_text=first)
+        asker.conversation.plans([says("planned")], user_text=second)
+        _, data = await asker.read(CHAT, {"messages": [user(CHAT, f"{first}\n\n{second}")], "stream": True})
+        assert b"planned" in data
+        assert asker.conversation.asides == []
+
+    run(asked)
+
+
 def test_an_application_without_tools_may_have_such_words_in_its_prompt() -> None:
     """A streamed answer to what the user says is a turn, the first and the next."""
 

@@ -32,7 +32,7 @@ class Conversation:
 
     def __init__(self, mark: str) -> None:
         self.mark = mark
-        self.user_text: str | None = None
+        self.said: list[str] = []
         self.exchanges: list[Exchange] = []
         self.asides: list[Exchange] = []
         self._plans: list[Plan] = []
@@ -44,11 +44,13 @@ class Conversation:
         """Set the answers to the next requests, in order, in place of those that were not used yet.
 
         To be called before each turn of the user: what comes after it is never taken for a retry of what was before.
-        `user_text` is what the user says in this turn, so that words around it can be told from words in it.
+        `user_text` is what the user says in this turn, so that words around it can be told from words in it; an
+        application may put what the user said before, and was not answered, into the same message.
         """
         self._plans = list(plans)
         self._retriable = None
-        self.user_text = user_text
+        if user_text is not None:
+            self.said.append(user_text)
 
     @property
     def plans_left(self) -> int:
@@ -155,8 +157,10 @@ def _words_around(exchange: Exchange, conversation: Conversation) -> str:
     An application without tools may have such words in its own system prompt, so that this counts only for a request
     without streaming, as nearly all side requests are. What the user says counts only if nobody told it apart.
     """
-    last, said = exchange.user_texts[-1], conversation.user_text
+    last = exchange.user_texts[-1]
     system = "" if exchange.stream else exchange.system
-    if said is not None and said in last:
-        return f"{system}\n{last.replace(said, '')}"
+    if any(said in last for said in conversation.said):
+        for said in sorted(conversation.said, key=len, reverse=True):
+            last = last.replace(said, "")
+        return f"{system}\n{last}"
     return system if exchange.stream else f"{system}\n{last.replace(conversation.mark, '')}"
