@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from tpharness.apps.client.client_versions import NEWEST, VERSIONS, ClientVersion
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 from tpharness.targets.browser import browser_environment
@@ -40,10 +41,13 @@ class _Program:
     packages: str
     shared: tuple[str, ...] = ()
     browser: bool = False
+    version: ClientVersion = NEWEST
 
 
 CLIENTS: Mapping[str, _Program] = {
     "peer:ai-sdk-client": _Program(script="chat.mjs", packages="ai_sdk"),
+    "peer:ai-sdk-client@6": _Program(script="chat.mjs", packages="ai_sdk_6", shared=("ai_sdk",), version=VERSIONS[6]),
+    "peer:ai-sdk-client@5": _Program(script="chat.mjs", packages="ai_sdk_5", shared=("ai_sdk",), version=VERSIONS[5]),
     "peer:ai-sdk-browser": _Program(
         script="pressed_page.mjs", packages="ai_sdk_browser", shared=("ai_sdk",), browser=True
     ),
@@ -66,6 +70,7 @@ class Buttons:
     def __init__(self, name: str) -> None:
         self._name = name
         self._program = CLIENTS[name]
+        self.version = self._program.version
         self._process: asyncio.subprocess.Process | None = None
         self._reading: list[asyncio.Task[None]] = []
         self._waiting: dict[int, asyncio.Future[Any]] = {}

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from tpharness.apps.client.client_versions import NEWEST, ClientVersion
 from tpharness.apps.client.message_parts import is_tool_part, merged, open_inputs, set_state
 from tpharness.apps.client.partial_json import NOTHING, parse_partial_json
 from tpharness.findings import Level
@@ -52,12 +53,14 @@ class MessageFold:
         write: Callable[[Json], None],
         resumed: Mapping[str, Any] | None = None,
         replays: bool = False,
+        version: ClientVersion = NEWEST,
     ) -> None:
         new: Json = {"id": "", "role": "assistant", "parts": []}
         self._new_id: Callable[[], str] | None = message_id
         self._message = new if resumed is None else deepcopy(dict(resumed))
         self._write_to = write
-        self._replays = self._restarts = replays
+        self._version = version
+        self._replays, self._restarts = replays, replays and version.resumes_anew
         self._texts: dict[str, Json] = {}
         self._reasonings: dict[str, Json] = {}
         self._inputs: dict[str, Json] = open_inputs(self._step())
@@ -88,7 +91,7 @@ class MessageFold:
         if isinstance(chunk_from_object(dict(chunk)), UnknownChunk):
             self.error = f"chunk type {chunk.get('type')!r} is unknown"
             return
-        refused = [finding for finding in check_chunk(chunk, 7) if finding.level is not Level.MAY]
+        refused = [finding for finding in check_chunk(chunk, self._version.major) if finding.level is not Level.MAY]
         if refused:
             self.error = refused[0].message
             return
@@ -217,7 +220,8 @@ class MessageFold:
             raise _RefusedError(f"tool-input-delta for {chunk['toolCallId']!r}, which has not started")
         call["text"] += chunk["inputTextDelta"]
         text, start = call["text"], call["start"]
-        value = text if start.get("inputEncoding") == "text" else parse_partial_json(text)
+        plain = start.get("inputEncoding") == "text" and self._version.keeps_call_details
+        value = text if plain else parse_partial_json(text)
         names = ("toolCallId", "toolName", "dynamic", "inputEncoding", "title", "toolMetadata")
         known = {name: start[name] for name in names if start.get(name) is not None}
         self._call({**known, "input": value, "rawInput": text}, "input-streaming")
@@ -227,8 +231,12 @@ class MessageFold:
 
     def _input_error(self, chunk: Mapping[str, Any]) -> None:
         known = next((p for p in self._step() if is_tool_part(p) and p["toolCallId"] == chunk["toolCallId"]), None)
-        dynamic = known["type"] == "dynamic-tool" if known is not None else bool(chunk.get("dynamic"))
-        self._call({**chunk, "dynamic": dynamic}, "output-error")
+        dynamic = bool(chunk.get("dynamic"))
+        if known is not None and self._version.finds_any_call:
+            dynamic = known["type"] == "dynamic-tool"
+        refused = "input" if dynamic or self._version.keeps_refused_as_input else "rawInput"
+        rest = {key: value for key, value in chunk.items() if key != "input"}
+        self._call({**rest, refused: chunk["input"], "dynamic": dynamic}, "output-error")
 
     def _call(self, chunk: Mapping[str, Any], state: str) -> None:
         """Set the state of a call in the current step, or add the call."""
@@ -240,45 +248,51 @@ class MessageFold:
         else:
             part = {"type": "", "toolCallId": chunk["toolCallId"]}
             self._parts().append(part)
+            if not self._version.keeps_call_details and state == "output-error" and chunk.get("providerMetadata"):
+                part["callProviderMetadata"] = chunk["providerMetadata"]
         part["type"] = "dynamic-tool" if dynamic else f"tool-{name}"
         if dynamic:
             part["toolName"] = name
         self._set_state(part, chunk, state)
 
-    def _of_call(self, call_id: str) -> Json:
+    def _of_call(self, chunk: Mapping[str, Any]) -> Json:
         """Return the part of a call: that of the current step, else the latest."""
         for part in (*self._step(), *reversed(self._parts())):
-            if is_tool_part(part) and part["toolCallId"] == call_id:
+            same = is_tool_part(part) and part["toolCallId"] == chunk["toolCallId"]
+            kind = (part["type"] == "dynamic-tool") is bool(chunk.get("dynamic"))
+            if same and (kind or self._version.finds_any_call):
                 return part
-        raise _RefusedError(f"no call has the id {call_id!r}")
+        raise _RefusedError(f"no call has the id {chunk['toolCallId']!r}")
 
     def _output(self, chunk: Mapping[str, Any]) -> None:
-        part = self._of_call(chunk["toolCallId"])
+        part = self._of_call(chunk)
         self._set_state(part, {**chunk, "input": part.get("input", NOTHING)}, "output-available")
 
     def _output_error(self, chunk: Mapping[str, Any]) -> None:
-        part = self._of_call(chunk["toolCallId"])
+        part = self._of_call(chunk)
         kept: Json = {name: part[name] for name in ("input", "rawInput") if name in part}
         if part["type"] == "dynamic-tool":
             kept.pop("rawInput", None)
         self._set_state(part, {**chunk, **kept}, "output-error")
 
     def _output_denied(self, chunk: Mapping[str, Any]) -> None:
-        self._of_call(chunk["toolCallId"])["state"] = "output-denied"
+        self._of_call(chunk)["state"] = "output-denied"
         self._write()
 
     def _set_state(self, part: Json, chunk: Mapping[str, Any], state: str) -> None:
-        set_state(part, chunk, state)
+        set_state(part, chunk, state, details=self._version.keeps_call_details)
         self._write()
 
     def _approval_request(self, chunk: Mapping[str, Any]) -> None:
-        part = self._of_call(chunk["toolCallId"])
-        names = {"approvalDescriptor": "descriptor", "reason": "requestReason", "signature": "signature"}
+        part = self._of_call(chunk)
+        names = {"approvalDescriptor": "descriptor", "signature": "signature"}
+        if self._version.keeps_approval_details:
+            names["reason"] = "requestReason"
         approval = {"id": chunk["approvalId"]}
         approval |= {own: chunk[name] for name, own in names.items() if chunk.get(name) is not None}
         if "inputSchemaInput" in chunk:
             approval["inputSchemaInput"] = chunk["inputSchemaInput"]
-        if chunk.get("isAutomatic") is True:
+        if chunk.get("isAutomatic") is True and self._version.keeps_approval_details:
             approval["isAutomatic"] = True
         part.update(state="approval-requested", approval=approval)
         self._write()

@@ -48,21 +48,30 @@ def open_inputs(parts: list[Json]) -> dict[str, Json]:
     }
 
 
-def set_state(part: Json, chunk: Mapping[str, Any], state: str) -> None:
-    """Replace what belongs to the state of a call; what belongs to the call itself stays once it is known."""
+def set_state(part: Json, chunk: Mapping[str, Any], state: str, *, details: bool = True) -> None:
+    """Replace what belongs to the state of a call; what belongs to the call itself stays once it is known.
+
+    Without `details` only the metadata that come with the whole input are kept, and no title, as in `ai` 5.
+    """
     part["state"] = state
-    for name in ("input", "output", "errorText", "rawInput", "preliminary", "inputEncoding"):
+    encoding = ("inputEncoding",) if details else ()
+    for name in ("input", "output", "errorText", "rawInput", "preliminary", *encoding):
         if name in chunk and chunk[name] is not NOTHING:
             part[name] = chunk[name]
         else:
             part.pop(name, None)
-    for name in ("title", "toolMetadata", "providerExecuted"):
+    for name in ("title", "toolMetadata", "providerExecuted") if details else ("providerExecuted",):
         if chunk.get(name) is not None:
             part[name] = chunk[name]
-    if chunk.get("providerMetadata") is not None:
-        part["resultProviderMetadata" if state.startswith("output") else "callProviderMetadata"] = chunk[
-            "providerMetadata"
-        ]
+    if chunk.get("providerMetadata") is None:
+        return
+    if not details:
+        if state == "input-available":
+            part["callProviderMetadata"] = chunk["providerMetadata"]
+    elif state.startswith("output"):
+        part["resultProviderMetadata"] = chunk["providerMetadata"]
+    else:
+        part["callProviderMetadata"] = chunk["providerMetadata"]
 
 
 def merged(held: Any, new: Any) -> Any:

@@ -49,6 +49,7 @@ class Profile(Protocol):
     """How a client posts and what it is answered.
 
     A class whose client keeps the history, so that a second tab does not know the first, says `keeps_history = True`.
+    One that stands for another version of the AI SDK's client than the newest says which: `version = VERSIONS[6]`.
     """
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.apps.client.ag_ui import AgUiTranslator, ag_ui_messages
+from tpharness.apps.client.client_versions import NEWEST, VERSIONS
 from tpharness.apps.client.profile import Chat, Profile, Trigger
 from tpharness.apps.client.reply import Translator
 from tpharness.errors import UsageError
@@ -20,9 +21,10 @@ class AiSdk:
     """`useChat` with its default transport: all messages, so the client keeps the history."""
 
     keeps_history = True
+    version = NEWEST
 
     def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
-        """Return what `DefaultChatTransport` of `ai` 7 posts."""
+        """Return what `DefaultChatTransport` posts, the same in `ai` 5, 6 and 7."""
         regenerate = trigger is Trigger.REGENERATE
         continued = {} if chat.message_id is None else {"messageId": chat.message_id}
         return {
@@ -35,6 +37,18 @@ class AiSdk:
     def translator(self) -> Translator | None:
         """The answer is a UI message stream."""
         return None
+
+
+class AiSdk6(AiSdk):
+    """`useChat` of `ai` 6: the same fields, and messages as that version holds them."""
+
+    version = VERSIONS[6]
+
+
+class AiSdk5(AiSdk):
+    """`useChat` of `ai` 5: the same fields, and messages as that version holds them."""
+
+    version = VERSIONS[5]
 
 
 class LastMessage(AiSdk):
@@ -100,6 +114,8 @@ class AgUi:
 
 PROFILES: Mapping[str, Callable[[], Profile]] = {
     "ai-sdk": AiSdk,
+    "ai-sdk-6": AiSdk6,
+    "ai-sdk-5": AiSdk5,
     "last-message": LastMessage,
     "pydantic-ai": PydanticAi,
     "mastra": Mastra,

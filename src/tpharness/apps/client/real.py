@@ -123,7 +123,7 @@ class RealClient:
         self.chat = Chat(id=chat_id or generate_id())
         self._ids = generate_id(12)
         self._made = itertools.count(1)
-        self._model = UseChat(self.chat, lambda: f"{self._ids}{next(self._made):04d}")
+        self._model = UseChat(self.chat, lambda: f"{self._ids}{next(self._made):04d}", version=buttons.version)
         self._opened = False
         self._pressed: deque[_Press] = deque()
         self._sent: dict[int, Downstream] = {}
@@ -275,7 +275,7 @@ class RealClient:
 
     def _in_profile(self, posted: Mapping[str, Any], trigger: Trigger) -> bytes | None:
         """Return the body that the profile makes of the real client's messages; None where it is the client's own."""
-        if type(self._profile) is AiSdk:
+        if type(self._profile).body is AiSdk.body:
             return None
         messages, message_id = posted["messages"], posted.get("messageId")
         chat = Chat(id=posted["id"], messages=messages, posts=len(self.posted), message_id=message_id)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import aiohttp
 
+from tpharness.apps.client.client_versions import NEWEST
 from tpharness.apps.client.message import MessageFold
 from tpharness.apps.client.profile import Chat, Profile, Trigger
 from tpharness.apps.client.reply import Limits, Reply
@@ -92,7 +93,7 @@ class ChatClient:
         self._limits = limits or Limits()
         self._extra = dict(extra or {})
         self.chat = Chat(id=chat_id or generate_id())
-        self._use_chat = UseChat(self.chat)
+        self._use_chat = UseChat(self.chat, version=getattr(profile, "version", NEWEST))
         self.replies: list[Reply] = []
         self.differences: list[str] = []
 

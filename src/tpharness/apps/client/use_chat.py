@@ -12,6 +12,7 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tpharness.apps.client.client_versions import NEWEST, ClientVersion
 from tpharness.apps.client.message import MessageFold
 from tpharness.apps.client.message_parts import is_tool_part, write_message
 from tpharness.apps.client.profile import Chat
@@ -35,9 +36,10 @@ def waits_for_approval(part: Mapping[str, Any]) -> bool:
 class UseChat:
     """The state of one chat. `new_id` is asked once for each message of the user and once for each request."""
 
-    def __init__(self, chat: Chat, new_id: Callable[[], str] = generate_id) -> None:
+    def __init__(self, chat: Chat, new_id: Callable[[], str] = generate_id, *, version: ClientVersion = NEWEST) -> None:
         self.chat = chat
         self._new_id = new_id
+        self._version = version
 
     def submit(self, text: str) -> MessageFold:
         """Write a message."""
@@ -64,14 +66,19 @@ class UseChat:
         last = self.chat.last
         unfinished = last.get("role") == "assistant" and any(map(_is_unfinished, last["parts"]))
         self.chat.message_id = None
+        made = self._new_id() if self._version.resumes_with_an_id else None
         return MessageFold(
-            message_id=self._new_id, write=self._write, resumed=last if unfinished else None, replays=True
+            message_id=self._new_id if made is None else lambda: made,
+            write=self._write,
+            resumed=last if unfinished else None,
+            replays=True,
+            version=self._version,
         )
 
     def _request(self, continued: Mapping[str, Any] | None = None) -> MessageFold:
         self.chat.message_id = None if continued is None else continued["id"]
         message_id = self._new_id()
-        return MessageFold(message_id=lambda: message_id, write=self._write, resumed=continued)
+        return MessageFold(message_id=lambda: message_id, write=self._write, resumed=continued, version=self._version)
 
     def _write(self, message: dict[str, Any]) -> None:
         write_message(self.chat.messages, message)
