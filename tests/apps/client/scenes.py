@@ -103,14 +103,14 @@ async def write(client: Client, *texts: str) -> None:
 async def ended(reply: Reply | None) -> None:
     """Wait for the end of an answer."""
     assert reply is not None
-    assert await reply.ended(5), "the answer did not end"
+    assert await reply.ended(30), "the answer did not end"
 
 
 async def leave_after(client: Client, app: Application, words: str, chunks: int) -> None:
     """Write, and leave when so many chunks have come."""
     reply = client.submit(words)
     await app.asked.wait()
-    assert await reply.until(lambda seen: len(seen.chunks) >= chunks, 5), reply.problem
+    assert await reply.until(lambda seen: len(seen.chunks) >= chunks, 30), reply.problem
     await reply.leave()
     assert reply.end is End.LEFT
     await client.screen()
@@ -153,7 +153,7 @@ async def play(
         base = f"http://127.0.0.1:{port}"
         resume = Route(method="GET", url=f"{base}/chat/{{id}}/stream")
         client = make(
-            Addresses(chat=f"{base}/chat", resume=resume), chat_id="chat-1", limits=Limits(answer=20), extra=extra
+            Addresses(chat=f"{base}/chat", resume=resume), chat_id="chat-1", limits=Limits(answer=60), extra=extra
         )
         client.chat.messages = json.loads(json.dumps(held or []))
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -143,7 +143,7 @@ async def resumes(client: Client, _: Application) -> None:
 async def writes_while_it_answers(client: Client, app: Application) -> None:
     """A second message in the middle of an answer that goes on afterwards."""
     first = client.submit("one")
-    assert await first.until(lambda seen: len(seen.chunks) >= 4, 5)
+    assert await first.until(lambda seen: len(seen.chunks) >= 4, 30)
     await client.screen()
     second = client.submit("two")
     await ended(second)
@@ -157,7 +157,7 @@ async def writes_while_it_answers(client: Client, app: Application) -> None:
 async def writes_before_it_answers(client: Client, app: Application) -> None:
     """A second message before the first answer shows anything."""
     first = client.submit("one")
-    assert await first.until(lambda seen: len(seen.chunks) >= 1, 5)
+    assert await first.until(lambda seen: len(seen.chunks) >= 1, 30)
     await client.screen()
     await ended(client.submit("two"))
     await client.screen()
@@ -330,30 +330,39 @@ KINDS = {
 """Real clients, and the request profile with which ours posts the same."""
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def played(request: pytest.FixtureRequest) -> dict[str, tuple[Played, Played]]:
-    """Every scene, played by `useChat`'s own class in Node, and by ours."""
+IN_A_BROWSER = (
+    "two messages, answers without ids",
+    "fields of the page",
+    "left in the arguments",
+    "the connection breaks",
+    "the client closes the connection at an error",
+    "regenerates what was cut",
+    "writes while a tool runs",
+    "two approvals",
+    "takes up an answer without a name",
+)
+"""One of each kind: a scene takes a second there."""
 
-    async def play_all(kind: str | None, profile: Profile) -> dict[str, Played]:
+
+def play_all(kind: str | None, profile: Profile, names: Iterable[str] = SCENES) -> dict[str, Played]:
+    """Play scenes, all with clients of one process."""
+
+    async def main() -> dict[str, Played]:
         async with clients_of(kind, profile) as make:
+            chosen = {name: SCENES[name] for name in names}
             return {
                 name: await play(make, scene.answers, scene.script, held=scene.held, extra=scene.extra)
-                for name, scene in SCENES.items()
+                for name, scene in chosen.items()
             }
 
-    profile = find_profile(KINDS[request.param])
-    real, ours = asyncio.run(play_all(request.param, profile)), asyncio.run(play_all(None, profile))
-    return {name: (real[name], ours[name]) for name in SCENES}
+    return asyncio.run(main())
 
 
-@pytest.mark.node
-@pytest.mark.parametrize("name", SCENES)
-def test_our_client_posts_what_the_real_one_posts(name: str, played: dict[str, tuple[Played, Played]]) -> None:
+def assert_same(ours: Played, real: Played) -> None:
     """The same requests with the same bodies, but for the ids that a client makes; the same screen in the end.
 
     Our fold runs beside the real client with the very ids that it makes: no difference is told.
     """
-    real, ours = played[name]
     assert ours.paths == real.paths
     assert with_named_ids(ours.posted) == with_named_ids(real.posted)
     assert with_named_ids(ours.screen) == with_named_ids(real.screen)
@@ -361,15 +370,34 @@ def test_our_client_posts_what_the_real_one_posts(name: str, played: dict[str, t
     assert real.differences == []
 
 
+@pytest.fixture(scope="module", params=KINDS)
+def played(request: pytest.FixtureRequest) -> dict[str, tuple[Played, Played]]:
+    """Every scene, played by `useChat`'s own class in Node, and by ours."""
+    profile = find_profile(KINDS[request.param])
+    real, ours = play_all(request.param, profile), play_all(None, profile)
+    return {name: (real[name], ours[name]) for name in SCENES}
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("name", SCENES)
+def test_our_client_posts_what_the_real_one_posts(name: str, played: dict[str, tuple[Played, Played]]) -> None:
+    """Whatever the user does, and wherever the answer is cut."""
+    real, ours = played[name]
+    assert_same(ours, real)
+
+
+@pytest.mark.browser
+def test_our_client_posts_what_a_page_in_a_browser_posts() -> None:
+    """The hook itself, in Chromium."""
+    profile = find_profile("ai-sdk")
+    real, ours = play_all("peer:ai-sdk-browser", profile, IN_A_BROWSER), play_all(None, profile, IN_A_BROWSER)
+    for name in IN_A_BROWSER:
+        assert_same(ours[name], real[name])
+
+
 def play_one(kind: str | None, name: str, profile: Profile | None = None) -> Played:
     """Play one scene with a client of its own."""
-
-    async def main() -> Played:
-        async with clients_of(kind, profile) as make:
-            scene = SCENES[name]
-            return await play(make, scene.answers, scene.script, held=scene.held, extra=scene.extra)
-
-    return asyncio.run(main())
+    return play_all(kind, profile or find_profile("ai-sdk"), [name])[name]
 
 
 @pytest.mark.node

@@ -1,14 +1,26 @@
 // The chat of an application: it shows what `useChat` says. `window` has the same, for whoever sits at the browser.
 
 import { useChat } from "@ai-sdk/react";
-import { DefaultChatTransport } from "ai";
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { createRoot } from "react-dom/client";
 
-const transport = new DefaultChatTransport({ api: `${location.pathname}/chat` });
+const given = location.hash ? JSON.parse(decodeURIComponent(location.hash.slice(1))) : {}; // what its application says
+const transport = new DefaultChatTransport({ api: `${location.pathname}/chat`, body: given.body });
 const resume = location.search === "?resume"; // goes on with what a page before it has begun
+let made = 0;
+
+const options = {
+  id: given.chat ?? "chat",
+  transport,
+  resume,
+  messages: given.messages,
+  generateId: given.ids && (() => given.ids + String((made += 1)).padStart(4, "0")),
+  sendAutomaticallyWhen: given.chat && lastAssistantMessageIsCompleteWithApprovalResponses,
+  onFinish: (finish) => void (window.finish = finish),
+};
 
 function Page() {
-  const chat = useChat({ id: "chat", transport, resume, onFinish: (finish) => void (window.finish = finish) });
+  const chat = useChat(options);
   window.chat = chat;
   const shown = (part, i) => <p key={i} className={`${part.type} ${part.state}`}>{part.text ?? JSON.stringify(part)}</p>;
   return (

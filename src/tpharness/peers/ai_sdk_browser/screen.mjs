@@ -74,8 +74,8 @@ export class Screen {
     return [
       ["GET", /^\/pages\/(\d+)$/, ({ id, res }) => send(res, "text/html", page(id) && this.html)],
       ["GET", /^\/page\.js$/, ({ res }) => send(res, "text/javascript", this.script)],
-      ["POST", /^\/pages\/(\d+)\/chat$/, ({ id, res }) => page(id).asked(res, "send")],
-      ["GET", /^\/pages\/(\d+)\/chat\/chat\/stream$/, ({ id, res }) => page(id).asked(res, "resume")],
+      ["POST", /^\/pages\/(\d+)\/chat$/, ({ id, value, res }) => page(id).asked(res, "send", value)],
+      ["GET", /^\/pages\/(\d+)\/chat\/[^/]+\/stream$/, ({ id, res }) => page(id).asked(res, "resume")],
     ];
   }
 }
@@ -107,11 +107,11 @@ class Page {
   }
 
   /** The page asks for a stream. */
-  asked(res, why) {
+  asked(res, why, value) {
     const number = Page.#asked++;
     res.setHeader(NUMBER, number);
     res.shouldKeepAlive = false; // a request on an old connection that breaks is sent again by the browser
-    return this.answer(res, { why, shown: (bytes) => this.shown(number, bytes, res) });
+    return this.answer(res, { why, value, shown: (bytes) => this.shown(number, bytes, res) });
   }
 
   /** Wait until so many bytes of a stream are on the screen, or the page wants no more of it. */
