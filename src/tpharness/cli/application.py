@@ -64,7 +64,10 @@ def application(
     ] = None,
     client: Annotated[
         str | None,
-        typer.Option(metavar="CLIENT", help="Let a real client post: peer:ai-sdk-client, peer:ai-sdk-browser."),
+        typer.Option(
+            metavar="CLIENT",
+            help="Let a real client post: peer:ai-sdk-client, peer:ai-sdk-client@6, peer:ai-sdk-browser, ….",
+        ),
     ] = None,
     allow_tool: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A tool of the application that may be called, for real.")
