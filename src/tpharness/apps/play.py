@@ -50,8 +50,7 @@ class NotPlayedError(Exception):
 class _Stage:
     """What one case is played with: `client` is the page that the user has before them, `clients` all that there were.
 
-    `tools` are those of the ledger, None without it.
-    `begun`, `others`, `strays`: how many requests there were when the turn began.
+    `tools` are the ledger's, None without it. `begun`, `others`, `strays`: how many requests came before the turn.
     """
 
     case: AppCase
