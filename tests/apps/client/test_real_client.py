@@ -154,6 +154,16 @@ async def writes_while_it_answers(client: Client, app: Application) -> None:
     await write(client, "three")
 
 
+async def writes_after_a_break(client: Client, app: Application) -> None:
+    """The connection breaks when all that came before has been seen."""
+    first = client.submit("one")
+    assert await first.until(lambda seen: len(seen.chunks) >= 4, 30)
+    app.go_on.set()
+    await ended(first)
+    await client.screen()
+    await write(client, "two")
+
+
 async def writes_before_it_answers(client: Client, app: Application) -> None:
     """A second message before the first answer shows anything."""
     first = client.submit("one")
@@ -235,7 +245,9 @@ SCENES: dict[str, Scene] = {
     "left at the start of the next step": left_in([*begins("m1"), *calls(), {"type": "finish-step"}, *STEP]),
     "left in the answer": left_in([*begins(), *calls(), {"type": "finish-step"}, *STEP, *says("Boo", ends=False)]),
     "the application fails": Scene(answers=[["500"], AGAIN], script=two),
-    "the connection breaks": Scene(answers=[[*begins("m1"), *says("Hel", ends=False), "break"], AGAIN], script=two),
+    "the connection breaks": Scene(
+        answers=[[*begins("m1"), *says("Hel", ends=False), "pause", "break"], AGAIN], script=writes_after_a_break
+    ),
     "the stream says that it failed": Scene(
         answers=[[*begins("m1"), *says("Hel", ends=False), {"type": "error", "errorText": "no"}], AGAIN], script=two
     ),

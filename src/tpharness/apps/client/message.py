@@ -302,7 +302,7 @@ class MessageFold:
         if not asked:
             raise _RefusedError(f"no call waits for the approval {chunk['approvalId']!r}")
         reason = {} if chunk.get("reason") is None else {"reason": chunk["reason"]}
-        asked[0]["approval"] |= {"approved": chunk["approved"], **reason}
+        asked[0]["approval"] = {**asked[0]["approval"], "approved": chunk["approved"], **reason}
         asked[0]["state"] = "approval-responded"
         own = {"providerExecuted": "providerExecuted", "providerMetadata": "callProviderMetadata"}
         asked[0].update({name: chunk[key] for key, name in own.items() if chunk.get(key) is not None})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from tpharness.apps.client.partial_json import NOTHING
@@ -27,7 +26,7 @@ def write_message(messages: list[Json], message: Json) -> None:
     """
     for index in reversed(range(len(messages))):
         if messages[index]["id"] == message["id"]:
-            messages[index] = deepcopy(message)
+            messages[index] = {**message, "parts": [dict(part) for part in message["parts"]]}
             return
     messages.append(message)
 

@@ -222,6 +222,11 @@ class RealClient:
         reply.open(self._session, "POST", self._addresses.chat, data=data, headers=headers, onward=onward)
         return reply
 
+    async def has_read(self) -> None:
+        """Wait until the real client has read all that was passed on to it."""
+        with contextlib.suppress(TargetError):  # its process may have ended
+            await self._buttons.ask(self._name, "look", read=self._read())
+
     # ------------------------------------------------------------------------------------------------ inside
 
     def _press(self, trigger: Trigger | None, fold: MessageFold, do: str, *, says: str = "", **more: Any) -> Reply:

@@ -39,6 +39,10 @@ class Page(Protocol):
         """Send the request to the application, and return its answer, which is passed on to `onward`."""
         ...
 
+    async def has_read(self) -> None:
+        """Wait until the client has read all that was passed on to it."""
+        ...
+
 
 class Downstream:
     """The client's end of an answer: `number` names it, `sent` are the bytes of its body so far."""
@@ -108,6 +112,7 @@ class Relay:
             reply.refuse()  # the client has closed the connection
             raise
         if onward.response is None or reply.end is not End.ENDED:
+            await page.has_read()  # a connection that breaks may take with it what nobody has read yet
             if request.transport is not None:
                 request.transport.abort()
             return onward.response or web.Response(status=502)
