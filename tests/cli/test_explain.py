@@ -44,4 +44,4 @@ def test_explain_shows_what_violates_a_clause(call: Call) -> None:
     assert "  violated and found:\n    document link-to-a-name: " in call("explain", "thread.links").out
     assert "Found by link-not-uuid." in call("explain", "thread.links").out
     assert "    application bricks: After an interruption" in call("explain", "app.alive").out
-    assert "  violated and found: nothing\n" in call("explain", "interrupt.heartbeat").out
+    assert "  violated and found: nothing\n" in call("explain", "interrupt.client-timeout").out
