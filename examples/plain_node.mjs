@@ -106,6 +106,9 @@ const callsOf = (response) => response.parts.filter((part) => part.done && part.
 const answeredIn = (turn) =>
   new Set(turn.items.filter((item) => item.is === "returns").flatMap((item) => item.answers.map(([part]) => part)));
 
+// What a custom event has beside the fields of the application's own.
+const CUSTOM_FIELDS = "event_kind at _t_ms name event_name tool_name tool_call_id data payload".split(" ");
+
 // R1, R34: the normative events have other names before 0.0.4, and 2.0.0 strips `data-` from all others.
 const NEW_NAMES = table({
   "agent.handoff": "data-tp-agent_handoff",
@@ -660,7 +663,10 @@ class Run {
 
   *on_custom(event) {
     const name = event.name ?? event.event_name;
-    if (isText(name)) yield* this.on_system_event({ event_type: name, event_data: event.data ?? event.payload });
+    const held = pick(event, "data", "payload");
+    const own = Object.entries(event).filter(([key]) => !CUSTOM_FIELDS.includes(key)); // of the application's class
+    const data = own.length ? { ...Object.fromEntries(own), ...held } : Object.values(held)[0] ?? null;
+    if (isText(name)) yield* this.on_system_event({ event_type: name, event_data: data });
   }
 
   *on_error(event) {

@@ -355,6 +355,9 @@ class Thread:
         return None
 
 
+# What a custom event has beside the fields of the application's own.
+CUSTOM_FIELDS = ("event_kind", "at", "_t_ms", "name", "event_name", "tool_name", "tool_call_id", "data", "payload")
+
 # R1, R34: the normative events have other names before 0.0.4, and 2.0.0 strips `data-` from all others.
 OLD_NAMES = {
     "agent.handoff": "data-tp-agent_handoff",
@@ -735,7 +738,10 @@ class Run:
     def on_custom(self, event: Json) -> Iterator[Json]:
         name = str(event.get("name") or event["event_name"])
         name = name if name.startswith("data-") else f"data-{name}"
-        yield from self.on_system_event({"event_type": name, "event_data": event.get("data")})
+        held = pick(event, "data", "payload")
+        own = {k: v for k, v in event.items() if k not in CUSTOM_FIELDS}  # of the application's class, beside the name
+        data = {**own, **held} if own else next(iter(held.values()), None)
+        yield from self.on_system_event({"event_type": name, "event_data": data})
 
     def on_error(self, event: Json) -> Iterator[Json]:
         yield from self.carry()
