@@ -67,16 +67,18 @@ def test_what_no_framework_has_to_do_anything_for_is_quiet() -> None:
 
 
 def test_the_applications_own_events_are_told_beside_the_framework() -> None:
-    """A normative name of old becomes the new one; a transient event of the application is told and not kept (R34)."""
+    """An old normative name becomes the new one; a transient event is not kept; fields beside a name are (R34)."""
     scripted = read(
         {"event_kind": "system_event", "event_type": "thread.spawn", "event_data": {"id": 1}},
         {"event_kind": "custom", "name": "data-app-x", "data": 2},
+        {"event_kind": "custom", "name": "app-routed", "to_agent": "planner"},
         {"event_kind": "system_event", "event_type": "data-app-y", "event_data": 3, "transient": True},
         {"event_kind": "system_event", "event_type": "meta:z", "event_data": 4},
     )
     assert [(notice.chunk()["type"], notice.data, notice.kept) for notice in scripted.notices.values()] == [
         ("data-tp-thread_spawn", {"id": 1}, True),
         ("data-app-x", 2, True),
+        ("data-app-routed", {"to_agent": "planner"}, True),
         ("data-app-y", 3, False),
         ("data-meta:z", 4, True),
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.protocol.versions import NORMATIVE_PREFIX
-from tpharness.server_events.returns import event_name
+from tpharness.server_events.returns import custom_data, event_name
 from tpharness.targets.remote import CannotPlayError
 
 __all__ = ["Answer", "AppEvent", "ScriptedRun", "ToolRun"]
@@ -283,7 +283,7 @@ def _notice(event: Mapping[str, Any]) -> AppEvent:
     targets = event.get("target_agents")
     return AppEvent(
         name=name,
-        data=event.get("data", event.get("payload")) if custom else event.get("event_data"),
+        data=custom_data(event) if custom else event.get("event_data"),
         transient=bool(event.get("transient")),
         source_agent=event.get("source_agent"),
         target_agents=tuple(targets) if targets is not None else None,
