@@ -19,6 +19,7 @@ from tpharness.findings import Finding
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
 from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name
+from tpharness.server_events.wire_parts import custom_chunk, end_metadata, file_url, media_type, steering_parts
 
 __all__ = ["Encoder"]
 
@@ -48,7 +49,9 @@ class Encoder:
         self._carriers = carriers
         self._message_id = message_id
         self._parts: dict[int, tuple[str, str]] = {}
+        self._metadata: dict[int, dict[str, Any]] = {}  # what the end of a text or thinking part will say
         self._calls: dict[str, dict[str, Any]] = {}
+        self._provider_calls: set[str] = set()
         self._outstanding: set[str] = set()
         self._announced: set[str] = set()
         self._facts: dict[str, Any] = {}
@@ -102,7 +105,8 @@ class Encoder:
     def _prompts(self, prompts: Sequence[Mapping[str, Any]]) -> Chunks:
         self._began = True
         said = [
-            {"type": "steering-message", "id": self._id("steering"), "parts": _steering(p["content"])} for p in prompts
+            {"type": "steering-message", "id": self._id("steering"), "parts": steering_parts(p["content"])}
+            for p in prompts
         ]
         return [*self._carry(), *said]
 
@@ -119,6 +123,7 @@ class Encoder:
                 word = "text" if kind == "text" else "reasoning"
                 ident = self._id(word)
                 self._parts[index] = (word, ident)
+                self._metadata[index] = end_metadata(word, part)
                 chunks.append({"type": f"{word}-start", "id": ident})
                 if content:
                     chunks.append({"type": f"{word}-delta", "id": ident, "delta": content})
@@ -128,12 +133,12 @@ class Encoder:
                 chunks += self._provider_part(part)
                 self._parts[index] = ("whole", "")
             case "file":
-                chunks.append({"type": "file", "url": _url(content), "mediaType": _media_type(content)})
+                chunks.append({"type": "file", "url": file_url(content), "mediaType": media_type(content)})
                 self._parts[index] = ("whole", "")
             case _:
                 self._parts[index] = ("whole", "")
                 if kind.startswith("custom:"):
-                    chunks.append(_custom(part))
+                    chunks.append(custom_chunk(part))
         return chunks
 
     def _call_start(self, index: int, part: Mapping[str, Any]) -> Chunks:
@@ -151,7 +156,10 @@ class Encoder:
         provider = part.get("provider_name")
         metadata = {"providerMetadata": {"pydantic_ai": {"provider_name": provider}}} if provider else {}
         if part["part_kind"] == "builtin-tool-return":
+            if part["tool_call_id"] not in self._provider_calls:
+                return []  # R36: the recorder reports it
             return [{"type": "tool-output-available", **base, "output": part.get("content")}]
+        self._provider_calls.add(part["tool_call_id"])
         named = {**base, "toolName": part["tool_name"], **metadata}
         return [
             {"type": "tool-input-start", **named},
@@ -164,6 +172,12 @@ class Encoder:
         if delta["part_delta_kind"] != _DELTAS.get(word):
             return []
         if word != "tool-input":
+            if word == "reasoning":
+                held = self._metadata[event["index"]]
+                if delta.get("signature_delta") is not None:
+                    held["signature"] = held.get("signature", "") + delta["signature_delta"]
+                if delta.get("provider_name") is not None:
+                    held["provider_name"] = delta["provider_name"]
             piece = delta.get("content_delta")
             return [] if piece is None else [{"type": f"{word}-delta", "id": ident, "delta": piece}]
         piece = delta.get("args_delta")
@@ -179,8 +193,7 @@ class Encoder:
         if word not in ("text", "reasoning") or event["part"]["part_kind"] != _DELTAS[word]:
             return []  # R10: a call is complete at the end of its response
         self._parts[event["index"]] = ("whole", "")
-        names = ("id",) if word == "text" else ("id", "signature", "provider_name")
-        facts = {k: event["part"][k] for k in names if event["part"].get(k) is not None}
+        facts = {**self._metadata[event["index"]], **end_metadata(word, event["part"])}
         metadata = {"providerMetadata": {"pydantic_ai": facts}} if facts else {}
         return [{"type": f"{word}-end", "id": ident, **metadata}]
 
@@ -347,35 +360,6 @@ class Encoder:
 
 def _camel(data: Any) -> dict[str, Any]:
     return {_SOURCE_FIELDS.get(str(k), str(k)): v for k, v in data.items()} if isinstance(data, Mapping) else {}
-
-
-def _url(content: Mapping[str, Any]) -> str:
-    if content.get("data") is not None:
-        return f"data:{_media_type(content)};base64,{content['data']}"
-    return str(content.get("url") or "")
-
-
-def _media_type(content: Mapping[str, Any]) -> str:
-    return str(content.get("media_type") or "")
-
-
-def _custom(part: Mapping[str, Any]) -> dict[str, Any]:
-    kind = part["part_kind"].removeprefix("custom:")
-    content = part.get("content")
-    if kind == "reasoning-file" and isinstance(content, Mapping):
-        return {"type": "reasoning-file", "url": _url(content), "mediaType": _media_type(content)}
-    metadata = part.get("provider_metadata")
-    return {"type": "custom", "kind": kind, **({"providerMetadata": metadata} if metadata else {})}
-
-
-def _steering(content: str | Sequence[Any]) -> list[dict[str, Any]]:
-    items = [content] if isinstance(content, str) else content
-    return [
-        {"type": "text", "text": item}
-        if isinstance(item, str)
-        else {"type": "file", "url": _url(item), "mediaType": _media_type(item)}
-        for item in items
-    ]
 
 
 _ACTIONS: Mapping[EventKind, Callable[[Encoder, Mapping[str, Any]], Chunks]] = {

@@ -77,6 +77,7 @@ class Recorder:
         self.state = RunState.BETWEEN
         self._parts: dict[int, OpenPart] = {}
         self._calls: dict[str, OpenPart] = {}
+        self._provider_calls: set[str] = set()
         self._newest_call: OpenPart | None = None
         self._request_facts: dict[str, Any] = {}
         self._last_finish: str | None = None
@@ -136,6 +137,11 @@ class Recorder:
         kind = part["part_kind"]
         fields = part_fields(kind, part)
         text_field = _TEXT_FIELDS.get(kind)
+        if kind == "builtin-tool-call":
+            self._provider_calls.add(part["tool_call_id"])
+        if kind == "builtin-tool-return" and part["tool_call_id"] not in self._provider_calls:
+            self._report(UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
+            return  # R36, R42
         if text_field is None:
             if kind == "file":
                 fields["content"] = file_content(fields["content"])
