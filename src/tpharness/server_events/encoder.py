@@ -54,6 +54,7 @@ class Encoder:
         self._provider_calls: set[str] = set()
         self._outstanding: set[str] = set()
         self._announced: set[str] = set()
+        self._returned: set[str] = set()
         self._facts: dict[str, Any] = {}
         self._in_step = self._responding = False
         self._usage_sent = False
@@ -144,6 +145,7 @@ class Encoder:
     def _call_start(self, index: int, part: Mapping[str, Any]) -> Chunks:
         call_id, name, args = part["tool_call_id"], part["tool_name"], part.get("args")
         self._parts[index] = ("tool-input", call_id)
+        self._returned.discard(call_id)
         self._calls[call_id] = {"toolName": name, "args": args if isinstance(args, Mapping) else None, "held": []}
         chunks: Chunks = [{"type": "tool-input-start", "toolCallId": call_id, "toolName": name}]
         if isinstance(args, str) and args:
@@ -208,14 +210,14 @@ class Encoder:
             self._in_step = True
         if facts:
             chunks += self._carry(**facts)
-        return [*chunks, *self._announce(), *self._settle_step()]
+        return [*chunks, *self._announce(waiting=True), *self._settle_step()]
 
     def _tool_call(self, event: Mapping[str, Any]) -> Chunks:
         part = event["part"]
         call_id = part["tool_call_id"]
         if call_id in self._calls and part.get("args") is not None and call_id not in self._announced:
             self._calls[call_id]["given"] = parse_tool_args(part["args"])
-        chunks = self._announce()
+        chunks = self._announce(call_id, waiting=True)
         if call_id not in self._announced:  # a call of the history before this run
             self._announced.add(call_id)
             name, args = part["tool_name"], parse_tool_args(part.get("args"))
@@ -228,12 +230,13 @@ class Encoder:
     def _tool_result(self, event: Mapping[str, Any]) -> Chunks:
         part = event["part"]
         call_id = part["tool_call_id"]
-        if not self._knows(call_id):
-            return []
+        if not self._knows(call_id) or call_id in self._returned:
+            return []  # R36, R14: the recorder reports it
         outcome, retry = part.get("outcome") or "success", part.get("part_kind") == "retry-prompt"
-        chunks = self._announce()
+        chunks = self._announce(call_id, waiting=True)
         if outcome == "interrupted":
             return chunks  # R41
+        self._returned.add(call_id)
         carried = {k: part[k] for k in ("content_ref", "metadata") if part.get(k) is not None}
         events = list(data_events(part.get("metadata")))
         if events:
@@ -320,13 +323,18 @@ class Encoder:
             return []
         return [{"type": _CARRIER, "data": {"timestamp": at or self._at, **facts}, "transient": True}]
 
-    def _announce(self) -> Chunks:
-        """Send the inputs of the response's calls, which are complete once it has finished (R10)."""
+    def _announce(self, now: str = "", *, waiting: bool = False) -> Chunks:
+        """Send the inputs of the response's calls, which are complete once it has finished (R10).
+
+        With `waiting`, a call without arguments waits for its event, which may have them, unless it is the call `now`.
+        """
         self._responding = False
         chunks: Chunks = []
         for call_id, call in self._calls.items():
             if "input" not in call:
                 text = "".join(call["held"])
+                if waiting and call_id != now and not text and call["args"] is None:
+                    continue
                 held = call["args"] if call["args"] is not None else parse_tool_args(text) if text else {}
                 call["input"] = call.get("given", held)
                 self._announced.add(call_id)
@@ -343,7 +351,8 @@ class Encoder:
 
     def _settle_step(self) -> Chunks:
         """Send finish-step as soon as no call of the step is outstanding."""
-        return [] if self._outstanding or self._responding else self._end_step()
+        open_calls = self._outstanding or any("input" not in call for call in self._calls.values())
+        return [] if open_calls or self._responding else self._end_step()
 
     def _end_step(self) -> Chunks:
         if not self._in_step:
