@@ -1,0 +1,122 @@
+"""Play machine-made mutants of both examples and of the reference's deciding files, judged by scenarios and goldens.
+
+    python scripts/code_mutants.py                     every mutant; half an hour on two cores
+    python scripts/code_mutants.py examples/ --jobs 2  those of files whose path contains this
+    python scripts/code_mutants.py --listed            those of tests/code_mutants/killers.json, as CI does
+    python scripts/code_mutants.py --update            every mutant, and write killers.json
+
+A mutant is killed when `tpharness run` fails with it, or when a side does not hold a golden thread. One that survives
+deserves a scenario; if nobody could tell it from the original, its name and the reason go to
+tests/code_mutants/equivalent.yaml. Exit codes: 0 if at least 98 % are killed (all of them, with `--listed`), else 1.
+Needs POSIX (`fork`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.code_mutants.documents import PREFIX
+from tests.code_mutants.known import choose_sample, load_equivalents, load_killers, save_killers, stale
+from tests.code_mutants.mutants import Mutant
+from tests.code_mutants.play import Fate, find_coverage, play_listed, play_mutants
+from tests.code_mutants.subjects import SUBJECTS, ReferenceSubject, Subject
+
+from tpharness.explore.mutation import load_scenarios
+
+ENOUGH = 0.98
+
+
+def main() -> int:
+    """Play what the arguments say and print what survives."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", help="only mutants of files whose path contains one of these")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--listed", action="store_true", help="only the mutants of killers.json")
+    parser.add_argument("--equivalent", action="store_true", help="play the mutants listed as equivalent, too")
+    parser.add_argument("--update", action="store_true", help="write killers.json")
+    parser.add_argument("--json", metavar="PATH", help="write a line of JSON for each mutant")
+    args = parser.parse_args()
+    subjects = [s for s in SUBJECTS if not args.files or any(part in s.file for part in args.files)]
+    mutants = {one.name: one for subject in SUBJECTS for one in subject.mutants()}
+    for name in (old := stale(mutants)):
+        print(f"STALE       {name}: no mutant has this name any more; remove it, or correct it")
+    if args.listed:
+        return max(play_known(subjects, mutants, args.jobs), bool(old))
+    begun = time.perf_counter()
+    equivalents = {} if args.equivalent else load_equivalents()
+    fates = []
+    with Path(args.json or os.devnull).open("w", encoding="utf-8") as out:
+        for fate in play_all(subjects, equivalents, args.jobs):
+            fates.append(fate)
+            facts = {"mutant": fate.mutant.name, "killer": fate.killer, "how": fate.how, "covered": fate.covered}
+            print(json.dumps({**facts, "seconds": round(fate.seconds, 2)}, ensure_ascii=False), file=out, flush=True)
+            if not fate.killer:
+                print(f"{'SURVIVES' if fate.covered else 'NOT RUN':<10}  {fate.mutant.name}", flush=True)
+    score = summarise(subjects, fates, equivalents, time.perf_counter() - begun)
+    if args.update:
+        found = {fate.mutant.name: fate.killer for fate in fates if fate.killer}
+        survived = {name: found[name] for name in load_killers()["survived"] if name in found}
+        sample = choose_sample(name for name in found if name not in survived)
+        save_killers({name: found[name] for name in sample}, survived)
+    return 0 if score >= ENOUGH and not old else 1
+
+
+def play_all(subjects: list[Subject], equivalents: dict[str, str], jobs: int) -> Iterator[Fate]:
+    """Play every mutant that is not equivalent; the files of the reference share one look at the coverage."""
+    scenarios = {one.id: one for one in load_scenarios()}
+    known = {**load_killers()["sample"], **load_killers()["survived"]}
+    for _, group in itertools.groupby(subjects, key=lambda s: isinstance(s, ReferenceSubject) or s.file):
+        together = list(group)
+        coverage = find_coverage(together, scenarios)
+        for subject in together:
+            chosen = [one for one in subject.mutants() if one.name not in equivalents]
+            yield from play_mutants(subject, chosen, scenarios, coverage[subject.file], jobs=jobs, killers=known)
+
+
+def play_known(subjects: list[Subject], mutants: dict[str, Mutant], jobs: int) -> int:
+    """Play the mutants of killers.json, each with the scenario that is known to fail it."""
+    table = {**load_killers()["sample"], **load_killers()["survived"]}
+    scenarios = {
+        one.id: one for one in load_scenarios(sorted({one for one in table.values() if not one.startswith(PREFIX)}))
+    }
+    wrong = played = 0
+    for subject in subjects:
+        chosen = [mutants[name] for name in table if name in mutants and mutants[name].file == subject.file]
+        for fate in play_listed(subject, chosen, scenarios, table, jobs=jobs):
+            played += 1
+            if not fate.killer:
+                wrong += 1
+                print(f"SURVIVES    {fate.mutant.name}: {table[fate.mutant.name]} passes with it")
+    print(f"{played - wrong} of {played} listed mutants are killed")
+    return int(wrong > 0)
+
+
+def summarise(subjects: list[Subject], fates: list[Fate], equivalents: dict[str, str], seconds: float) -> float:
+    """Print a line for each file and one for all; return the part that is killed, 0 to 1."""
+    killed = Counter(fate.mutant.file for fate in fates if fate.killer)
+    played = Counter(fate.mutant.file for fate in fates)
+    listed = Counter(name.partition("::")[0] for name in equivalents)
+    for subject in subjects:
+        if played[subject.file] or listed[subject.file]:
+            file = subject.file
+            print(f"{killed[file]:>5} of {played[file]:>4} killed, {listed[file]:>3} equivalent  {file}")
+    score = killed.total() / max(played.total(), 1)
+    equivalent = sum(listed[subject.file] for subject in subjects)
+    print(
+        f"{killed.total()} of {played.total()} mutants killed ({score:.1%}), {equivalent} equivalent, {seconds:.0f} s"
+    )
+    return score
+
+
+if __name__ == "__main__":
+    sys.exit(main())

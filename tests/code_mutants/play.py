@@ -1,0 +1,344 @@
+"""Play mutants: each in a child of this process, which plays scenarios until one fails.
+
+In: a subject, its mutants, scenarios. Out: for each mutant the scenario that fails it, if one does. A child is a fork,
+so that nothing is started or loaded again for a mutant, and a mutant that loops for ever costs its limit of seconds and
+no more. Which scenarios run a mutant's block at all is found once for each subject; those alone are played, first once
+each, then with everything that `tpharness run` plays of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pickle
+import resource
+import select
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Never
+
+from conformance.goldens import read_golden, text
+from tests.code_mutants.documents import PREFIX, document_names, judge_document
+from tests.code_mutants.mutants import Mutant
+from tests.code_mutants.subjects import Pair, ReferenceSubject, Subject
+
+from tpharness.checks import Delivery
+from tpharness.protocol.canonical import canonical_thread
+from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.judge import Outcome, judge
+from tpharness.run.play import play
+from tpharness.run.session import Session
+from tpharness.scenario import Compare, Scenario
+
+__all__ = ["Coverage", "Fate", "find_coverage", "play_listed", "play_mutants"]
+
+_LEAST_SECONDS = 4
+_MEMORY = 4 << 30
+_DEPARTS = "does not hold the golden thread"
+_GLANCES = 40
+Playing = tuple[str, int]
+"""A scenario's id, and the index of the pair that plays it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """By playing, the blocks of a subject that run in it, and the seconds that it takes.
+
+    `departing` are the playings in which an example, unchanged, does not hold the golden thread to the letter.
+    """
+
+    blocks: Mapping[Playing, frozenset[int]]
+    seconds: Mapping[Playing, float]
+    departing: frozenset[Playing] = frozenset()
+
+    def touching(self, block: int, first: Sequence[str] = ()) -> list[Playing]:
+        """Return the playings that run a block (0: all), `first` and then those that run most in least time."""
+        found = [one for one, blocks in self.blocks.items() if block in blocks or not block]
+        return sorted(found, key=lambda one: (one[0] not in first, self.seconds[one] / (1 + len(self.blocks[one]))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What became of a mutant: the scenario that failed it, "" if none did, and how.
+
+    `covered`: whether any scenario runs it.
+    """
+
+    mutant: Mutant
+    killer: str
+    how: str
+    covered: bool
+    seconds: float
+
+
+@cache
+def _baseline() -> Baseline:
+    return load_baseline()
+
+
+@cache
+def _golden(scenario: str, version: Any) -> str:
+    return _text(read_golden(scenario, version))
+
+
+def _text(value: Any) -> str:
+    """Return a thread as text to compare it; 1 and 1.0 are one number, which not every language tells apart (R38)."""
+    return text(_with_whole_numbers(value))
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class _Player:
+    """Plays scenarios on the pairs of a subject, each pair in one session."""
+
+    def __init__(
+        self, pairs: Sequence[Pair], scenarios: Mapping[str, Scenario], departing: frozenset[Playing] = frozenset()
+    ) -> None:
+        self._pairs = pairs
+        self._departing = departing
+        self._scenarios = scenarios
+        self._sessions = []
+        for pair in pairs:
+            session = Session()
+            session.players = pair.players
+            session.__enter__()
+            self._sessions.append(session)
+
+    def glance(self, name: str, index: int) -> str:
+        """Play a scenario once; return how it fails: a check, or a golden thread that a side does not hold."""
+        if name.startswith(PREFIX):
+            return judge_document(name)
+        scenario = self._scenarios[name]
+        pair, session = self._pairs[index], self._sessions[index]
+        case, reason = session.run(session.adapt(scenario))
+        if reason:
+            return ""
+        evidence = session.run(play(case, pair.players, thorough=False))
+        result = _baseline().apply(judge(case.id, evidence))
+        if result.outcome is Outcome.FAILED:
+            return ", ".join(sorted(result.failing_codes))
+        if (name, index) in self._departing:
+            return ""
+        for piece in evidence:
+            same = piece.mode is Compare.EXACT and piece.delivery is Delivery.WHOLE
+            both = same and scenario.id not in _baseline().entries
+            for role in pair.judged:
+                side = piece.server if role == "server" else piece.client
+                if side is None or (role == "client" and not both and piece.server is not None):
+                    continue
+                if _text(canonical_thread(side.thread)) != _golden(scenario.id, piece.version):
+                    return f"in {piece.version.value}, the {role} {_DEPARTS}"
+        return ""
+
+    def run(self, name: str, index: int) -> str:
+        """Return how `tpharness run` fails the scenario, "" if it passes."""
+        if name.startswith(PREFIX):
+            return ""
+        scenario = self._scenarios[name]
+        session = self._sessions[index]
+        for result in map(_baseline().apply, session.run(session.play(scenario))):
+            if not result.outcome.green:
+                return f"{result.id}: {', '.join(sorted(result.failing_codes)) or result.reason}"
+        return ""
+
+
+def find_coverage(subjects: Sequence[Subject], scenarios: Mapping[str, Scenario]) -> dict[str, Coverage]:
+    """Play everything on subjects as they are, all at once; return the coverage of each file.
+
+    RuntimeError if a scenario fails: no mutant could be judged then.
+    """
+
+    def work(_say: Callable[[str], None]) -> Any:
+        watched = {subject.file: subject.watch() for subject in subjects}
+        pairs = next(iter(watched.values()))[0]
+        player = _Player(pairs, scenarios)
+        found, seconds, wrong, departing = {}, {}, [], set()
+        playings = [(name, index) for name in scenarios for index in range(len(pairs))]
+        if isinstance(subjects[0], ReferenceSubject):
+            playings += [(name, 0) for name in document_names()]
+        for name, index in playings:
+            begun = time.perf_counter()
+            failure = player.glance(name, index)
+            if failure.endswith(_DEPARTS) and not isinstance(subjects[0], ReferenceSubject):
+                departing.add((name, index))
+                failure = ""
+            failure = failure or player.run(name, index)
+            seconds[name, index] = time.perf_counter() - begun
+            found[name, index] = frozenset((file, block) for file, (_, ran) in watched.items() for block in ran())
+            if failure:
+                wrong.append(f"{name}: {failure}")
+        return found, seconds, wrong, frozenset(departing)
+
+    child = _Child(work, 900)
+    while not child.over:
+        child.read()
+    if child.result is None:
+        raise RuntimeError(f"what is mutated cannot be played unchanged: {child.said}")
+    found, seconds, wrong, departing = child.result
+    if wrong:
+        raise RuntimeError(f"what is mutated fails unchanged: {wrong}")
+    files = {
+        subject.file: {one: frozenset(b for f, b in hits if f == subject.file) for one, hits in found.items()}
+        for subject in subjects
+    }
+    return {file: Coverage(blocks=blocks, seconds=seconds, departing=departing) for file, blocks in files.items()}
+
+
+def play_mutants(
+    subject: Subject,
+    mutants: Iterable[Mutant],
+    scenarios: Mapping[str, Scenario],
+    coverage: Coverage,
+    *,
+    jobs: int = 1,
+    killers: Mapping[str, str] | None = None,
+    glance_only: bool = False,
+) -> Iterator[Fate]:
+    """Play mutants, `jobs` at a time, each scenario that `killers` names for one before the others."""
+    waiting = list(mutants)[::-1]
+    running: dict[int, tuple[_Child, Mutant]] = {}
+    gc.collect()
+    gc.freeze()
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            mutant = waiting.pop()
+            playings = coverage.touching(mutant.edit.block, (killers or {}).get(mutant.name, "").split())
+            if glance_only:
+                playings = playings[:_GLANCES]
+            limit = _LEAST_SECONDS + 4 * sum(coverage.seconds[one] for one in playings)
+            child = _Child(
+                _make_work(subject, mutant, playings, scenarios, coverage.departing, glance_only),
+                limit,
+                subject.limits_memory,
+            )
+            running[child.pipe] = child, mutant
+        for pipe in select.select(list(running), [], [])[0]:
+            child, mutant = running[pipe]
+            child.read()
+            if child.over:
+                del running[pipe]
+                killer, how, covered = child.result or (child.said, f"ended by signal or exit {child.status}", True)
+                yield Fate(mutant=mutant, killer=killer, how=how, covered=covered, seconds=child.seconds)
+
+
+def play_listed(
+    subject: Subject,
+    mutants: Sequence[Mutant],
+    scenarios: Mapping[str, Scenario],
+    killers: Mapping[str, str],
+    *,
+    jobs: int = 1,
+) -> Iterator[Fate]:
+    """Play each mutant with nothing but the scenario that is known to fail it."""
+    for killer in sorted({killers[one.name] for one in mutants}):
+        playings: list[Playing] = [(killer, 0)] if isinstance(subject, ReferenceSubject) else [(killer, 0), (killer, 1)]
+        everything = frozenset({0, *(one.edit.block for one in mutants)})
+        coverage = Coverage(blocks=dict.fromkeys(playings, everything), seconds=dict.fromkeys(playings, 1.0))
+        chosen = [one for one in mutants if killers[one.name] == killer]
+        yield from play_mutants(subject, chosen, scenarios, coverage, jobs=jobs)
+
+
+def _make_work(
+    subject: Subject,
+    mutant: Mutant,
+    playings: Sequence[Playing],
+    scenarios: Mapping[str, Scenario],
+    departing: frozenset[Playing],
+    glance_only: bool,
+) -> Callable[[Callable[[str], None]], Any]:
+    def work(say: Callable[[str], None]) -> Any:
+        say(playings[0][0] if playings else "")
+        try:
+            pairs = subject.install(mutant.source(subject.source()), tables=mutant.edit.block == 0)
+            player = _Player(pairs, scenarios, departing)
+        except Exception as error:  # noqa: BLE001  # a mutant may make anything raise anything
+            return (playings[0][0] if playings else "-"), f"cannot be loaded: {error!r}"[:200], 0
+        for step in (player.glance, player.run)[: 1 if glance_only else 2]:
+            for name, index in playings:
+                say(name)
+                try:
+                    how = step(name, index)
+                except BaseException as error:  # noqa: BLE001
+                    how = f"{type(error).__name__}: {error}"[:200]
+                if how:
+                    return name, how, True
+        return "", "", bool(playings)
+
+    return work
+
+
+@dataclass(slots=True)
+class _Child:
+    """A fork that does some work and ends. It says what it is about to do, and at the end what came of it."""
+
+    work: Callable[[Callable[[str], None]], Any]
+    limit: float
+    limits_memory: bool = False
+    pipe: int = -1
+    result: Any = None
+    said: str = ""
+    over: bool = False
+    status: int = 0
+    seconds: float = 0.0
+    _pid: int = 0
+    _read: bytearray = field(default_factory=bytearray)
+
+    def __post_init__(self) -> None:
+        self.seconds = time.perf_counter()
+        self.pipe, write = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._run(write)
+        os.close(write)
+
+    def _run(self, write: int) -> Never:
+        try:
+            os.close(self.pipe)
+            silence = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silence, 1)
+            os.dup2(silence, 2)
+            seconds = int(self.limit) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+            if self.limits_memory:
+                resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            signal.alarm(10 * seconds)
+            with os.fdopen(write, "wb", buffering=0) as out:
+
+                def say(said: str) -> None:
+                    out.write(json.dumps({"said": said}).encode() + b"\n")
+
+                try:
+                    result = self.work(say)
+                except Exception as error:
+                    say(f"{type(error).__name__}: {error}")
+                    raise
+                out.write(b"=" + pickle.dumps(result).hex().encode() + b"\n")
+        finally:
+            os._exit(0)
+
+    def read(self) -> None:
+        """Take in what the child has written; at its end, collect it."""
+        data = os.read(self.pipe, 1 << 20)
+        self._read += data
+        *lines, rest = self._read.split(b"\n")
+        self._read = bytearray(rest)
+        for line in lines:
+            if line.startswith(b"="):
+                self.result = pickle.loads(bytes.fromhex(line[1:].decode()))  # noqa: S301  # our own child's
+            else:
+                self.said = json.loads(line)["said"]
+        if not data:
+            os.close(self.pipe)
+            self.status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+            self.seconds = time.perf_counter() - self.seconds
+            self.over = True

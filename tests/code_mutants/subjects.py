@@ -1,0 +1,234 @@
+"""What is mutated: the example implementations, and the files of the reference that decide.
+
+A subject has mutants, and can be installed in this process from changed source; then it gives the pairs of a server and
+a client that are to be judged. Each pair has the names of the sides that come from the subject.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, ClassVar
+
+from tests.code_mutants.installing import install, load_program
+from tests.code_mutants.mutants import Edit, Mutant, name_mutants, take_sample
+from tests.code_mutants.node_operators import instrumented_node, node_edits
+from tests.code_mutants.python_operators import python_edits
+
+from tpharness.run.play import Players
+from tpharness.targets import Reference
+from tpharness.targets.nodejs import find_node
+from tpharness.targets.remote import Patience
+from tpharness.targets.stdio import StdioClient, StdioServer
+
+__all__ = ["REPOSITORY", "SUBJECTS", "Pair", "ProgramSubject", "ReferenceSubject", "Subject", "instrumented"]
+
+REPOSITORY = Path(__file__).parents[2]
+HIT = "__hit__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A server and a client; `judged` names the sides that have to hold the golden thread."""
+
+    players: Players
+    judged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One source file. One in `one_in` of all possible mutants is played; `left_out` are prefixes of functions."""
+
+    file: str
+    one_in: int
+    left_out: tuple[str, ...] = ()
+    limits_memory: ClassVar[bool] = True
+
+    def edits(self) -> Iterator[Edit]:
+        """Yield everything that may be changed in the file."""
+        return python_edits(self.source().decode())
+
+    def source(self) -> bytes:
+        """Return the file as it is."""
+        return (REPOSITORY / self.file).read_bytes()
+
+    def mutants(self) -> list[Mutant]:
+        """Return the mutants that are played."""
+        edits = (one for one in self.edits() if not one.function.startswith(self.left_out or "-"))
+        return take_sample(name_mutants(self.file, self.source(), edits), self.one_in)
+
+    def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:
+        """Load the changed source into this process, with these names defined; return what is to be judged.
+
+        `tables`: the change may be outside of functions.
+        """
+        raise NotImplementedError
+
+    def watch(self) -> tuple[list[Pair], Callable[[], Iterable[int]]]:
+        """Load the source as it is; return what is to be judged, and what says which blocks ran since it last said."""
+        hits: set[int] = set()
+
+        def ran() -> list[int]:
+            found = sorted(hits)
+            hits.clear()
+            return found
+
+        names: dict[str, Any] = {HIT: hits.add}
+        return self.install(instrumented(self.source()), tables=False, **names), ran
+
+
+class ReferenceSubject(Subject):
+    """A file of the reference, which plays both sides."""
+
+    def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:
+        """See `Subject`."""
+        name = self.file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        install(importlib.import_module(name), source, tables=tables, **names)
+        return [Pair(players=Players(server=Reference(), client=Reference()), judged=("server", "client"))]
+
+
+class ProgramSubject(Subject):
+    """A program that answers lines, as `stdio:` targets do, without a process of its own."""
+
+    def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:  # noqa: ARG002
+        """See `Subject`."""
+        answer = load_program("tpharness_mutant", source, **names).answer_line
+        return [
+            Pair(players=Players(server=_Server(answer), client=Reference()), judged=("server",)),
+            Pair(players=Players(server=Reference(), client=_Client(answer)), judged=("client",)),
+        ]
+
+
+class NodeSubject(Subject):
+    """A program for Node.js that answers lines, started for each mutant."""
+
+    limits_memory = False
+
+    def edits(self) -> Iterator[Edit]:
+        """See `Subject`."""
+        return node_edits(self.source())
+
+    def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:  # noqa: ARG002
+        """See `Subject`."""
+        file = Path(mkdtemp(prefix="tpharness-mutant-")) / "mutant.mjs"
+        file.write_bytes(source)
+        spec = f"stdio:{shlex.join([str(find_node().executable), *names.values(), str(file), '--stdio'])}"
+        patience = Patience(answer=_NODE_SECONDS)
+        return [
+            Pair(players=Players(server=StdioServer(spec, patience=patience), client=Reference()), judged=("server",)),
+            Pair(players=Players(server=Reference(), client=StdioClient(spec, patience=patience)), judged=("client",)),
+        ]
+
+    def watch(self) -> tuple[list[Pair], Callable[[], Iterable[int]]]:
+        """See `Subject`: the program writes to a file what ran, before each answer."""
+        file = Path(mkdtemp(prefix="tpharness-hits-")) / "hits"
+        file.touch()
+        read = 0
+
+        def ran() -> set[int]:
+            nonlocal read
+            data = file.read_bytes()[read:]
+            read += len(data)
+            return {int(word) for word in data.split()}
+
+        return self.install(
+            _WATCHING.replace(b"FILE", json.dumps(str(file)).encode()) + instrumented_node(self.source())
+        ), ran
+
+
+_NODE_SECONDS = 5.0
+_WATCHING = b"""import { appendFileSync as __append__ } from "node:fs"; const __seen__ = new Set();
+const __hit__ = (block) => __seen__.add(block); const __write__ = process.stdout.write.bind(process.stdout);
+process.stdout.write = (...all) => {
+  __append__(FILE, [...__seen__].join(" ") + "\\n"); __seen__.clear(); return __write__(...all); };
+"""
+
+
+class _Line:
+    """Stands for the process of a target: a request goes in as a line, and its answer comes out as one."""
+
+    stderr_tail = ""
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        self._answer = answer
+
+    def ask(self, line: bytes, _seconds: float) -> bytes:
+        request = json.loads(line)
+        return json.dumps({"id": request["id"], **self._answer(request)}).encode()
+
+    def stop(self, *_: object) -> None:
+        """There is nothing to stop."""
+
+    kill = interrupt = stop
+
+
+class _InProcess:
+    """A stdio target whose program runs in this process."""
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        super().__init__("stdio:in-process")  # type: ignore[call-arg]
+        self._answer = answer
+
+    @property
+    def at_once(self) -> int:
+        return 1
+
+    def _spawn(self) -> Any:
+        return _Line(self._answer)
+
+    async def _in_thread(self, _process: object, function: Callable[..., Any], *args: Any) -> Any:
+        return function(*args)
+
+
+class _Server(_InProcess, StdioServer):
+    pass
+
+
+class _Client(_InProcess, StdioClient):
+    pass
+
+
+def instrumented(source: bytes) -> bytes:
+    """Return the source with a call of `__hit__` at the start of each block, with the number of its first line."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            continue
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+                call = ast.Expr(ast.Call(ast.Name(HIT, ast.Load()), [ast.Constant(body[0].lineno)], []))
+                body.insert(0, call)
+    return ast.unparse(tree).encode()
+
+
+# Left out are files that no thread depends on: what the releases of the `ai` package accept (`majors`), how differences
+# are shown (`diff`, `align`, `problems`), and types and schemas, which tests of their own compare.
+def _reference(folder: str, one_in: int, without: tuple[str, ...] = ()) -> Iterator[Subject]:
+    for path in sorted((REPOSITORY / "src" / "tpharness" / folder).glob("*.py")):
+        if path.name not in ("__init__.py", *without):
+            yield ReferenceSubject(file=str(path.relative_to(REPOSITORY)), one_in=one_in)
+
+
+_HTTP = ("stdio", "LiveRun", "Store", "Handler", "download", "Server", "serve_http", "main", "CAPABILITIES", "PATIENCE")
+_NODE_HTTP = (
+    *("stdio", "linesOf", "LiveRun", "Server", "bodyOf", "placeOf", "download", "read", "serveHttp", "refuseSocket"),
+    *("leave", "Refusal", "check", "isDuration", "isText", "CAPABILITIES", "STREAM_TURN", "RUN_TURN", "USER_TURN"),
+    *("RUN_REQUEST", "HEADER", "LIMITS", "mode", "place", "[", "<module>"),
+)
+
+SUBJECTS: tuple[Subject, ...] = (
+    ProgramSubject(file="examples/plain_python.py", one_in=6, left_out=_HTTP),
+    NodeSubject(file="examples/plain_node.mjs", one_in=12, left_out=_NODE_HTTP),
+    *_reference("journal", 2),
+    *_reference("dialects", 2),
+    *_reference("vsp", 8, ("majors.py",)),
+    *_reference("server_events", 8),
+    *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py")),
+)
