@@ -372,11 +372,11 @@ async def _judge(system: FileSystem, logs: Logs, *, lied: bool) -> list[str]:
     return wrong
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Explore, print; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=1, help="try every nth operation only")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     logging.disable(logging.CRITICAL)  # the server tells each failure that is played
     disk, wrong = asyncio.run(explore_one(0, "", "goes on"))
     operations = disk.count
