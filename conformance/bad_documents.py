@@ -11,7 +11,7 @@ import yaml
 
 from tpharness.findings import Finding
 from tpharness.protocol.parse import parse_json
-from tpharness.protocol.rules import check_thread
+from tpharness.protocol.reading import check_as_read
 from tpharness.resources import conformance_dir
 
 __all__ = [
@@ -99,9 +99,9 @@ def apply_patch(document: Any, patch: Iterable[Mapping[str, Any]]) -> Any:
 def judge(document: Any) -> list[Finding]:
     """Return what is found in a document, or in its text, as `tpharness check` finds it."""
     if not isinstance(document, str):
-        return check_thread(document, observations=True)
+        return check_as_read(document, observations=True)
     parsed = parse_json(document.encode())
-    return [*parsed.findings, *(check_thread(parsed.value, observations=True) if parsed.ok else ())]
+    return [*parsed.findings, *(check_as_read(parsed.value, observations=True) if parsed.ok else ())]
 
 
 def _read(name: str) -> Any:

@@ -101,7 +101,7 @@ GOOD = {
     "complete": thread(*CYCLE, message("response", 4, text("done"))),
     "interrupted": thread(*CYCLE, cut="user_cancelled"),
     "pending": thread(message("response", 2, call("c1"))),
-    "event alone": thread(event("data-tp-error", 2), cut="error"),
+    "event alone": thread(event("data-tp-error", 2, {"error": "no model"}), cut="error"),
     "old": thread(*CYCLE, version="2.0.0"),
     "returns in order": thread(
         message("response", 2, call("c1"), call("c2")), message("request", 3, answer("c1"), answer("c2"))
@@ -118,7 +118,8 @@ def test_good_threads_have_no_findings(name: str) -> None:
 RETURN_REF = {k: v for k, v in answer("c1").items() if k != "content"}
 BAD = {
     "thread-version-unknown": {**thread(), "version": "9.9"},
-    "thread-schema": without(thread(*CYCLE), "turns", 1, "completion_status"),
+    "thread-schema": without(thread(*CYCLE), "thread_id"),
+    "completion-status-unknown": without(thread(*CYCLE), "turns", 1, "completion_status"),
     "agent-unknown": thread(message("response", 2, text("x"), agent="nobody")),
     "agent-key-differs": {**thread(), "agents": {"a": {"agent_id": "z", "agent_name": "Z", "created_at": at(0)}}},
     "event-agent-unknown": thread({**event("data-app-x", 2), "source_agent": "nobody"}),

@@ -128,14 +128,14 @@ def test_fields_of_a_later_version_are_unknown_fields_of_an_earlier_one() -> Non
 def test_a_complete_turn_has_an_end() -> None:
     """R19, R37: null is absent, and a complete turn has completed_at."""
     found = check_thread(thread(completed_at=None))
-    assert [(f.code, f.place.pointer) for f in found] == [("thread-schema", "/turns/1/completed_at")]
+    assert [(f.code, f.place.pointer) for f in found] == [("complete-turn-without-end", "/turns/1/completed_at")]
 
 
 def test_a_return_without_content_and_without_reference_is_wrong() -> None:
     """R6, R37: a reference that is null is no reference; content that is null is what the tool returned."""
     nothing = result("c1", content_ref=None)
     del nothing["content"]
-    assert codes(thread(called("c1"), returned(nothing))) == ["thread-schema"]
+    assert codes(thread(called("c1"), returned(nothing))) == ["return-without-content"]
     assert codes(thread(called("c1"), returned(result("c1", None)))) == []
 
 

@@ -17,6 +17,7 @@ FIRST = "/turns/0/messages/0"
 PART = f"{FIRST}/parts/0"
 RETURN = "/turns/0/messages/1/parts/0"
 MODE = "/turns/0/client_metadata/mode"
+PICTURE = {"kind": "binary", "data": "AA==", "media_type": "image/png", "identifier": "i"}
 KINDS = [value for module in (schema, problems) for value in vars(module).values() if isinstance(value, Kind)]
 
 
@@ -64,6 +65,11 @@ def request(second: int, *parts: dict[str, Any], **fields: Any) -> dict[str, Any
 def event(second: int, name: str, **fields: Any) -> dict[str, Any]:
     """Return a system message."""
     return {"message_type": "system", "timestamp": at(second), "event_type": name, "event_data": None, **fields}
+
+
+def two(**fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return two responses."""
+    return response(2, text(), **fields), response(3, text(), **fields)
 
 
 def user(second: int = 0, *parts: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -129,7 +135,7 @@ def registered(key: str, agent_id: str) -> dict[str, Any]:
 
 CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
     # code: (keeps it, breaks it, where)
-    "thread-schema": [(thread(), thread(updated_at=None), "/updated_at")],
+    "thread-schema": [(thread(), thread(thread_id=None), "/thread_id")],
     "thread-version-unknown": [(thread(), thread(version="0.0.5"), "/version")],
     "agent-unknown": [
         (run(agent_id="b"), run(agent_id="c"), "/turns/0/agent_id"),
@@ -164,6 +170,7 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             thread(user(submitted_at="2025-01-20T10:00:00+99:99")),
             "/turns/0/submitted_at",
         ),
+        (thread(created_at="2025-01-20T10:00:00"), thread(created_at="2025-02-30T10:00:00"), "/created_at"),
         (thread(), thread(created_at="2025-13-01T10:00:00Z"), "/created_at"),
         (thread(), thread(updated_at="2025-01-32T10:00:00Z"), "/updated_at"),
         (run(completed_at="2025-01-31T10:00:00Z"), run(completed_at="2025-01-32T10:00:00Z"), "/turns/0/completed_at"),
@@ -275,9 +282,10 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
     "interrupted-before-0.0.4": [
         (
             thread(agent(response(2, text()), completion_status="complete"), version="0.0.3"),
-            thread(agent(response(2, text()), completion_status="interrupted"), version="0.0.3"),
+            thread(agent(response(2, text()), completion_status=status), version="0.0.3"),
             "/turns/0",
         )
+        for status in ("interrupted", "streaming")
     ],
     "system-prompt-stored": [
         (
@@ -286,6 +294,12 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             "/turns/0/messages/0/parts/1",
         ),
         (thread(user()), thread(user(0, part("system-prompt", content="You are"))), "/turns/0/parts/0"),
+        (  # a library may write that there are none
+            run(request(2, prompt("x"), instructions=None)),
+            run(request(2, prompt("x"), instructions="You are")),
+            f"{FIRST}/instructions",
+        ),
+        (thread(metadata={"system_prompt": "You are"}), thread(system_prompt="You are"), "/system_prompt"),
     ],
     "user-input-repeated": [
         (
@@ -351,13 +365,13 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
         ),
     ],
     "event-name-of-another-version": [
-        (run(event(2, new)), run(event(2, old)), f"{FIRST}/event_type")
-        for new, old in (
-            ("data-tp-agent_handoff", "agent.handoff"),
-            ("data-tp-thread_spawn", "thread.spawn"),
-            ("data-tp-thread_merge", "thread.merge"),
-            ("data-tp-thread_end", "thread.end"),
-            ("data-tp-error", "error"),
+        (run(event(2, new, event_data=data)), run(event(2, old, event_data=data)), f"{FIRST}/event_type")
+        for new, old, data in (
+            ("data-tp-agent_handoff", "agent.handoff", {"to": "b"}),
+            ("data-tp-thread_spawn", "thread.spawn", {"spawned_thread_id": "t2"}),
+            ("data-tp-thread_merge", "thread.merge", {"merged_thread_id": "t2"}),
+            ("data-tp-thread_end", "thread.end", {}),
+            ("data-tp-error", "error", {"error": "x"}),
         )
     ]
     + [
@@ -374,6 +388,243 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
     + [
         (run(response(2, part(kind))), run(response(2, part("speech"))), f"{PART}/part_kind")
         for kind in ("custom:chart", "meta:trace")
+    ],
+    "timestamp-without-offset": [
+        (
+            run(response(2, text(), timestamp="2025-01-20T11:00:02+01:00")),
+            run(response(2, text(), timestamp=f"2025-01-20T10:00:02{fraction}")),
+            f"{FIRST}/timestamp",
+        )
+        for fraction in ("", ".5", ",123456")
+    ]
+    + [  # one finding for all that one writer wrote
+        (thread(), thread(created_at="2025-01-20T10:00:00", updated_at="2025-01-20T10:00:09"), "/created_at"),
+        (
+            run(response(2, text()), cut=True),
+            run(
+                response(2, text()),
+                cut=True,
+                interruption={"reason": "timeout", "interrupted_at": "2025-01-20T10:00:09"},
+            ),
+            "/turns/0/interruption/interrupted_at",
+        ),
+    ],
+    "event-after-end": [
+        (run(event(5, "data-app-x"), end=5), run(event(6, "data-app-x"), end=5), f"{FIRST}/timestamp"),
+        (
+            run(response(2, text()), event(5, "data-app-x"), end=5, cut=True),
+            run(response(2, text()), event(6, "data-app-x"), end=5, cut=True),
+            "/turns/0/messages/1/timestamp",
+        ),
+        (
+            thread(agent(event(6, "app-x"), end=5), version="0.0.3"),
+            thread(agent(event(6, "app-x"), end=5), version="2.0.0"),
+            f"{FIRST}/timestamp",
+        ),
+    ],
+    "event-after-end-0.0.3": [
+        (
+            thread(agent(event(5, "data-x"), end=5), version="0.0.3"),
+            thread(agent(event(6, "data-x"), end=5), version="0.0.3"),
+            f"{FIRST}/timestamp",
+        )
+    ],
+    "return-late": [
+        (
+            run(response(2, call("c1")), request(3, answer("c1")), response(4, text())),
+            run(response(2, call("c1")), response(3, text()), request(4, answer("c1"))),
+            "/turns/0/messages/2/parts/0",
+        ),
+        (  # several requests may hold the returns, and an event may stand between them
+            run(
+                response(2, call("c1"), call("c2")),
+                request(3, answer("c1")),
+                event(3, "data-app-x"),
+                request(4, answer("c2"), prompt("And?")),
+            ),
+            run(response(2, call("c1")), request(3, prompt("And?")), request(4, answer("c1"))),
+            "/turns/0/messages/2/parts/0",
+        ),
+        (  # R30: the returns of an earlier run begin a later turn
+            thread(
+                agent(response(2, call("c1")), end=3),
+                user(3),
+                agent(request(4, answer("c1")), response(5, text()), start=3),
+            ),
+            thread(
+                agent(response(2, call("c1")), end=3),
+                user(3),
+                agent(response(4, text()), request(5, answer("c1")), start=3),
+            ),
+            "/turns/2/messages/1/parts/0",
+        ),
+    ],
+    "call-left-behind": [
+        (
+            run(response(2, call("c1")), request(3, answer("c1")), response(4, call("c2"))),
+            run(response(2, call("c1")), response(4, text())),
+            PART,
+        ),
+        (  # a later turn may answer, however late
+            thread(
+                agent(response(2, call("c1")), response(3, text()), end=3), agent(request(4, answer("c1")), start=3)
+            ),
+            thread(agent(response(2, call("c1")), response(3, text()), end=3), agent(request(4, prompt("x")), start=3)),
+            PART,
+        ),
+    ],
+    "incomplete-stream-recorded": [
+        (
+            run(response(2, text()), cut=True, interruption={"reason": good, "interrupted_at": at(9)}),
+            run(response(2, text()), cut=True, interruption={"reason": "incomplete_stream", "interrupted_at": at(9)}),
+            "/turns/0/interruption/reason",
+        )
+        for good in ("network_failure", "power_cut")
+    ],
+    "part-misplaced": [
+        *(
+            (run(response(2, one)), run(request(2, one)), PART)
+            for one in (
+                text(),
+                part("thinking", provider_name="p"),
+                part("file", content=PICTURE),
+                part("builtin-tool-call", tool_name="s", tool_call_id="p1"),
+            )
+        ),
+        *(
+            (run(request(2, one)), run(response(2, one)), PART)
+            for one in (prompt("x"), part("retry-prompt", content="no"))
+        ),
+        (run(response(2, call("c1"))), thread(user(0, call("c1"))), "/turns/0/parts/0"),
+        (thread(user(0, part("custom:x"))), thread(user(0, text())), "/turns/0/parts/0"),
+    ],
+    "content-not-base64": [
+        (
+            run(response(2, part("file", content={**PICTURE, "data": good}))),
+            run(response(2, part("file", content={**PICTURE, "data": bad}))),
+            f"{PART}/content/data",
+        )
+        for good, bad in (
+            ("", "="),
+            ("AA==", "A==="),
+            ("AAA=", "AAA=="),
+            ("AA", "A"),
+            ("+/+/", "AA%A"),
+            ("-_-_", "AA\nAA"),
+            ("AAAA", "AA=A"),
+        )
+    ]
+    + [
+        (
+            thread(user(0, part("user-prompt", content=["look", PICTURE]))),
+            thread(user(0, part("user-prompt", content=["look", {**PICTURE, "data": "no bytes"}]))),
+            "/turns/0/parts/0/content/1/data",
+        )
+    ],
+    "file-by-url": [
+        (
+            run(response(2, part("file", content=PICTURE))),
+            run(response(2, part("file", content={"kind": "audio-url", "url": "https://x/y.mp3", "identifier": "i"}))),
+            f"{PART}/content",
+        )
+    ],
+    "interruption-in-prompt": [
+        (
+            run(request(2, prompt("[Request it]"))),
+            run(request(2, prompt("[Request interrupted by user for tool use] Go on"))),
+            f"{PART}/content",
+        ),
+        (
+            thread(user(0, part("user-prompt", content=["Go on"]))),
+            thread(user(0, part("user-prompt", content=["[Request interrupted by user]", "Go on"]))),
+            "/turns/0/parts/0/content",
+        ),
+    ],
+    "event-name-reserved": [
+        (run(event(2, "data-app-promoted")), run(event(2, "data-tp-promoted")), f"{FIRST}/event_type"),
+        (  # the tiers are those of 0.0.4
+            thread(agent(event(2, "data-tp-promoted")), version="0.0.3"),
+            run(event(2, "data-tp-promoted")),
+            f"{FIRST}/event_type",
+        ),
+    ],
+    "spawn-without-thread": [
+        (
+            run(event(2, "data-tp-thread_spawn", event_data={"spawned_thread_id": "t2"})),
+            run(event(2, "data-tp-thread_spawn", event_data=bad)),
+            f"{FIRST}/event_data",
+        )
+        for bad in (None, {}, "t2", {"spawned_thread_id": ""}, {"spawned_thread_id": 2}, {"thread_id": "t2"})
+    ],
+    "event-without-its-fact": [
+        (run(event(2, name, event_data=good)), run(event(2, name, event_data={})), f"{FIRST}/event_data")
+        for name, good in (
+            ("data-tp-agent_handoff", {"to": "b"}),
+            ("data-tp-thread_merge", {"merged_thread_id": "t2"}),
+            ("data-tp-error", {"error": "x"}),
+        )
+    ]
+    + [
+        (
+            run(event(2, "data-tp-agent_handoff", target_agents=["b"])),
+            run(event(2, "data-tp-error", target_agents=["b"])),
+            f"{FIRST}/event_data",
+        )
+    ],
+    "event-with-orchestration": [
+        (
+            run(event(2, "data-app-spawn_config", event_data={name: 1})),
+            run(event(2, "data-tp-thread_spawn", event_data={"spawned_thread_id": "t2", name: 1})),
+            f"{FIRST}/event_data/{name}",
+        )
+        for name in ("execution_mode", "priority", "timeout_ms")
+    ],
+    "usage-over-sum": [
+        (
+            run(*two(usage={"input_tokens": 5}), total_usage={"input_tokens": good}),
+            run(*two(usage={"input_tokens": 5}), total_usage={"input_tokens": 9}),
+            "/turns/0/total_usage/input_tokens",
+        )
+        for good in (10, 11, None)  # R17: what was not kept counts too
+    ],
+    "usage-total-too-small": [
+        (
+            run(response(2, text(), usage={"input_tokens": 5, "output_tokens": 4, "total_tokens": good})),
+            run(response(2, text(), usage={"input_tokens": 5, "output_tokens": 4, "total_tokens": 8})),
+            f"{FIRST}/usage/total_tokens",
+        )
+        for good in (9, 10, None)
+    ]
+    + [
+        (
+            run(total_usage={"input_tokens": 5, "output_tokens": 4, "thinking_tokens": 4, "total_tokens": 9}),
+            run(total_usage={"thinking_tokens": 4, "total_tokens": 3}),
+            "/turns/0/total_usage/total_tokens",
+        )
+    ],
+    "field-numbers-order": [
+        (run(response(2, text(), data={"seq": 1})), run(response(2, text(), seq=1)), f"{FIRST}/seq"),
+        (thread(user()), thread(user(turn_number=0)), "/turns/0/turn_number"),
+    ],
+    "field-states-pending": [
+        (run(response(2, call("c1", args={name: 1}))), run(response(2, call("c1", **{name: False}))), f"{PART}/{name}")
+        for name in ("pending", "awaiting_approval", "deferred", "state")
+    ]
+    + [  # an extension has fields of its own
+        (run(response(2, part("custom:x", state=1))), run(response(2, {**text(), "state": "done"})), f"{PART}/state")
+    ],
+    "field-of-streaming": [
+        (
+            run(response(2, part("text", content="x", partial=False))),
+            run(response(2, part("text", content="x", partial=True))),
+            f"{PART}/partial",
+        ),
+        (
+            run(event(2, "data-app-x", event_data={"partial": True})),
+            run(event(2, "data-tp-error", event_data={"error": "x", "partial": True})),
+            f"{FIRST}/event_data/partial",
+        ),
+        (run(stream_id=None), run(stream_id="s"), "/turns/0/stream_id"),
     ],
     "value-not-interoperable": [
         (
@@ -421,13 +672,14 @@ def test_observations_are_left_out_unless_asked_for() -> None:
 
 def test_rules_that_observe_report_at_may_only() -> None:
     """A rule marked as observing is skipped by default, so nothing stronger may hide in it."""
-    assert {kind.code for kind in KINDS if kind.level is Level.MAY} == {"agent-id-not-uuid", "namespace-unknown"}
-    assert len([rule for rule in RULES if rule.observes]) == 2
+    observed = {"agent-id-not-uuid", "namespace-unknown", "file-by-url", "interruption-in-prompt"}
+    assert {kind.code for kind in KINDS if kind.level is Level.MAY} == observed
+    assert len([rule for rule in RULES if rule.observes]) == 3
 
 
 def test_rules_do_not_judge_what_the_schema_refused() -> None:
     """A turn of a wrong shape is the schema's finding; the rules, which rely on the shape, stay silent."""
-    assert {code for code, _ in places(run(request(2, answer("c9")), started_at=7))} == {"thread-schema"}
+    assert {code for code, _ in places(run(request(2, answer("c9")), started_at=7))} == {"timestamp-malformed"}
 
 
 def test_values_that_do_not_travel_are_named_even_where_the_schema_objects() -> None:

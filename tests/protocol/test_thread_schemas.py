@@ -309,7 +309,7 @@ def test_a_missing_field_is_one_finding_at_the_object_that_lacks_it(version: str
     [
         ("/thread_id", ""),
         ("/created_at", "2025-01-20"),
-        ("/updated_at", "2025-01-20T10:00:00"),
+        ("/updated_at", "20250120T100000Z"),
         ("/agents", []),
         ("/agents/agent_001/agent_id", ""),
         ("/turns", {}),
@@ -350,6 +350,7 @@ def test_a_wrong_value_inside_an_optional_object_is_named_itself() -> None:
     [
         ("/flavour", {"any": None}),
         ("/agents/agent_001/model_name", None),
+        ("/updated_at", "2025-01-20T10:00:00.123456"),
         ("/turns/0/flavour", [1]),
         ("/turns/0/parts/0/content", []),
         ("/turns/0/parts/0/content", ["a", IMAGE, BINARY, {"kind": "hologram", "x": 1}]),

@@ -199,6 +199,13 @@ DEFECTS = (
         put(canonical, "_parts", lambda parts: [canonical._part(part) for part in parts]),
     ),
     defect(
+        "renamed-telemetry-counts",
+        "both",
+        "In 2.0.0 telemetry, which has lost its prefix there, is part of the hash.",
+        "canon.telemetry-renamed R50",
+        put(canonical, "_renamed_telemetry", lambda _version: ()),
+    ),
+    defect(
         "upgrade-adds-the-status-too-early",
         "both",
         "A thread of 2.0.0 that becomes one of 0.0.3 gets a status in its turns.",

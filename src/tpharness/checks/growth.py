@@ -1,7 +1,7 @@
 """How two threads relate when one has seen more than the other: shared by the checks `prefix` and `monotonicity`.
 
 Turn by turn, the messages of the lesser thread are in the greater one, in the same order. Whole cycles and events are
-compared, so both sides must have the same message.
+compared, so both sides must have the same message. Links to other threads are only ever appended.
 """
 
 from __future__ import annotations
@@ -10,17 +10,33 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpharness.checks.contract import Thread
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import canonical_message
 from tpharness.protocol.compare import content_form, identical
 from tpharness.protocol.versions import newest_version
 from tpharness.scenario.records import Compare
 
-__all__ = ["first_missing"]
+__all__ = ["find_lost_links", "first_missing"]
+
+LINKS_SHRANK = Kind("links-shrank")
 
 
 def first_missing(lesser: Thread, greater: Thread, mode: Compare) -> tuple[str, str] | None:
     """Return pointer and description of the first thing of `lesser` that `greater` lacks, or None."""
     return _walk(lesser["turns"], greater["turns"], _form(mode))
+
+
+def find_lost_links(lesser: Thread, greater: Thread) -> list[Finding]:
+    """Report the first link of `lesser` that `greater` does not have at the same place: links are only appended."""
+    theirs = _links(greater)
+    for index, link in enumerate(_links(lesser)):
+        if index >= len(theirs) or not identical(theirs[index], link):
+            return [LINKS_SHRANK.at(Place(pointer=f"/relationships/links/{index}"), got=theirs[index:], expected=link)]
+    return []
+
+
+def _links(thread: Thread) -> Sequence[Any]:
+    return (thread.get("relationships") or {}).get("links") or []
 
 
 def _walk(

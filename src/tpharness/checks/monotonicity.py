@@ -1,11 +1,11 @@
-"""Monotonicity: canonical content stays unchanged while the prefix of a stream grows (SPEC, invariant 4)."""
+"""Monotonicity: canonical content and links stay unchanged while the prefix of a stream grows (SPEC, invariant 4)."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from tpharness.checks.contract import Check, Evidence, NotApplicable
-from tpharness.checks.growth import first_missing
+from tpharness.checks.growth import find_lost_links, first_missing
 from tpharness.findings import Finding, Kind, Place
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare
@@ -23,6 +23,9 @@ def _judge(evidence: Evidence) -> list[Finding]:
             pointer, words = missing
             place = Place(case=evidence.case, side="client", pointer=pointer)
             findings.append(SHRANK.at(place, f"between states {step} and {step + 1} of the stream, {words}"))
+        findings += [
+            finding.with_place(case=evidence.case, side="client") for finding in find_lost_links(before, after)
+        ]
     return findings
 
 

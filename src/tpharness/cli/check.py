@@ -12,7 +12,7 @@ from tpharness.cli.fold import NO_EVENTS, fold_events
 from tpharness.errors import ScenarioError
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.parse import parse_json
-from tpharness.protocol.rules import check_thread
+from tpharness.protocol.reading import check_as_read
 from tpharness.scenario import load_scenario
 from tpharness.vsp import chunks
 from tpharness.vsp.assembler import Assembler
@@ -62,7 +62,7 @@ def _thread(path: str) -> list[Finding]:
     parsed = parse_json(read_bytes(path), file=path)
     found = list(parsed.findings)
     if parsed.ok:
-        found += [finding.with_place(file=path) for finding in check_thread(parsed.value, observations=True)]
+        found += [finding.with_place(file=path) for finding in check_as_read(parsed.value, observations=True)]
     return found
 
 

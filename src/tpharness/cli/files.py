@@ -11,6 +11,7 @@ from tpharness.cli.shape import find_shape_problem
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
 from tpharness.protocol.parse import MAX_SIZE, parse_json
+from tpharness.protocol.reading import fill_agents
 from tpharness.report import json_text, make_printable, write_atomically
 
 __all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread", "side_options"]
@@ -58,8 +59,13 @@ def read_json(path: str) -> Any:
 
 
 def read_thread(path: str) -> dict[str, Any]:
-    """Return the thread in a file. InputError if there is no JSON value, or one that does not have a thread's shape."""
-    thread = read_json(path)
+    """Return the thread in a file, with what a reader fills in (R3), which is reported on standard error.
+
+    InputError if there is no JSON value, or one that does not have a thread's shape.
+    """
+    thread, filled = fill_agents(read_json(path))
+    for finding in filled:
+        print(make_printable(finding.with_place(file=path).line()), file=sys.stderr)
     problem = find_shape_problem(thread)
     if problem is not None:
         raise InputError(f"{path} is not a thread: {problem}", hint="`tpharness check` reports every problem")

@@ -1,8 +1,9 @@
 """The canonical form and hash of a thread (R37).
 
-Canonical bytes are JCS of `{version, turns}`. Left out are `meta:*` and `data-sys-*` messages and parts, and optional
-fields that are null. Timestamps are in UTC with `Z`, without trailing zeros in the fraction. JSON that belongs to tools
-and applications (arguments, returned content, event data, metadata) is data and is not changed.
+Canonical bytes are JCS of `{version, turns}`. Left out are `meta:*` and `data-sys-*` messages and parts, under the
+names of the version (R50), and optional fields that are null. Timestamps are in UTC with `Z`, without trailing zeros in
+the fraction. JSON that belongs to tools and applications (arguments, returned content, event data, metadata) is data
+and is not changed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import hashlib
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from tpharness.protocol.jcs import jcs
+from tpharness.protocol.versions import Tier, Version
 
 __all__ = ["canonical_message", "canonical_thread", "canonical_time", "canonical_turn", "thread_hash"]
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)", re.ASCII)
-_LEFT_OUT = ("meta:", "data-sys-")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)?", re.ASCII)
+_LEFT_OUT = (Tier.METADATA.value, Tier.SYSTEM.value)
 _TURN_TIMES = ("submitted_at", "started_at", "completed_at")
 _DATA_FIELDS = frozenset({"args", "content", "event_data"})  # not optional: a null in them is the data
 _KNOWN_PARTS = frozenset({"text", "thinking", "tool-call", "tool-return", "retry-prompt", "user-prompt", "file"})
@@ -27,7 +30,9 @@ _BARE_HASH = re.compile("[0-9a-fA-F]{64}")
 
 def canonical_thread(thread: Mapping[str, Any]) -> dict[str, Any]:
     """Return `{version, turns}` in canonical form; unchanged parts are shared with the input."""
-    return {"version": thread.get("version"), "turns": [canonical_turn(turn) for turn in thread.get("turns") or ()]}
+    version = thread.get("version")
+    left_out = (*_LEFT_OUT, *_renamed_telemetry(version)) if isinstance(version, str) else _LEFT_OUT
+    return {"version": version, "turns": [canonical_turn(turn, left_out) for turn in thread.get("turns") or ()]}
 
 
 def thread_hash(thread: Mapping[str, Any]) -> str:
@@ -35,14 +40,14 @@ def thread_hash(thread: Mapping[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(jcs(canonical_thread(thread))).hexdigest()
 
 
-def canonical_turn(turn: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one turn in canonical form."""
+def canonical_turn(turn: Mapping[str, Any], left_out: tuple[str, ...] = _LEFT_OUT) -> dict[str, Any]:
+    """Return one turn in canonical form, without events whose type begins with one of `left_out`."""
     out = _without_nulls(turn)
     for name in _TURN_TIMES:
         if isinstance(out.get(name), str):
             out[name] = canonical_time(out[name])
     if isinstance(turn.get("messages"), list):
-        out["messages"] = [canonical_message(m) for m in turn["messages"] if not _is_metadata(m)]
+        out["messages"] = [canonical_message(m) for m in turn["messages"] if not _is_metadata(m, left_out)]
     if isinstance(turn.get("parts"), list):
         out["parts"] = _parts(turn["parts"])
     interruption = turn.get("interruption")
@@ -68,12 +73,15 @@ def canonical_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def canonical_time(text: str) -> str:
-    """Return an ISO 8601 time in UTC with `Z`, the fraction without trailing zeros; other text unchanged."""
+    """Return an ISO 8601 time in UTC with `Z`, the fraction without trailing zeros; other text unchanged.
+
+    A time without an offset is one in UTC (R47).
+    """
     match = _TIME.fullmatch(text)
     if match is None:
         return text
     date, clock, fraction, offset = match.groups()
-    if offset not in ("Z", "z"):
+    if offset not in ("Z", "z", None):
         hours, minutes = int(offset[1:3]), int(offset[-2:]) if len(offset) > 3 else 0
         shift = timedelta(hours=hours, minutes=minutes)
         try:
@@ -116,10 +124,17 @@ def _part(part: Any) -> Any:
     return out
 
 
-def _is_metadata(message: Any) -> bool:
+@cache
+def _renamed_telemetry(version: str) -> tuple[str, ...]:
+    """Return how the types of telemetry begin in a version that has cut `data-` off them (R34, R50); () in others."""
+    known = next((one for one in Version if one.value == version), None)
+    return () if known is None or known.features.namespaces else (Tier.SYSTEM.value.removeprefix("data-"),)
+
+
+def _is_metadata(message: Any, left_out: tuple[str, ...]) -> bool:
     if not isinstance(message, Mapping) or message.get("message_type") != "system":
         return False
-    return str(message.get("event_type", "")).startswith(_LEFT_OUT)
+    return str(message.get("event_type", "")).startswith(left_out)
 
 
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:

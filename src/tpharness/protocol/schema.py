@@ -1,24 +1,84 @@
-"""Threads against the published JSON Schemas, `conformance/schemas/thread-*.schema.json`."""
+"""Threads against the published JSON Schemas, `conformance/schemas/thread-*.schema.json`, in words.
+
+In: any JSON value. Out: a finding for each misfit, of the kind that `conformance/schema-places.yaml` names for its
+place in the schema, so that it cites the clause that says so and what to do. What a validator would say is not shown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import jsonschema_rs
 import orjson
+import yaml
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.versions import Version, version_names
-from tpharness.resources import schema_path
+from tpharness.resources import conformance_dir, schema_path
 
-__all__ = ["schema_findings"]
+__all__ = ["SchemaPlace", "load_schema_places", "schema_findings"]
 
 SCHEMA = Kind("thread-schema")
 NO_VERSION = Kind("thread-version-unknown")
+_KINDS = (
+    SCHEMA,
+    Kind("link-malformed"),
+    Kind("agent-entry-malformed"),
+    Kind("timestamp-malformed"),
+    Kind("turn-malformed"),
+    Kind("client-metadata-malformed"),
+    Kind("completion-status-unknown"),
+    Kind("complete-turn-without-end"),
+    Kind("complete-turn-with-interruption"),
+    Kind("interrupted-turn-malformed"),
+    Kind("message-malformed"),
+    Kind("message-without-agent"),
+    Kind("finish-reason-unknown"),
+    Kind("event-malformed"),
+    Kind("usage-malformed"),
+    Kind("part-malformed"),
+    Kind("thinking-without-provider"),
+    Kind("return-status-unknown"),
+    Kind("return-without-content"),
+    Kind("file-malformed"),
+    Kind("content-item-malformed"),
+    Kind("reference-malformed"),
+)
 _MOST = 50
+_BRANCHES = {("agent_turn", "then"): "interrupted_turn", ("agent_turn", "else"): "complete_turn"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaPlace:
+    """A place of the schemas: the kind of what does not fit there, the object in words, and what is expected.
+
+    `message` says what is wrong where "is not what was expected" would not.
+    """
+
+    kind: Kind
+    object: str
+    expected: str
+    message: str = ""
+
+
+@cache
+def load_schema_places() -> Mapping[str, SchemaPlace]:
+    """Return `conformance/schema-places.yaml` by place, such as `agent_turn.started_at`."""
+    raw = yaml.safe_load((conformance_dir() / "schema-places.yaml").read_text("utf-8"))
+    kinds = {kind.code: kind for kind in _KINDS}
+    return {
+        place: SchemaPlace(
+            kind=kinds[item["code"]],
+            object=raw["objects"][place.partition(".")[0]],
+            expected=item["expected"],
+            message=item.get("message", ""),
+        )
+        for place, item in raw["places"].items()
+    }
 
 
 def schema_findings(thread: Any) -> list[Finding]:
@@ -36,20 +96,83 @@ def schema_findings(thread: Any) -> list[Finding]:
         errors = list(validator.iter_errors(thread))
     except (ValueError, TypeError, OverflowError) as error:  # not a JSON value; a rule of its own reports it
         return [SCHEMA.at(Place(pointer=""), f"the document has a value that JSON cannot represent: {error}")]
-    return [_finding(error) for error in errors[:_MOST]]
+    found = (_finding(error, version) for error in _without_conclusions(errors))
+    return list({(f.code, f.place.pointer, f.message): f for f in found}.values())[:_MOST]
 
 
-def _finding(error: Any) -> Finding:
-    path = list(error.instance_path)
+def _without_conclusions(errors: Iterable[Any]) -> Iterator[Any]:
+    """Leave out what the schema says of a turn as a complete one, where the turn does not say whether it is."""
+    unknown = set()
+    for error in errors:
+        path, place = list(error.instance_path), list(error.schema_path)
+        if place[:2] == ["$defs", "agent_turn"]:
+            if getattr(error.kind, "property", None) == "completion_status":
+                unknown.add(tuple(path))
+            elif path[-1:] == ["completion_status"]:
+                unknown.add(tuple(path[:-1]))
+            elif place[2] == "else" and tuple(path[:2]) in unknown:
+                continue
+        yield error
+
+
+def _finding(error: Any, version: Version) -> Finding:
+    path, steps = list(error.instance_path), list(error.evaluation_path)
+    if steps[-1] == "required":
+        name, missing = f"{_place_name(steps[:-1], version)}.{error.kind.property}", str(error.kind.property)
+    elif error.instance is None and _is_field(path):  # null is absent (R37)
+        name, missing = _place_name(steps[: -2 if steps[-2] == "$ref" else -1], version), str(path[-1])
+    else:
+        name, missing = _place_name(steps[:-1], version), ""
+    place = load_schema_places()[name]
+    if missing:
+        words = place.message or f"{place.object} has no {missing}"
+    else:
+        field = name.partition(".")[2]
+        subject = f"the {field} of {place.object}" if field else str(path[-1]) if _is_field(path) else "this"
+        words = place.message or f"{subject} is not {place.expected}"
     pointer = "".join(f"/{escape(str(step))}" for step in path)
-    return SCHEMA.at(Place(pointer=pointer), _short(error.message), got=getattr(error, "instance", None))
+    got = None if missing else error.instance
+    return place.kind.at(Place(pointer=pointer), words, got=got, expected=place.expected)
 
 
-def _short(message: str) -> str:
-    return message if len(message) <= 200 else f"{message[:90]} … {message[-100:]}"
+def _is_field(path: Sequence[str | int]) -> bool:
+    """Whether the path ends at a field of the protocol, and not at an item of a list or at an entry of the registry."""
+    return bool(path) and isinstance(path[-1], str) and path[:-1] != ["agents"]
+
+
+def _place_name(steps: Sequence[str | int], version: Version) -> str:
+    """Return the place in a schema, such as `tool-return.status`, to which these steps of its evaluation lead."""
+    node: Any = _schema(version)
+    name = "thread"
+    fields: list[str] = []
+    rest = iter(steps)
+    for step in rest:
+        node = node[step]
+        if step == "$ref":
+            name, fields = node.rpartition("/")[2], []
+            node = _schema(version)["$defs"][name]
+        elif step == "properties":
+            fields.append(str(next(rest)))
+            node = node[fields[-1]]
+        elif step == "allOf":
+            node = node[next(rest)]
+            name = _branch(node["if"]["properties"]) if name in ("part", "message") else name
+        elif step in ("then", "else"):
+            name = _BRANCHES.get((name, step), name)
+    return ".".join((name, *fields))
+
+
+def _branch(condition: Mapping[str, Any]) -> str:
+    """Return what the condition of a branch tells apart: the kind of a part, the type of a message."""
+    value = next(iter(condition.values()))
+    return str(value["const"]) if "const" in value else "|".join(value["enum"])
+
+
+@cache
+def _schema(version: Version) -> Any:
+    return orjson.loads(schema_path(f"thread-{version.value}").read_bytes())
 
 
 @cache
 def _validator(version: Version) -> Any:
-    schema = orjson.loads(schema_path(f"thread-{version.value}").read_bytes())
-    return jsonschema_rs.Draft202012Validator(schema)
+    return jsonschema_rs.Draft202012Validator(_schema(version))

@@ -16,7 +16,9 @@ from tpharness.errors import UsageError
 __all__ = [
     "ERROR_EVENT",
     "HANDOFF_EVENT",
+    "MERGE_EVENT",
     "NORMATIVE_PREFIX",
+    "SPAWN_EVENT",
     "Features",
     "Tier",
     "Version",
@@ -58,12 +60,14 @@ class Version(Enum):
 NORMATIVE_PREFIX = "data-tp-"
 """What the names of normative events begin with in journals and in the newest version."""
 HANDOFF_EVENT = f"{NORMATIVE_PREFIX}agent_handoff"
+SPAWN_EVENT = f"{NORMATIVE_PREFIX}thread_spawn"
+MERGE_EVENT = f"{NORMATIVE_PREFIX}thread_merge"
 ERROR_EVENT = f"{NORMATIVE_PREFIX}error"
 
 _TIERED = (
     HANDOFF_EVENT,
-    f"{NORMATIVE_PREFIX}thread_spawn",
-    f"{NORMATIVE_PREFIX}thread_merge",
+    SPAWN_EVENT,
+    MERGE_EVENT,
     f"{NORMATIVE_PREFIX}thread_end",
     ERROR_EVENT,
 )
@@ -84,6 +88,8 @@ class Features:
     """A thread may link to other threads under `relationships`."""
     namespaces: bool = False
     """Extensions keep their namespace: `data-` before event types, `custom:` and `meta:`; else `data-` is cut (R34)."""
+    late_events: bool = False
+    """An event may be appended to a turn that has ended, with a warning, since no interruption can be shown (R48)."""
     event_tiers: bool = False
     """`data-tp-`, `data-sys-` and `data-app-` say whose an event is."""
     normative_events: Mapping[str, str] = field(default_factory=lambda: dict(zip(_TIERED, _DOTTED, strict=True)))
@@ -92,7 +98,7 @@ class Features:
 
 _FEATURES: Mapping[str, Features] = {
     "2.0.0": Features(),
-    "0.0.3": Features(client_metadata=True, content_refs=True, links=True, namespaces=True),
+    "0.0.3": Features(client_metadata=True, content_refs=True, links=True, namespaces=True, late_events=True),
     "0.0.4": Features(
         interrupted_turns=True,
         client_metadata=True,

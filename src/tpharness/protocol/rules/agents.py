@@ -1,0 +1,53 @@
+"""Rules of agents and links: who is in the registry, and how ids are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tpharness.findings import Finding, Place
+from tpharness.protocol import problems as p
+from tpharness.protocol.jcs import escape
+from tpharness.protocol.rules.index import Index
+
+__all__ = ["find_bad_links", "find_short_agent_ids", "find_unknown_agents"]
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def find_unknown_agents(index: Index) -> Iterator[Finding]:
+    """Find agents that the registry does not have, and entries that are not under their own id."""
+    for key, agent in index.thread["agents"].items():
+        if agent["agent_id"] != key:
+            place = Place(pointer=f"/agents/{escape(key)}/agent_id")
+            yield p.REGISTRY_KEY.at(place, got=agent["agent_id"], expected=key)
+    for t, turn in enumerate(index.thread["turns"]):
+        if turn["turn_type"] == "agent" and turn["agent_id"] not in index.agents:
+            yield p.UNKNOWN_AGENT.at(Place(pointer=f"/turns/{t}/agent_id"), got=turn["agent_id"])
+    for _, pointer, message in index.messages:
+        agent = message.get("agent_id")
+        if isinstance(agent, str) and agent not in index.agents:
+            yield p.UNKNOWN_AGENT.at(Place(pointer=f"{pointer}/agent_id"), got=agent)
+        if message["message_type"] == "system":
+            named = [message.get("source_agent"), *(message.get("target_agents") or ())]
+            for name in named:
+                if name is not None and name not in index.agents:
+                    yield p.EVENT_AGENT.at(Place(pointer=pointer), got=name)
+
+
+def find_short_agent_ids(index: Index) -> Iterator[Finding]:
+    """R2: observe ids of agents that are not UUIDs."""
+    for name in index.agents:
+        if not _is_uuid(name):
+            yield p.AGENT_FORM.at(Place(pointer=f"/agents/{escape(name)}"), got=name)
+
+
+def find_bad_links(index: Index) -> Iterator[Finding]:
+    """R2: find links that do not name a thread by its UUID."""
+    for i, link in enumerate((index.thread.get("relationships") or {}).get("links") or ()):
+        if not _is_uuid(link["thread_id"]):
+            yield p.LINK_FORM.at(Place(pointer=f"/relationships/links/{i}/thread_id"), got=link["thread_id"])
+
+
+def _is_uuid(text: str) -> bool:
+    return _UUID.fullmatch(text) is not None

@@ -1,0 +1,115 @@
+"""Rules of calls and their returns: who answers whom, in which order, and what may stand between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpharness.findings import Finding, Place
+from tpharness.protocol import problems as p
+from tpharness.protocol.rules.index import Index
+
+__all__ = ["find_bad_pairs"]
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call. `passed` says that its turn went on, with a response or a prompt, before it had a return."""
+
+    tool: str
+    order: int
+    pointer: str
+    may_stay_open: bool
+    answered: bool = False
+    passed: bool = False
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The calls of a thread so far. `open` are those of the current turn that have no return and were not passed."""
+
+    calls: dict[str, _Call] = field(default_factory=dict)
+    made: list[_Call] = field(default_factory=list)
+    open: dict[str, _Call] = field(default_factory=dict)
+    spoken: bool = False
+    """Whether the current turn has a response."""
+    of_turn: int = 0
+    """How many of `made` are of earlier turns."""
+
+    def begin_turn(self) -> None:
+        self.open, self.spoken, self.of_turn = {}, False, len(self.made)
+
+    def go_on(self) -> None:
+        """Note that the conversation goes on: open calls can no longer have a return that follows them."""
+        for call in self.open.values():
+            call.passed = True
+        self.open = {}
+
+    def add(self, part: Mapping[str, Any], pointer: str, *, may_stay_open: bool) -> Iterator[Finding]:
+        name = part["tool_call_id"]
+        other = self.calls.get(name)
+        if other is not None and not other.answered:
+            yield p.OPEN_TWICE.at(Place(pointer=pointer), got=name)
+        call = _Call(tool=part["tool_name"], order=len(self.made), pointer=pointer, may_stay_open=may_stay_open)
+        self.calls[name] = self.open[name] = call
+        self.made.append(call)
+
+    def answer(self, part: Mapping[str, Any], pointer: str, last: int) -> Iterator[Finding]:
+        """Judge a return; `last` is the order of the call that the return before it in its message answers."""
+        name, place = part["tool_call_id"], Place(pointer=pointer)
+        call = self.calls.get(name)
+        if call is None:
+            yield p.ORPHAN.at(place, got=name)
+            return
+        if call.answered:
+            yield p.TWICE.at(place, got=name)
+        elif call.passed or (self.spoken and call.order < self.of_turn):
+            yield p.LATE_RETURN.at(place, got=name)
+        tool = part.get("tool_name")
+        if tool is not None and tool != call.tool:
+            yield p.OTHER_TOOL.at(place, got=tool, expected=call.tool)
+        if call.order < last:
+            yield p.CALL_ORDER.at(place, got=name)
+        call.answered = True
+        self.open.pop(name, None)
+
+
+def find_bad_pairs(index: Index) -> Iterator[Finding]:
+    """R11, R14, R21, R23, R30: find calls and returns that do not belong together or are not where they belong."""
+    walk = _Walk()
+    for t, turn in enumerate(index.thread["turns"]):
+        walk.begin_turn()
+        if turn["turn_type"] == "user":
+            yield from _parts(walk, turn["parts"], f"/turns/{t}", may_stay_open=True)
+            continue
+        cut = index.version.features.interrupted_turns and turn["completion_status"] == "interrupted"
+        for m, message in enumerate(turn["messages"]):
+            kind = message["message_type"]
+            if kind == "system":
+                continue
+            parts = message["parts"]
+            if kind == "response":
+                walk.go_on()
+            yield from _parts(walk, parts, f"/turns/{t}/messages/{m}", may_stay_open=not cut)
+            if kind == "response":
+                walk.spoken = True
+            elif walk.open and any(part["part_kind"] == "user-prompt" for part in parts):
+                walk.go_on()
+        if cut:
+            yield from (p.INCOMPLETE.at(Place(pointer=c.pointer)) for c in walk.made[walk.of_turn :] if not c.answered)
+    for call in walk.made:
+        if call.passed and not call.answered and call.may_stay_open:
+            yield p.LEFT_BEHIND.at(Place(pointer=call.pointer))
+
+
+def _parts(walk: _Walk, parts: list[Mapping[str, Any]], holder: str, *, may_stay_open: bool) -> Iterator[Finding]:
+    last = -1
+    for k, part in enumerate(parts):
+        kind = part["part_kind"]
+        if kind == "tool-call":
+            yield from walk.add(part, f"{holder}/parts/{k}", may_stay_open=may_stay_open)
+        elif kind in ("tool-return", "retry-prompt") and part.get("tool_call_id") is not None:
+            yield from walk.answer(part, f"{holder}/parts/{k}", last)
+            call = walk.calls.get(part["tool_call_id"])
+            last = last if call is None else max(last, call.order)

@@ -1,0 +1,77 @@
+"""A thread against its schema and every rule.
+
+In: any JSON value. Out: findings, those of the schema first; rules are applied only to documents that fit their schema.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tpharness.findings import Finding, Level, Place
+from tpharness.protocol import problems as p
+from tpharness.protocol import schema
+from tpharness.protocol.jcs import MAX_SAFE_INTEGER, CanonicalError, jcs, unsafe_places
+from tpharness.protocol.rules.agents import find_bad_links, find_short_agent_ids, find_unknown_agents
+from tpharness.protocol.rules.calls import find_bad_pairs
+from tpharness.protocol.rules.events import find_bad_event_data, find_bad_event_names, find_odd_event_names
+from tpharness.protocol.rules.index import Rule, build_index
+from tpharness.protocol.rules.parts import find_bad_metadata_keys, find_bad_parts, find_odd_parts
+from tpharness.protocol.rules.times import find_bad_times, find_times_without_offset
+from tpharness.protocol.rules.turns import find_bad_turns
+from tpharness.protocol.rules.unwritten import find_unwritten_fields
+from tpharness.protocol.rules.usage import find_bad_usage
+
+__all__ = ["RULES", "check_thread"]
+
+_CLASSES = bytes.maketrans(b"0123456789:,[-", b"0000000000xxxx")
+_LONG_NUMBER = b"x" + b"0" * 16  # may also be in a text: then the walk finds nothing
+_LONG_DIGITS = re.compile(rb"(?<=[:,\[-])\d{16,4000}")  # Python reads no longer ones, which are unsafe anyway
+
+
+def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
+    """Return everything that is wrong with a thread, with JSON pointers; with `observations` also findings at MAY.
+
+    Accepts any JSON value and does not raise for any.
+    """
+    found = schema.schema_findings(thread)
+    if found:
+        return found + _unsafe(thread)
+    index = build_index(thread)
+    for rule in RULES:
+        if rule.needs(index.version.features) and (observations or not rule.observes):
+            found.extend(rule.find(index))
+    return [finding for finding in found if observations or finding.level is not Level.MAY] + _unsafe(thread)
+
+
+def _unsafe(thread: Any) -> list[Finding]:
+    """R38; walks the document only if it has no canonical bytes, or bytes that are read back as other numbers."""
+    try:
+        written = jcs(thread)
+        if _LONG_NUMBER not in written.translate(_CLASSES):
+            return []
+        if all(int(digits) <= MAX_SAFE_INTEGER for digits in _LONG_DIGITS.findall(written)):
+            return []
+    except CanonicalError:
+        pass
+    return [p.UNSAFE.at(Place(pointer=pointer), reason) for pointer, reason in unsafe_places(thread)][:50]
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(find=find_unknown_agents),
+    Rule(find=find_bad_links, needs=lambda features: features.links),
+    Rule(find=find_bad_times),
+    Rule(find=find_times_without_offset),
+    Rule(find=find_bad_pairs),
+    Rule(find=find_bad_turns),
+    Rule(find=find_bad_parts),
+    Rule(find=find_bad_metadata_keys, needs=lambda features: features.client_metadata),
+    Rule(find=find_bad_usage),
+    Rule(find=find_unwritten_fields),
+    Rule(find=find_bad_event_names),
+    Rule(find=find_bad_event_data, needs=lambda features: features.event_tiers),
+    Rule(find=find_short_agent_ids, observes=True),
+    Rule(find=find_odd_parts, observes=True),
+    Rule(find=find_odd_event_names, needs=lambda features: features.namespaces, observes=True),
+)
+"""Every rule, with the features that it needs."""

@@ -1,0 +1,58 @@
+"""What the rules are given: an index of the thread, built in a single walk, and what a rule is.
+
+In: a thread that fits its schema. Out: its parts and messages with their places. This module judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpharness.findings import Finding
+from tpharness.protocol.versions import Features, Version
+
+__all__ = ["Index", "Rule", "build_index"]
+
+
+@dataclass(slots=True)
+class Index:
+    """What several rules need of a thread, collected in one walk.
+
+    `parts` and `messages` are those that the schema describes; fields of the same name elsewhere are unknown fields,
+    which may have any value (R7). A part comes with its pointer and with what holds it: `user` for a user turn, else
+    the type of its message; a message with the index of its turn and its pointer.
+    """
+
+    thread: Mapping[str, Any]
+    version: Version
+    agents: frozenset[str]
+    parts: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
+    messages: list[tuple[int, str, Mapping[str, Any]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: its function, and the features that a version needs for it. With `observes` it reports at MAY only."""
+
+    find: Callable[[Index], Iterator[Finding]]
+    needs: Callable[[Features], bool] = lambda _: True
+    observes: bool = False
+
+
+def build_index(thread: Mapping[str, Any]) -> Index:
+    """Return the index of a thread that fits its schema."""
+    index = Index(thread=thread, version=Version(thread["version"]), agents=frozenset(thread["agents"]))
+    for t, turn in enumerate(thread["turns"]):
+        if turn["turn_type"] == "user":
+            for k, part in enumerate(turn["parts"]):
+                index.parts.append((f"/turns/{t}/parts/{k}", "user", part))
+            continue
+        for m, message in enumerate(turn["messages"]):
+            pointer = f"/turns/{t}/messages/{m}"
+            index.messages.append((t, pointer, message))
+            holder = message["message_type"]
+            if holder != "system":
+                for k, part in enumerate(message["parts"]):
+                    index.parts.append((f"{pointer}/parts/{k}", holder, part))
+    return index

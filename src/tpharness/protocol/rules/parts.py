@@ -1,0 +1,119 @@
+"""Rules of parts: where each kind stands, and what its content is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from tpharness.findings import Finding, Place
+from tpharness.protocol import problems as p
+from tpharness.protocol.jcs import escape
+from tpharness.protocol.rules.index import Index
+
+__all__ = ["DEFINED_KINDS", "find_bad_metadata_keys", "find_bad_parts", "find_odd_parts"]
+
+_LARGE = 100 * 1024
+_HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
+_SEPARATOR = re.compile(r"[:./_-]")
+_SCHEMES = ("https:", "s3:", "gs:", "azure:")
+_CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+(?:={1,2})?")
+_INTERRUPTED = "[Request interrupted by user"
+_RESPONSE = "a response"
+_REQUEST = "a request or a user turn"
+_HOME = {
+    "text": _RESPONSE,
+    "thinking": _RESPONSE,
+    "tool-call": _RESPONSE,
+    "file": _RESPONSE,
+    "builtin-tool-call": _RESPONSE,
+    "builtin-tool-return": _RESPONSE,
+    "user-prompt": _REQUEST,
+    "tool-return": _REQUEST,
+    "retry-prompt": _REQUEST,
+}
+DEFINED_KINDS = frozenset(_HOME)
+"""The kinds of parts that the protocol and its model library define, but for system prompts."""
+_HOLDER = {"response": _RESPONSE, "request": _REQUEST, "user": _REQUEST}
+_NAMED = {"response": "a response", "request": "a request", "user": "a user turn"}
+
+
+def find_bad_parts(index: Index) -> Iterator[Finding]:
+    """R6, R8, R63: find parts in the wrong kind of message, system prompts, and contents that cannot be read."""
+    for pointer, holder, part in index.parts:
+        kind = part["part_kind"]
+        home = _HOME.get(kind)
+        if home is None:
+            if kind == "system-prompt":
+                yield p.SYSTEM_PROMPT.at(Place(pointer=pointer))
+            continue
+        if home is not _HOLDER[holder]:
+            words = f"{_NAMED[holder]} has a part of kind {kind}"
+            yield p.MISPLACED.at(Place(pointer=pointer), words, got=kind, expected=f"in {home}")
+        if kind in ("file", "user-prompt"):
+            yield from _bytes(part["content"], f"{pointer}/content")
+        elif kind == "tool-return" and index.version.features.content_refs:
+            reference, content = part.get("content_ref"), part.get("content")
+            if reference is not None:
+                yield from _reference(reference, content, pointer)
+            elif (size := _size(content)) > _LARGE:
+                yield p.LARGE.at(Place(pointer=f"{pointer}/content"), got=f"{size} bytes")
+
+
+def _bytes(content: Any, pointer: str) -> Iterator[Finding]:
+    """Find binary content whose data is not base64, in the standard or the URL-safe alphabet, padded or not."""
+    if isinstance(content, list):
+        for i, item in enumerate(content):
+            yield from _bytes(item, f"{pointer}/{i}")
+    elif isinstance(content, Mapping) and content.get("kind") == "binary":
+        data = content["data"]
+        digits = len(data) - data.count("=")
+        if not _BASE64.fullmatch(data) or digits % 4 == 1 or (digits != len(data) and len(data) % 4):
+            yield p.NOT_BASE64.at(Place(pointer=f"{pointer}/data"), got=data[:80])
+
+
+def _reference(reference: Mapping[str, Any], content: Any, pointer: str) -> Iterator[Finding]:
+    if content is not None:
+        yield p.BOTH_CONTENTS.at(Place(pointer=pointer))
+    digest = reference.get("hash")
+    if digest is not None and not _HASH.fullmatch(digest):
+        yield p.REF_HASH.at(Place(pointer=f"{pointer}/content_ref/hash"), got=digest)
+    uri = reference["uri"]
+    if not uri.startswith(_SCHEMES) and (not _CUSTOM_SCHEME.match(uri) or uri.startswith(("file:", "http:"))):
+        yield p.REF_SCHEME.at(Place(pointer=f"{pointer}/content_ref/uri"), got=uri)
+
+
+def find_bad_metadata_keys(index: Index) -> Iterator[Finding]:
+    """R5: find keys of client metadata without a namespace."""
+    for t, turn in enumerate(index.thread["turns"]):
+        if turn["turn_type"] != "user":  # elsewhere it is an unknown field, which may have any value (R7)
+            continue
+        for key in turn.get("client_metadata") or ():
+            if not _SEPARATOR.search(key):
+                yield p.METADATA_KEY.at(Place(pointer=f"/turns/{t}/client_metadata/{escape(key)}"), got=key)
+
+
+def find_odd_parts(index: Index) -> Iterator[Finding]:
+    """R7, R49: observe unknown kinds, files that are an address, and prompts that report an interruption."""
+    for pointer, _, part in index.parts:
+        kind = part["part_kind"]
+        if kind not in _HOME and kind != "system-prompt" and not kind.startswith(("custom:", "meta:")):
+            yield p.NAMESPACE.at(Place(pointer=f"{pointer}/part_kind"), got=kind)
+        elif kind == "file" and part["content"]["kind"].endswith("-url"):
+            yield p.FILE_BY_URL.at(Place(pointer=f"{pointer}/content"), got=part["content"]["kind"])
+        elif kind == "user-prompt":
+            content = part["content"]
+            texts = [content] if isinstance(content, str) else [item for item in content if isinstance(item, str)]
+            for text in texts:
+                if _INTERRUPTED in text:
+                    yield p.INTERRUPTION_TEXT.at(Place(pointer=f"{pointer}/content"), got=text)
+
+
+def _size(content: Any) -> int:
+    try:
+        return len(orjson.dumps(content))
+    except TypeError:
+        return 0

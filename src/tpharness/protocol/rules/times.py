@@ -1,0 +1,130 @@
+"""Rules of times: they exist, they have an offset, turns do not overlap, messages stand in order within their turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol import problems as p
+from tpharness.protocol.canonical import canonical_time
+from tpharness.protocol.jcs import escape
+from tpharness.protocol.rules.index import Index
+
+__all__ = ["find_bad_times", "find_times_without_offset"]
+
+_NAIVE = re.compile(r"[Tt ]\d\d:\d\d:\d\d(?:[.,]\d+)?$", re.ASCII)
+_OFFSET = re.compile(rf"(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?|{_NAIVE.pattern})$", re.ASCII)
+
+
+def find_bad_times(index: Index) -> Iterator[Finding]:
+    """R4, R25, R48: find times that do not exist, turns that overlap, messages out of order or outside their turn."""
+    for pointer, at in _root_times(index.thread):
+        if not _exists(at):
+            yield p.BAD_TIME.at(Place(pointer=pointer), got=at)
+    created, updated = index.thread["created_at"], index.thread["updated_at"]
+    if _exists(created) and _exists(updated) and _key(updated) < _key(created):
+        yield p.UPDATED_EARLY.at(Place(pointer="/updated_at"), got=updated, expected=f"{created} or later")
+    after_end = p.LATE_EVENT if index.version.features.late_events else p.EVENT_AFTER_END
+    end = ""
+    for t, turn in enumerate(index.thread["turns"]):
+        user = turn["turn_type"] == "user"
+        start_field = "submitted_at" if user else "started_at"
+        start, pointer = turn[start_field], f"/turns/{t}"
+        if not _exists(start):
+            yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{start_field}"), got=start)
+        if end and _key(start) < end:
+            yield p.OVERLAP.at(Place(pointer=f"{pointer}/{start_field}"), got=start, expected=f"{end}Z or later")
+        end = _key(start)
+        if user:
+            continue
+        stop_field, stop = _stop(turn)
+        if not _exists(stop):
+            yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{stop_field}"), got=stop)
+        limit = _key(stop)
+        if limit < end:
+            yield p.OUTSIDE_TURN.at(Place(pointer=pointer), "the turn ends before it starts", got=stop, expected=start)
+        yield from _message_times(turn, pointer, after_end)
+        end = limit
+
+
+def _message_times(turn: Mapping[str, Any], pointer: str, after_end: Kind) -> Iterator[Finding]:
+    last, limit = _key(turn["started_at"]), _key(_stop(turn)[1])
+    for m, message in enumerate(turn["messages"]):
+        written = message["timestamp"]
+        at = _key(written)
+        if not _exists(written):
+            kind, bound = p.BAD_TIME, "a time that exists"
+        elif at < last:
+            kind, bound = (p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME), f"{last}Z or later"
+        elif at > limit:
+            kind = after_end if message["message_type"] == "system" else p.OUTSIDE_TURN
+            bound = f"{limit}Z or earlier"
+        else:
+            last = at
+            continue
+        yield kind.at(Place(pointer=f"{pointer}/messages/{m}/timestamp"), got=written, expected=bound)
+
+
+def find_times_without_offset(index: Index) -> Iterator[Finding]:
+    """R47: find times that do not say how far they are from UTC; one finding, since one writer wrote them all."""
+    naive = [(pointer, at) for pointer, at in _all_times(index) if at[-1] not in "Zz" and _NAIVE.search(at)]
+    if naive:
+        pointer, first = naive[0]
+        words = "" if len(naive) == 1 else f"{len(naive)} timestamps have no offset from UTC; this is the first"
+        yield p.NO_OFFSET.at(Place(pointer=pointer), words, got=first, expected=f"{first}Z, or with another offset")
+
+
+def _all_times(index: Index) -> Iterator[tuple[str, str]]:
+    yield from _root_times(index.thread)
+    for t, turn in enumerate(index.thread["turns"]):
+        if turn["turn_type"] == "user":
+            yield f"/turns/{t}/submitted_at", turn["submitted_at"]
+        else:
+            yield f"/turns/{t}/started_at", turn["started_at"]
+            stop_field, stop = _stop(turn)
+            yield f"/turns/{t}/{stop_field}", stop
+    for _, pointer, message in index.messages:
+        yield f"{pointer}/timestamp", message["timestamp"]
+
+
+def _root_times(thread: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in ("created_at", "updated_at"):
+        yield f"/{name}", thread[name]
+    for key, agent in thread["agents"].items():
+        yield f"/agents/{escape(key)}/created_at", agent["created_at"]
+
+
+def _stop(turn: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the field with the end of an agent turn, and the end; the schema requires one of the two."""
+    if turn.get("completed_at"):
+        return "completed_at", turn["completed_at"]
+    return "interruption/interrupted_at", turn["interruption"]["interrupted_at"]
+
+
+def _key(at: str) -> str:
+    """Return a string that orders times: the canonical form without its Z."""
+    return at[:-1] if len(at) == 20 and at[10] == "T" and at[19] == "Z" else canonical_time(at)[:-1]
+
+
+@lru_cache(maxsize=4096)
+def _exists(at: str) -> bool:
+    try:
+        datetime.fromisoformat(at)
+    except ValueError:
+        return _exists_canonical(at)
+    return True
+
+
+def _exists_canonical(at: str) -> bool:
+    """Whether a time exists whose fraction or offset Python cannot read."""
+    if not _OFFSET.search(at):
+        return False
+    try:
+        datetime.fromisoformat(canonical_time(at)[:19])
+    except ValueError:
+        return False
+    return True

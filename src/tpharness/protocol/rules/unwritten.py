@@ -1,0 +1,64 @@
+"""Fields that a document says never to write: numbers for what has an order, states, what streams, system prompts.
+
+They are unknown fields, so they are preserved and do not make a thread invalid (R7); system prompts do (R8). Names are
+looked up in the objects of the protocol only, never in the data of tools, applications and extensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol import problems as p
+from tpharness.protocol.jcs import escape
+from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.parts import DEFINED_KINDS
+from tpharness.protocol.versions import ERROR_EVENT, neutral_event_name
+
+__all__ = ["find_unwritten_fields"]
+
+_NUMBERS = ("seq", "sequence", "sequence_number", "turn_number", "turn_index", "message_number", "message_index")
+_STATES = ("pending", "awaiting_approval", "deferred", "state")
+_STREAMS = (
+    *("partial", "partial_messages", "incomplete_parts", "current_text_buffer", "current_tool_calls", "pending_turn"),
+    *("stream_id", "stream_status", "last_event_at", "last_event_received", "has_end_event", "accumulated_content"),
+    "interruption_reason",
+)
+_NAMES: Mapping[str, Kind] = {
+    **dict.fromkeys(_NUMBERS, p.NUMBERED),
+    **dict.fromkeys(_STATES, p.STATED_PENDING),
+    **dict.fromkeys(_STREAMS, p.STREAMING),
+}
+_PROMPTS = frozenset(("instructions", "system_prompt", "system_prompts"))
+_ALL = _PROMPTS.union(_NAMES)
+
+
+def find_unwritten_fields(index: Index) -> Iterator[Finding]:
+    """R7, R8: find fields that the documents name as what a thread does not have."""
+    yield from _named(index.thread, "")
+    for key, agent in index.thread["agents"].items():
+        yield from _named(agent, f"/agents/{escape(key)}")
+    for t, turn in enumerate(index.thread["turns"]):
+        yield from _named(turn, f"/turns/{t}")
+    for _, pointer, message in index.messages:
+        yield from _named(message, pointer)
+        if message["message_type"] == "system" and neutral_event_name(message["event_type"]) == ERROR_EVENT:
+            data = message.get("event_data")
+            if isinstance(data, Mapping) and data.get("partial") is True:
+                yield p.STREAMING.at(Place(pointer=f"{pointer}/event_data/partial"), got=True)
+    for pointer, _, part in index.parts:
+        if part["part_kind"] in DEFINED_KINDS:
+            yield from _named(part, pointer)
+
+
+def _named(holder: Mapping[str, Any], pointer: str) -> Iterator[Finding]:
+    if _ALL.isdisjoint(holder):
+        return
+    for name in sorted(_ALL.intersection(holder)):
+        value, place = holder[name], Place(pointer=f"{pointer}/{name}")
+        if name in _PROMPTS:
+            if value:
+                yield p.SYSTEM_PROMPT.at(place, f"the thread contains a system prompt, as `{name}`", got=value)
+        elif value is not None and (name != "partial" or value is True):
+            yield _NAMES[name].at(place, got=value)
