@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.protocol.test_examples import WEATHER
+from tests.protocol.test_source_examples import WEATHER
 
 from tpharness.acceptance import RULES, Options
 from tpharness.acceptance.table import rule_tables

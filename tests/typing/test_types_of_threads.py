@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from tests.protocol.test_examples import INTERRUPTED, WEATHER
+from tests.protocol.test_source_examples import INTERRUPTED, WEATHER
 
 from tpharness.protocol import types
 from tpharness.resources import schema_path

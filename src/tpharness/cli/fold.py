@@ -24,6 +24,7 @@ from tpharness.report import make_printable
 from tpharness.scenario.fields import normalize_time
 from tpharness.scenario.interrupts import KNOWN_REASONS as _REASONS
 from tpharness.server_events import Recorder, RunState
+from tpharness.server_events.guide import GuideReader
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.carrier import CARRIER
 from tpharness.vsp.sse import SseParser
@@ -130,15 +131,22 @@ def _stream(
 def fold_events(
     data: bytes, file: str, after: int | None, cut: Cut | None, agent: str, at: str
 ) -> tuple[Journal, list[Finding]]:
-    """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON."""
+    """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
+
+    Events of the 0.0.3 guide are read too (R65).
+    """
     recorder = Recorder()
     recorder.begin(agent, at)
     lines = [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
     if after is not None:
         _within(after, len(lines), file)
         lines = lines[:after]
-    for number, line in lines:
-        recorder.feed(_line(line, file, number))
+    guide = GuideReader()
+    for index, (number, line) in enumerate(lines):
+        known = len(recorder.findings)
+        for event in guide.feed(_line(line, file, number)):
+            recorder.feed(event)
+        recorder.findings[known:] = [found.with_place(event=index) for found in recorder.findings[known:]]
     end = (cut.at if cut else None) or later_time(at, recorder.time)
     if cut is not None and cut.error is not None and recorder.state is not RunState.ENDED:
         recorder.feed({"event_kind": "error", "error_text": cut.error, "at": end})
