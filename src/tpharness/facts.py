@@ -20,6 +20,7 @@ __all__ = [
     "binary_identifier",
     "event_timestamp",
     "interruption_reason",
+    "is_base64",
     "is_time",
     "join_surrogates",
     "join_text",
@@ -34,6 +35,7 @@ __all__ = [
 FINISH_REASONS = ("stop", "length", "content_filter", "tool_call", "error")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+={0,2}")
 _REASON_WORDS = {"content-filter": "content_filter", "tool-calls": "tool_call", "tool_calls": "tool_call"}
 _USAGE_WORDS = {
     "inputTokens": "input_tokens",
@@ -139,6 +141,13 @@ def later_time(one: str, other: str) -> str:
         return one
     first, second = (m if m.tzinfo is not None else m.replace(tzinfo=UTC) for m in moments)
     return other if second > first else one
+
+
+def is_base64(text: str) -> bool:
+    """Whether a text is base64 (RFC 4648), in the standard or the URL-safe alphabet, with padding or without."""
+    digits = len(text) - text.count("=")
+    padded = digits != len(text)
+    return _BASE64.fullmatch(text) is not None and digits % 4 != 1 and not (padded and len(text) % 4)
 
 
 def binary_identifier(data: str) -> str:

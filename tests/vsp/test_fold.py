@@ -287,3 +287,28 @@ def test_a_file_that_steers_has_a_place_and_a_media_type(part: dict[str, Any], k
     fold.feed(chunk_from_object({"type": "steering-message", "id": "m", "parts": [part]}), T)
     messages = [message for turn in rendered(fold, "network_failure")["turns"] for message in turn["messages"]]
     assert [content["media_type"] for message in messages for content in message["parts"][0]["content"]] == kept
+
+    (message,) = rendered(fold, "network_failure")["turns"][0]["messages"]
+    assert [content["media_type"] for content in message["parts"][0]["content"]] == kept
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("data:text/plain;base64,YQ==", "binary"),
+        ("data:text/plain;base64,YQ", "binary"),
+        ("data:text/plain;base64,-_-_", "binary"),
+        ("data:text/plain;base64,Y", "document-url"),
+        ("data:text/plain;base64,%%%", "document-url"),
+        ("data:text/plain,hello", "document-url"),
+    ],
+)
+def test_a_file_holds_bytes_if_its_data_is_base64_and_else_its_address(url: str, kind: str) -> None:
+    """R49: nothing is lost, and the thread has no bytes that nobody can read."""
+    fold = ChunkFold(agent_id="assistant")
+    fold.begin(T)
+    for chunk in ({"type": "file", "url": url, "mediaType": "text/plain"}, {"type": "finish"}):
+        fold.feed(chunk_from_object(chunk), T)
+    content = rendered(fold)["turns"][0]["messages"][0]["parts"][0]["content"]
+    assert content["kind"] == kind
+    assert content.get("url", url) == url

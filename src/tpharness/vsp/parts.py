@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.facts import binary_identifier
+from tpharness.facts import binary_identifier, is_base64
 from tpharness.vsp import records as c
 
 __all__ = ["DENIAL", "call_fields", "custom_part", "file_fields", "provider_facts", "source_event", "steering_prompt"]
@@ -44,9 +44,9 @@ def call_fields(
 
 
 def file_fields(chunk: c.FileChunk | c.ReasoningFileChunk) -> dict[str, Any]:
-    """Return `{"content": BinaryContent}` for a `data:` URL, a URL content of the media type's kind for another."""
+    """Return `{"content": BinaryContent}` for base64 in a `data:` URL, a URL content for anything else (R49)."""
     head, _, data = chunk.url.partition(",")
-    if chunk.url.startswith("data:") and head.endswith(";base64"):
+    if chunk.url.startswith("data:") and head.endswith(";base64") and is_base64(data):
         return {
             "content": {
                 "kind": "binary",

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from tpharness.facts import is_base64
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
@@ -20,7 +21,6 @@ _HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
 _SEPARATOR = re.compile(r"[:./_-]")
 _SCHEMES = ("https:", "s3:", "gs:", "azure:")
 _CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+(?:={1,2})?")
 _INTERRUPTED = "[Request interrupted by user"
 _RESPONSE = "a response"
 _REQUEST = "a request or a user turn"
@@ -64,14 +64,13 @@ def find_bad_parts(index: Index) -> Iterator[Finding]:
 
 
 def _bytes(content: Any, pointer: str) -> Iterator[Finding]:
-    """Find binary content whose data is not base64, in the standard or the URL-safe alphabet, padded or not."""
+    """Find binary content whose data is not base64."""
     if isinstance(content, list):
         for i, item in enumerate(content):
             yield from _bytes(item, f"{pointer}/{i}")
     elif isinstance(content, Mapping) and content.get("kind") == "binary":
         data = content["data"]
-        digits = len(data) - data.count("=")
-        if not _BASE64.fullmatch(data) or digits % 4 == 1 or (digits != len(data) and len(data) % 4):
+        if not is_base64(data):
             yield p.NOT_BASE64.at(Place(pointer=f"{pointer}/data"), got=data[:80])
 
 
