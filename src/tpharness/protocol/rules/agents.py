@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, message_pointer
 
 __all__ = ["find_bad_links", "find_short_agent_ids", "find_unknown_agents"]
 
@@ -24,15 +24,15 @@ def find_unknown_agents(index: Index) -> Iterator[Finding]:
     for t, turn in enumerate(index.thread["turns"]):
         if turn["turn_type"] == "agent" and turn["agent_id"] not in index.agents:
             yield p.UNKNOWN_AGENT.at(Place(pointer=f"/turns/{t}/agent_id"), got=turn["agent_id"])
-    for _, pointer, message in index.messages:
+    for t, m, message in index.messages:
         agent = message.get("agent_id")
         if isinstance(agent, str) and agent not in index.agents:
-            yield p.UNKNOWN_AGENT.at(Place(pointer=f"{pointer}/agent_id"), got=agent)
+            yield p.UNKNOWN_AGENT.at(Place(pointer=f"{message_pointer(t, m)}/agent_id"), got=agent)
         if message["message_type"] == "system":
             named = [message.get("source_agent"), *(message.get("target_agents") or ())]
             for name in named:
                 if name is not None and name not in index.agents:
-                    yield p.EVENT_AGENT.at(Place(pointer=pointer), got=name)
+                    yield p.EVENT_AGENT.at(Place(pointer=message_pointer(t, m)), got=name)
 
 
 def find_short_agent_ids(index: Index) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, part_pointer
 
 __all__ = ["find_bad_pairs"]
 
@@ -19,7 +19,7 @@ class _Call:
 
     tool: str
     order: int
-    pointer: str
+    place: tuple[int, int, int]
     may_stay_open: bool
     answered: bool = False
     passed: bool = False
@@ -46,31 +46,31 @@ class _Walk:
             call.passed = True
         self.open = {}
 
-    def add(self, part: Mapping[str, Any], pointer: str, *, may_stay_open: bool) -> Iterator[Finding]:
+    def add(self, part: Mapping[str, Any], place: tuple[int, int, int], *, may_stay_open: bool) -> Iterator[Finding]:
         name = part["tool_call_id"]
         other = self.calls.get(name)
         if other is not None and not other.answered:
-            yield p.OPEN_TWICE.at(Place(pointer=pointer), got=name)
-        call = _Call(tool=part["tool_name"], order=len(self.made), pointer=pointer, may_stay_open=may_stay_open)
+            yield p.OPEN_TWICE.at(_place(place), got=name)
+        call = _Call(tool=part["tool_name"], order=len(self.made), place=place, may_stay_open=may_stay_open)
         self.calls[name] = self.open[name] = call
         self.made.append(call)
 
-    def answer(self, part: Mapping[str, Any], pointer: str, last: int) -> Iterator[Finding]:
+    def answer(self, part: Mapping[str, Any], place: tuple[int, int, int], last: int) -> Iterator[Finding]:
         """Judge a return; `last` is the order of the call that the return before it in its message answers."""
-        name, place = part["tool_call_id"], Place(pointer=pointer)
+        name = part["tool_call_id"]
         call = self.calls.get(name)
         if call is None:
-            yield p.ORPHAN.at(place, got=name)
+            yield p.ORPHAN.at(_place(place), got=name)
             return
         if call.answered:
-            yield p.TWICE.at(place, got=name)
+            yield p.TWICE.at(_place(place), got=name)
         elif call.passed or (self.spoken and call.order < self.of_turn):
-            yield p.LATE_RETURN.at(place, got=name)
+            yield p.LATE_RETURN.at(_place(place), got=name)
         tool = part.get("tool_name")
         if tool is not None and tool != call.tool:
-            yield p.OTHER_TOOL.at(place, got=tool, expected=call.tool)
+            yield p.OTHER_TOOL.at(_place(place), got=tool, expected=call.tool)
         if call.order < last:
-            yield p.CALL_ORDER.at(place, got=name)
+            yield p.CALL_ORDER.at(_place(place), got=name)
         call.answered = True
         self.open.pop(name, None)
 
@@ -81,7 +81,7 @@ def find_bad_pairs(index: Index) -> Iterator[Finding]:
     for t, turn in enumerate(index.thread["turns"]):
         walk.begin_turn()
         if turn["turn_type"] == "user":
-            yield from _parts(walk, turn["parts"], f"/turns/{t}", may_stay_open=True)
+            yield from _parts(walk, turn["parts"], t, -1, may_stay_open=True)
             continue
         cut = index.version.features.interrupted_turns and turn["completion_status"] == "interrupted"
         for m, message in enumerate(turn["messages"]):
@@ -91,25 +91,29 @@ def find_bad_pairs(index: Index) -> Iterator[Finding]:
             parts = message["parts"]
             if kind == "response":
                 walk.go_on()
-            yield from _parts(walk, parts, f"/turns/{t}/messages/{m}", may_stay_open=not cut)
+            yield from _parts(walk, parts, t, m, may_stay_open=not cut)
             if kind == "response":
                 walk.spoken = True
             elif walk.open and any(part["part_kind"] == "user-prompt" for part in parts):
                 walk.go_on()
         if cut:
-            yield from (p.INCOMPLETE.at(Place(pointer=c.pointer)) for c in walk.made[walk.of_turn :] if not c.answered)
+            yield from (p.INCOMPLETE.at(_place(c.place)) for c in walk.made[walk.of_turn :] if not c.answered)
     for call in walk.made:
         if call.passed and not call.answered and call.may_stay_open:
-            yield p.LEFT_BEHIND.at(Place(pointer=call.pointer))
+            yield p.LEFT_BEHIND.at(_place(call.place))
 
 
-def _parts(walk: _Walk, parts: list[Mapping[str, Any]], holder: str, *, may_stay_open: bool) -> Iterator[Finding]:
+def _parts(walk: _Walk, parts: list[Mapping[str, Any]], t: int, m: int, *, may_stay_open: bool) -> Iterator[Finding]:
     last = -1
     for k, part in enumerate(parts):
         kind = part["part_kind"]
         if kind == "tool-call":
-            yield from walk.add(part, f"{holder}/parts/{k}", may_stay_open=may_stay_open)
+            yield from walk.add(part, (t, m, k), may_stay_open=may_stay_open)
         elif kind in ("tool-return", "retry-prompt") and part.get("tool_call_id") is not None:
-            yield from walk.answer(part, f"{holder}/parts/{k}", last)
+            yield from walk.answer(part, (t, m, k), last)
             call = walk.calls.get(part["tool_call_id"])
             last = last if call is None else max(last, call.order)
+
+
+def _place(indexes: tuple[int, int, int]) -> Place:
+    return Place(pointer=part_pointer(*indexes))

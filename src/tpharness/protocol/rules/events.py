@@ -7,7 +7,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, message_pointer
 from tpharness.protocol.versions import (
     ERROR_EVENT,
     HANDOFF_EVENT,
@@ -38,10 +38,10 @@ def find_bad_event_names(index: Index) -> Iterator[Finding]:
     """R1, R7: find normative events under the name of another version, and names that only the protocol may give."""
     features = index.version.features
     names = features.normative_events
-    for _, pointer, message in index.messages:
+    for t, m, message in index.messages:
         if message["message_type"] != "system":
             continue
-        name = message["event_type"]
+        name, pointer = message["event_type"], message_pointer(t, m)
         own = names.get(neutral_event_name(name), name)
         if own != name:
             yield p.EVENT_VERSION.at(Place(pointer=f"{pointer}/event_type"), got=name, expected=own)
@@ -52,10 +52,11 @@ def find_bad_event_names(index: Index) -> Iterator[Finding]:
 
 def find_bad_event_data(index: Index) -> Iterator[Finding]:
     """R64: find normative events that do not say what happened, or that say how and why."""
-    for _, pointer, message in index.messages:
+    for t, m, message in index.messages:
         if message["message_type"] != "system" or not message["event_type"].startswith(NORMATIVE_PREFIX):
             continue
-        name, place = message["event_type"], Place(pointer=f"{pointer}/event_data")
+        name, pointer = message["event_type"], message_pointer(t, m)
+        place = Place(pointer=f"{pointer}/event_data")
         data = message.get("event_data")
         fields: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
         if name == SPAWN_EVENT and not _is_text(fields.get("spawned_thread_id")):
@@ -68,10 +69,10 @@ def find_bad_event_data(index: Index) -> Iterator[Finding]:
 
 def find_odd_event_names(index: Index) -> Iterator[Finding]:
     """R7: observe event types outside of every namespace."""
-    for _, pointer, message in index.messages:
+    for t, m, message in index.messages:
         if message["message_type"] != "system":
             continue
-        name = message["event_type"]
+        name, pointer = message["event_type"], message_pointer(t, m)
         if not is_normative_name(name) and not name.startswith(("data-", "meta:", "source.")):
             yield p.NAMESPACE.at(Place(pointer=f"{pointer}/event_type"), got=name)
 

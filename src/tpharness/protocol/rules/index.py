@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.findings import Finding
 from tpharness.protocol.versions import Features, Version
 
-__all__ = ["Index", "Rule", "build_index"]
+__all__ = ["Index", "Rule", "build_index", "message_pointer", "part_pointer"]
 
 
 @dataclass(slots=True)
@@ -20,15 +20,16 @@ class Index:
     """What several rules need of a thread, collected in one walk.
 
     `parts` and `messages` are those that the schema describes; fields of the same name elsewhere are unknown fields,
-    which may have any value (R7). A part comes with its pointer and with what holds it: `user` for a user turn, else
-    the type of its message; a message with the index of its turn and its pointer.
+    which may have any value (R7). A message comes with the indexes of its turn and of itself. A part comes with those,
+    its own index, and what holds it, which is `user` for a user turn, whose message has the index -1, and else the type
+    of its message. Pointers are made of indexes where there is something to find, since most threads are right.
     """
 
     thread: Mapping[str, Any]
     version: Version
     agents: frozenset[str]
-    parts: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
-    messages: list[tuple[int, str, Mapping[str, Any]]] = field(default_factory=list)
+    parts: list[tuple[int, int, int, str, Mapping[str, Any]]] = field(default_factory=list)
+    messages: list[tuple[int, int, Mapping[str, Any]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +47,22 @@ def build_index(thread: Mapping[str, Any]) -> Index:
     for t, turn in enumerate(thread["turns"]):
         if turn["turn_type"] == "user":
             for k, part in enumerate(turn["parts"]):
-                index.parts.append((f"/turns/{t}/parts/{k}", "user", part))
+                index.parts.append((t, -1, k, "user", part))
             continue
         for m, message in enumerate(turn["messages"]):
-            pointer = f"/turns/{t}/messages/{m}"
-            index.messages.append((t, pointer, message))
+            index.messages.append((t, m, message))
             holder = message["message_type"]
             if holder != "system":
                 for k, part in enumerate(message["parts"]):
-                    index.parts.append((f"{pointer}/parts/{k}", holder, part))
+                    index.parts.append((t, m, k, holder, part))
     return index
+
+
+def message_pointer(t: int, m: int) -> str:
+    """Return the JSON pointer to a message, by the indexes of its turn and of itself."""
+    return f"/turns/{t}/messages/{m}"
+
+
+def part_pointer(t: int, m: int, k: int) -> str:
+    """Return the JSON pointer to a part; `m` is -1 for a part of a user turn."""
+    return f"/turns/{t}/parts/{k}" if m < 0 else f"/turns/{t}/messages/{m}/parts/{k}"

@@ -12,7 +12,7 @@ from tpharness.facts import is_base64
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, part_pointer
 
 __all__ = ["DEFINED_KINDS", "find_bad_metadata_keys", "find_bad_parts", "find_odd_parts"]
 
@@ -43,24 +43,24 @@ _NAMED = {"response": "a response", "request": "a request", "user": "a user turn
 
 def find_bad_parts(index: Index) -> Iterator[Finding]:
     """R6, R8, R63: find parts in the wrong kind of message, system prompts, and contents that cannot be read."""
-    for pointer, holder, part in index.parts:
+    for t, m, k, holder, part in index.parts:
         kind = part["part_kind"]
         home = _HOME.get(kind)
         if home is None:
             if kind == "system-prompt":
-                yield p.SYSTEM_PROMPT.at(Place(pointer=pointer))
+                yield p.SYSTEM_PROMPT.at(Place(pointer=part_pointer(t, m, k)))
             continue
         if home is not _HOLDER[holder]:
             words = f"{_NAMED[holder]} has a part of kind {kind}"
-            yield p.MISPLACED.at(Place(pointer=pointer), words, got=kind, expected=f"in {home}")
+            yield p.MISPLACED.at(Place(pointer=part_pointer(t, m, k)), words, got=kind, expected=f"in {home}")
         if kind in ("file", "user-prompt"):
-            yield from _bytes(part["content"], f"{pointer}/content")
+            yield from _bytes(part["content"], f"{part_pointer(t, m, k)}/content")
         elif kind == "tool-return" and index.version.features.content_refs:
             reference, content = part.get("content_ref"), part.get("content")
             if reference is not None:
-                yield from _reference(reference, content, pointer)
+                yield from _reference(reference, content, part_pointer(t, m, k))
             elif (size := _size(content)) > _LARGE:
-                yield p.LARGE.at(Place(pointer=f"{pointer}/content"), got=f"{size} bytes")
+                yield p.LARGE.at(Place(pointer=f"{part_pointer(t, m, k)}/content"), got=f"{size} bytes")
 
 
 def _bytes(content: Any, pointer: str) -> Iterator[Finding]:
@@ -97,7 +97,8 @@ def find_bad_metadata_keys(index: Index) -> Iterator[Finding]:
 
 def find_odd_parts(index: Index) -> Iterator[Finding]:
     """R7, R49: observe unknown kinds, files that are an address, and prompts that report an interruption."""
-    for pointer, _, part in index.parts:
+    for t, m, k, _, part in index.parts:
+        pointer = part_pointer(t, m, k)
         kind = part["part_kind"]
         if kind not in _HOME and kind != "system-prompt" and not kind.startswith(("custom:", "meta:")):
             yield p.NAMESPACE.at(Place(pointer=f"{pointer}/part_kind"), got=kind)

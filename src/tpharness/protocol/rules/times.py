@@ -12,7 +12,7 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.canonical import canonical_time
 from tpharness.protocol.jcs import escape
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, message_pointer
 
 __all__ = ["find_bad_times", "find_times_without_offset"]
 
@@ -71,14 +71,19 @@ def _message_times(turn: Mapping[str, Any], pointer: str, after_end: Kind) -> It
 
 def find_times_without_offset(index: Index) -> Iterator[Finding]:
     """R47: find times that do not say how far they are from UTC; one finding, since one writer wrote them all."""
-    naive = [(pointer, at) for pointer, at in _all_times(index) if at[-1] not in "Zz" and _NAIVE.search(at)]
+    naive = [(pointer, at) for pointer, at in _times_of_turns(index) if at[-1] not in "Zz" and _NAIVE.search(at)]
+    naive += [
+        (f"{message_pointer(t, m)}/timestamp", at)
+        for t, m, message in index.messages
+        if (at := message["timestamp"])[-1] not in "Zz" and _NAIVE.search(at)
+    ]
     if naive:
         pointer, first = naive[0]
         words = "" if len(naive) == 1 else f"{len(naive)} timestamps have no offset from UTC; this is the first"
         yield p.NO_OFFSET.at(Place(pointer=pointer), words, got=first, expected=f"{first}Z, or with another offset")
 
 
-def _all_times(index: Index) -> Iterator[tuple[str, str]]:
+def _times_of_turns(index: Index) -> Iterator[tuple[str, str]]:
     yield from _root_times(index.thread)
     for t, turn in enumerate(index.thread["turns"]):
         if turn["turn_type"] == "user":
@@ -87,8 +92,6 @@ def _all_times(index: Index) -> Iterator[tuple[str, str]]:
             yield f"/turns/{t}/started_at", turn["started_at"]
             stop_field, stop = _stop(turn)
             yield f"/turns/{t}/{stop_field}", stop
-    for _, pointer, message in index.messages:
-        yield f"{pointer}/timestamp", message["timestamp"]
 
 
 def _root_times(thread: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

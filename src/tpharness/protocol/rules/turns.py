@@ -7,7 +7,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, message_pointer
 from tpharness.protocol.versions import Tier, tier
 
 __all__ = ["find_bad_turns"]
@@ -38,9 +38,9 @@ def find_bad_turns(index: Index) -> Iterator[Finding]:
             if turn["interruption"]["reason"] == _CLIENTS_REASON:
                 place = Place(pointer=f"/turns/{t}/interruption/reason")
                 yield p.CLIENTS_REASON.at(place, got=_CLIENTS_REASON, expected="network_failure")
-    for _, pointer, message in index.messages:
+    for t, m, message in index.messages:
         if message["message_type"] != "system" and not message["parts"]:
-            yield p.EMPTY_MESSAGE.at(Place(pointer=pointer))
+            yield p.EMPTY_MESSAGE.at(Place(pointer=message_pointer(t, m)))
 
 
 def _repeats(request: Mapping[str, Any], user_turn: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, message_pointer, part_pointer
 from tpharness.protocol.rules.parts import DEFINED_KINDS
 from tpharness.protocol.versions import ERROR_EVENT, neutral_event_name
 
@@ -41,20 +41,19 @@ def find_unwritten_fields(index: Index) -> Iterator[Finding]:
         yield from _named(agent, f"/agents/{escape(key)}")
     for t, turn in enumerate(index.thread["turns"]):
         yield from _named(turn, f"/turns/{t}")
-    for _, pointer, message in index.messages:
-        yield from _named(message, pointer)
+    for t, m, message in index.messages:
+        if not _ALL.isdisjoint(message):
+            yield from _named(message, message_pointer(t, m))
         if message["message_type"] == "system" and neutral_event_name(message["event_type"]) == ERROR_EVENT:
             data = message.get("event_data")
             if isinstance(data, Mapping) and data.get("partial") is True:
-                yield p.STREAMING.at(Place(pointer=f"{pointer}/event_data/partial"), got=True)
-    for pointer, _, part in index.parts:
-        if part["part_kind"] in DEFINED_KINDS:
-            yield from _named(part, pointer)
+                yield p.STREAMING.at(Place(pointer=f"{message_pointer(t, m)}/event_data/partial"), got=True)
+    for t, m, k, _, part in index.parts:
+        if not _ALL.isdisjoint(part) and part["part_kind"] in DEFINED_KINDS:
+            yield from _named(part, part_pointer(t, m, k))
 
 
 def _named(holder: Mapping[str, Any], pointer: str) -> Iterator[Finding]:
-    if _ALL.isdisjoint(holder):
-        return
     for name in sorted(_ALL.intersection(holder)):
         value, place = holder[name], Place(pointer=f"{pointer}/{name}")
         if name in _PROMPTS:

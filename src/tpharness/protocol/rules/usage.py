@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
-from tpharness.protocol.rules.index import Index
+from tpharness.protocol.rules.index import Index, message_pointer
 
 __all__ = ["find_bad_usage"]
 
@@ -20,12 +19,15 @@ def find_bad_usage(index: Index) -> Iterator[Finding]:
 
     A turn may have used more than its responses say, since responses that are not kept were paid for.
     """
-    used: dict[int, Counter[str]] = {}
-    for t, pointer, message in index.messages:
+    used: dict[int, dict[str, int]] = {}
+    for t, m, message in index.messages:
         usage = message.get("usage") if message["message_type"] == "response" else None
         if usage:
-            yield from _total(usage, f"{pointer}/usage")
-            used.setdefault(t, Counter()).update({name: usage.get(name) or 0 for name in _COUNTS})
+            if usage.get("total_tokens") is not None:
+                yield from _total(usage, f"{message_pointer(t, m)}/usage")
+            sums = used.setdefault(t, {})
+            for name in _COUNTS:
+                sums[name] = sums.get(name, 0) + (usage.get(name) or 0)
     for t, turn in enumerate(index.thread["turns"]):
         total = turn.get("total_usage") if turn["turn_type"] == "agent" else None
         if not total:
