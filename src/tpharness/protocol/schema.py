@@ -132,7 +132,8 @@ def _finding(error: Any, version: Version) -> Finding:
         words = place.message or f"{subject} is not {place.expected}"
     pointer = "".join(f"/{escape(str(step))}" for step in path)
     got = None if missing else error.instance
-    return place.kind.at(Place(pointer=pointer), words, got=got, expected=place.expected)
+    expected = None if place.expected in words else place.expected
+    return place.kind.at(Place(pointer=pointer), words, got=got, expected=expected)
 
 
 def _is_field(path: Sequence[str | int]) -> bool:
