@@ -288,9 +288,6 @@ def test_a_file_that_steers_has_a_place_and_a_media_type(part: dict[str, Any], k
     messages = [message for turn in rendered(fold, "network_failure")["turns"] for message in turn["messages"]]
     assert [content["media_type"] for message in messages for content in message["parts"][0]["content"]] == kept
 
-    (message,) = rendered(fold, "network_failure")["turns"][0]["messages"]
-    assert [content["media_type"] for content in message["parts"][0]["content"]] == kept
-
 
 @pytest.mark.parametrize(
     ("url", "kind"),
