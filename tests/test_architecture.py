@@ -17,6 +17,7 @@ LAYERS = {
     "imports": 0,
     "findings": 0,
     "monitor": 0,
+    "printable": 0,
     "readings": 0,
     "resources": -1,
     "rooms": 7,

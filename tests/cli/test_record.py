@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
+import os
+import signal
+import threading
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
@@ -10,6 +17,7 @@ from tests.cli.conftest import Call
 from tests.targets.servers import Connection, RawServer, Request, in_thread
 
 from tpharness.scenario import load_scenario
+from tpharness.targets.capture import MAX_STREAM, capture
 
 TEXT = (
     b'data: {"type":"start"}\n\ndata: {"type":"start-step"}\n\ndata: {"type":"text-start","id":"1"}\n\n'
@@ -54,15 +62,30 @@ THREAD = {
 }
 
 
+def _bomb(mebibytes: int) -> bytes:
+    """Return a compressed body that expands to so many MiB of zeros: one piece of it, again and again."""
+    packer = zlib.compressobj(9)
+    head = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
+    piece = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return head + piece * mebibytes
+
+
+BOMB = _bomb(1024)
+
+
 class Application:
     """An application with one chat: a stream for a post, a thread to fetch."""
 
     def __init__(self) -> None:
         self.posted: list[object] = []
+        self.authorized: list[str] = []
+        self.other = ""
+        self.begun = threading.Event()
         self.thread: object = THREAD
 
     async def __call__(self, request: Request, connection: Connection) -> None:
         """Answer one request."""
+        self.authorized.append(request.headers.get("authorization", ""))
         match request.method, request.path:
             case "POST", "/chat":
                 self.posted.append(request.value)
@@ -74,6 +97,21 @@ class Application:
                 await connection.stream()
                 await connection.chunk(TEXT[:150])
                 connection.writer.transport.abort()
+            case "GET", "/endless":
+                await connection.stream()
+                await connection.chunk(TEXT[:150])
+                self.begun.set()
+                await asyncio.Event().wait()
+            case "GET", "/moved":
+                await connection.answer("302 Found", more="Location: /text\r\n")
+            case "GET", "/text":
+                await connection.answer("200 OK", TEXT, "text/event-stream")
+            case _, "/elsewhere":
+                await connection.answer("307 Temporary Redirect", more=f"Location: {self.other}/chat\r\n")
+            case "GET", "/bomb" | "/bomb-page" | "/bomb-thread":
+                kinds = {"/bomb": "text/event-stream", "/bomb-page": "text/html"}
+                kind = kinds.get(request.path, "application/json")
+                await connection.answer("200 OK", BOMB, kind, "Content-Encoding: deflate\r\n")
             case "GET", "/thread":
                 await connection.json(self.thread)
             case "GET", "/page":
@@ -96,6 +134,7 @@ def test_a_stream_and_its_thread_become_a_scenario_that_passes(call: Call, app: 
         url = server.url
         done = call("record", f"{url}/chat", "--prompt", "Hi", "--thread", f"{url}/thread", "-o", str(file))
     assert (done.code, done.err) == (0, "")
+    assert load_scenario(file).thread_id == THREAD["thread_id"]
     assert f"recorded {len(TEXT)} bytes in 1 streams" in done.out
     assert "replayed  passed" in done.out
     (posted,) = app.posted
@@ -219,3 +258,140 @@ def test_what_was_recorded_replays_as_it_was(call: Call, tmp_path: Path, target:
         assert replayed.code == 1
         assert replayed.out.endswith(f"verdict: {verdict}\n")
     assert "(the thread that alike unknown had when this was recorded)" in replayed.out
+
+
+def test_a_file_that_exists_is_not_replaced_unless_it_is_said(call: Call, app: Application, tmp_path: Path) -> None:
+    """A recording cannot be made again: the stream of yesterday is gone."""
+    file = tmp_path / "live" / "kept.yaml"
+    file.parent.mkdir()
+    file.write_text("mine")
+    with in_thread(RawServer(app)) as server:
+        refused = call("record", f"{server.url}/chat", "--prompt", "Hi", "-o", str(file))
+        assert (refused.code, app.posted, file.read_text()) == (2, [], "mine")  # nobody was asked
+        assert "exists" in refused.err
+        assert "--force" in refused.err
+        assert call("record", f"{server.url}/chat", "--prompt", "Hi", "-o", str(file), "--force").code == 0
+    assert load_scenario(file).id == "live/kept"
+
+
+def test_a_folder_that_does_not_exist_is_told_before_anybody_is_asked(
+    call: Call, app: Application, tmp_path: Path
+) -> None:
+    """Otherwise the stream would be read, and lost."""
+    with in_thread(RawServer(app)) as server:
+        done = call("record", f"{server.url}/chat", "--prompt", "Hi", "-o", str(tmp_path / "none" / "x.yaml"))
+    assert (done.code, app.posted, "does not exist" in done.err) == (2, [], True)
+
+
+def test_ctrl_c_keeps_what_came_of_a_stream_that_does_not_end(call: Call, app: Application, tmp_path: Path) -> None:
+    """It is the way to end such a stream; the exit code is that of every interrupted command."""
+    file = tmp_path / "live" / "endless.yaml"
+    file.parent.mkdir()
+
+    def interrupt() -> None:
+        app.begun.wait(20)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=interrupt)
+    with in_thread(RawServer(app)) as server:
+        pressing.start()
+        done = call("record", f"{server.url}/endless", "-o", str(file))
+        pressing.join()
+    assert done.code == 130
+    assert "interrupted; what came until then is recorded" in done.err
+    scenario = load_scenario(file)
+    assert scenario.thread_id == "live/endless"  # no thread says another
+    (_, run), *_ = scenario.runs
+    assert run.wire is not None
+    assert run.wire.data == TEXT[:150]
+    assert run.interrupt is not None
+    assert run.interrupt.reason == "network_failure"
+
+
+def test_ctrl_c_before_anything_came_leaves_no_file(call: Call, tmp_path: Path) -> None:
+    """There is nothing to keep."""
+    file = tmp_path / "live" / "none.yaml"
+    file.parent.mkdir()
+    asked = threading.Event()
+
+    async def mute(_: Request, connection: Connection) -> None:
+        await connection.stream()
+        asked.set()
+        await asyncio.Event().wait()
+
+    def interrupt() -> None:
+        asked.wait(20)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=interrupt)
+    with in_thread(RawServer(mute)) as server:
+        pressing.start()
+        done = call("record", f"{server.url}/x", "-o", str(file))
+        pressing.join()
+    assert (done.code, file.exists()) == (130, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("URL/bomb-page",), "answers 200 with text/html"),
+        (("URL/text", "--thread", "URL/bomb-thread"), "more than 4 MiB"),
+    ],
+)
+def test_what_a_small_answer_expands_to_is_bounded(
+    call: Call, app: Application, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    """1 MB that expands to 1 GB: an error in a few MB, whether it should be a stream or a thread."""
+    file = tmp_path / "live" / "bomb.yaml"
+    file.parent.mkdir()
+    with in_thread(RawServer(app)) as server:
+        given = [argument.replace("URL", server.url) for argument in arguments]
+        tracemalloc.start()
+        try:
+            done = call("record", *given, "-o", str(file))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert (done.code, said in done.err, file.exists()) == (2, True, False)
+    assert peak < 100 << 20
+
+
+def test_a_stream_is_cut_where_a_scenario_could_not_hold_more(app: Application) -> None:
+    """Also one that is compressed, and one that would never end."""
+    with in_thread(RawServer(app)) as server:
+        captured = asyncio.run(capture(f"{server.url}/bomb", None, headers={}))
+    assert (len(captured.data), captured.end) == (MAX_STREAM, "network_failure")
+
+
+def test_a_redirect_to_another_origin_is_an_error_that_says_so(call: Call, app: Application, tmp_path: Path) -> None:
+    """Its server would be sent the user's headers and prompt; the same origin is the one that was named."""
+    file = tmp_path / "live" / "moved.yaml"
+    file.parent.mkdir()
+    stranger = Application()
+    with in_thread(RawServer(stranger)) as other, in_thread(RawServer(app)) as server:
+        app.other = other.url
+        done = call("record", f"{server.url}/elsewhere", "--prompt", "Hi", "--header", "X-Key: k", "-o", str(file))
+        assert (done.code, file.exists(), stranger.authorized) == (2, False, [])
+        assert f"redirects to another origin, {other.url}, which is not followed" in done.err
+        assert call("record", f"{server.url}/moved", "-o", str(file)).code == 0
+
+
+def test_a_password_in_a_url_is_sent_and_not_written(call: Call, app: Application, tmp_path: Path) -> None:
+    """A scenario is committed, an error is pasted into an issue."""
+    file = tmp_path / "live" / "secret.yaml"
+    file.parent.mkdir()
+    with in_thread(RawServer(app)) as server:
+        url = server.url.replace("//", "//mallory:hunter2@")
+        done = call("record", f"{url}/moved", "--thread", f"{url}/thread", "-o", str(file))
+        assert done.code == 0
+        said = base64.b64encode(b"mallory:hunter2").decode()
+        assert app.authorized == [f"Basic {said}"] * 3
+        failed = [call("record", f"{url}/{path}", "--force", "-o", str(file)) for path in ("page", "none", "elsewhere")]
+        failed.append(call("record", f"{url}/text", "--thread", f"{url}/page", "--force", "-o", str(file)))
+        app.thread = []
+        failed.append(call("record", f"{url}/text", "--thread", f"{url}/thread", "--force", "-o", str(file)))
+    assert [one.code for one in failed] == [2] * len(failed)
+    failed.append(call("record", f"{url}/page", "--force", "-o", str(file)))  # nobody is there any more
+    for text in (file.read_text(), done.out, *(one.out + one.err for one in failed)):
+        assert "hunter2" not in text
+        assert "mallory" not in text

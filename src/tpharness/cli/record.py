@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tpharness.cli.files import read_bytes
+from tpharness.cli.files import read_json
 from tpharness.cli.places import case_of
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import shorten
+from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
@@ -26,9 +27,12 @@ from tpharness.run.record import record_case, record_stream
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.scenario import Scenario, load_scenario, scenario_id, write
-from tpharness.targets.capture import CapturedStream, capture, fetch_json
+from tpharness.targets.capture import MAX_STREAM, CapturedStream, capture, fetch_json
 
 __all__ = ["record"]
+
+_MAX_SOURCE = 160
+"""Characters of a URL in a description, which has 200 at most."""
 
 
 def record(
@@ -48,23 +52,27 @@ def record(
     thread: Annotated[
         str | None, typer.Option(metavar="URL", help="Fetch the server's thread from here afterwards.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
 ) -> None:
     """Record a live stream as a scenario.
 
-    It prints the verdicts on the live stream and on its replay.
+    It prints the verdicts on the live stream and on its replay. Ctrl-C ends a stream and keeps what came of it.
     """
-    if output.suffix not in (".yaml", ".yml"):
-        raise UsageError(f"{output} is not a scenario file", hint="name it THEME/NAME.yaml")
+    _check_output(output, force)
+    interrupted = False
     if play_id is not None:
         recorded, live = _played(source, play_id, scenarios, output)
     else:
         headers = dict(map(_header, header or ()))
         asked = _posted(prompt, body)
-        captured, threads = asyncio.run(_captured(source, asked, headers, cut_after, cut_at, thread))
+        captured, interrupted = _captured(source, asked, headers, cut_after, cut_at)
+        threads = {} if thread is None else _thread(thread, headers)
         recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
     print(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {make_printable(str(output))}")
+    if max(map(len, streams), default=0) >= MAX_STREAM:
+        print(f"cut after {MAX_STREAM >> 20} MiB, which is all that a scenario holds of a stream")
     if live is not None:
         print(f"live      {_verdict(live)}")
     (result, *_) = play_one(load_scenario(output), RunOptions())
@@ -72,7 +80,21 @@ def record(
     for finding in result.findings:
         print(f"  {make_printable(finding.line())}")
     print(f"play it again: tpharness run --scenarios {make_printable(str(output))}")
-    raise typer.Exit(0)
+    if interrupted:
+        print("tpharness: interrupted; what came until then is recorded", file=sys.stderr)
+    raise typer.Exit(130 if interrupted else 0)
+
+
+def _check_output(output: Path, force: bool) -> None:
+    """Raise UsageError for a file that could not be written in the end, before anything is asked of anybody."""
+    if output.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"{output} is not a scenario file", hint="name it THEME/NAME.yaml")
+    if not output.parent.is_dir():
+        raise UsageError(
+            f"the folder {output.parent} does not exist", hint="make the folder first, or correct the path"
+        )
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="name another file, or replace it with --force")
 
 
 # ------------------------------------------------------------------------------------------------ a server under test
@@ -102,26 +124,31 @@ def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) 
 # ------------------------------------------------------------------------------------------------ any stream
 
 
-async def _captured(
-    url: str,
-    body: Any,
-    headers: Mapping[str, str],
-    cut_after: int | None,
-    cut_at: str | None,
-    thread: str | None,
-) -> tuple[CapturedStream, dict[Version, Any]]:
+def _captured(
+    url: str, body: Any, headers: Mapping[str, str], cut_after: int | None, cut_at: str | None
+) -> tuple[CapturedStream, bool]:
+    """Return the stream, and whether the user ended it: what came is kept, as if the client had disconnected (R27)."""
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{shorten(url)} is not a URL", hint="a server under test is recorded with --play ID")
+        shown = shorten(without_credentials(url))
+        raise UsageError(f"{shown} is not a URL", hint="a server under test is recorded with --play ID")
     cut = None if cut_at is None else cut_at.encode()
-    captured = await capture(url, body, headers=headers, cut_after=cut_after, cut_at=cut)
-    if thread is None:
-        return captured, {}
-    document = await fetch_json(thread, headers)
+    came = bytearray()
+    try:
+        return asyncio.run(capture(url, body, headers=headers, cut_after=cut_after, cut_at=cut, into=came)), False
+    except KeyboardInterrupt:
+        if not came:
+            raise
+        return CapturedStream(data=bytes(came), end="network_failure", server=""), True
+
+
+def _thread(url: str, headers: Mapping[str, str]) -> dict[Version, Any]:
+    document = asyncio.run(fetch_json(url, headers))
     said = document.get("version") if isinstance(document, dict) else None
     known = {str(version.value): version for version in Version}
     if said not in known:
-        raise InputError(f"{thread} is not a thread: its version is {shorten(str(said), 40)}", hint=", ".join(known))
-    return captured, {known[str(said)]: document}
+        shown = shorten(without_credentials(url))
+        raise InputError(f"{shown} is not a thread: its version is {shorten(str(said), 40)}", hint=", ".join(known))
+    return {known[str(said)]: document}
 
 
 def _of_stream(
@@ -133,7 +160,7 @@ def _of_stream(
         prompts,
         scenario_id=scenario_id(output),
         started_at=now,
-        source=source.partition("?")[0],
+        source=shorten(without_credentials(source).partition("?")[0], _MAX_SOURCE),
         threads=threads,
     )
 
@@ -141,10 +168,7 @@ def _of_stream(
 def _posted(prompt: list[str] | None, body: Path | None) -> Any:
     """Return the body to post: the file's, or that of the AI SDK's chat; None sends a GET request."""
     if body is not None:
-        try:
-            return json.loads(read_bytes(str(body)))
-        except ValueError as error:
-            raise InputError(f"{body} is not JSON: {error}") from error
+        return read_json(str(body))
     if not prompt:
         return None
     messages = [
