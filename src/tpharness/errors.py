@@ -10,12 +10,15 @@ that tpharness could not do what it was asked::
     ├── ThreadError                a thread that cannot be used as asked; carries its findings       (exit code 2)
     └── TargetError                a target broke its contract, or could not be reached
 
-Every exception has a one-line message (`str(error)`) that names what and where, and a `hint` that says what to do.
+Every exception has a one-line message (`str(error)`) that names what and where, and a `hint` that says what to do. What
+stands before the `@` of a URL is left out of the message: errors are logged.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from tpharness.printable import without_credentials
 
 if TYPE_CHECKING:
     from tpharness.findings import Finding
@@ -27,7 +30,7 @@ class TpharnessError(Exception):
     """Base of every exception that tpharness raises on purpose."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
+        super().__init__(without_credentials(message))
         self.hint = hint
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ import re
 
 __all__ = ["without_credentials"]
 
-_CREDENTIALS = re.compile(r"\b(https?://)[^\s/?#\"'<>]*@", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*:/+)[^\s/?#\"'<>]*@", re.IGNORECASE)
 
 
 def without_credentials(text: str) -> str:

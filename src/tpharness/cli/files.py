@@ -10,6 +10,7 @@ from typing import Any, cast
 from tpharness.cli.shape import find_shape_problem
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
+from tpharness.printable import without_credentials
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.reading import fill_agents
 from tpharness.report import json_text, make_printable, write_atomically
@@ -73,9 +74,12 @@ def read_thread(path: str) -> dict[str, Any]:
 
 
 def side_options(server: str, client: str) -> tuple[str, ...]:
-    """Return the options that name these targets, for suggested commands; the reference needs none."""
+    """Return the options that name these targets, for suggested commands; the reference needs none.
+
+    They have no token, so that they may be shown and saved: TPHARNESS_TOKEN gives it.
+    """
     named = (("--server", server), ("--client", client))
-    return tuple(word for name, spec in named if spec != "reference" for word in (name, spec))
+    return tuple(word for name, spec in named if spec != "reference" for word in (name, without_credentials(spec)))
 
 
 def print_json(value: Any) -> None:

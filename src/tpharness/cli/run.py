@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -98,8 +99,17 @@ def run(
     if wants_console:
         print_matrix(Console(highlight=False, stderr=pipe), reports)
     for destination in destinations:
-        destination.write_matrix({str(pair): played for pair, played in reports.items()})
+        destination.write_matrix(_by_name(reports))
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
+
+
+def _by_name(reports: Mapping[Pair, Report]) -> dict[str, Report]:
+    """Return the reports by the name of their pair, numbered where pairs differ in their tokens only."""
+    named: dict[str, Report] = {}
+    for pair, played in reports.items():
+        alike = [name for name in named if name.partition(" #")[0] == str(pair)]
+        named[f"{pair} #{len(alike) + 1}" if alike else str(pair)] = played
+    return named
 
 
 def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_several: bool = False) -> Report:

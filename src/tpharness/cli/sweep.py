@@ -10,6 +10,7 @@ import typer
 
 from tpharness.cli.files import print_json, side_options
 from tpharness.errors import UsageError
+from tpharness.printable import without_credentials
 from tpharness.protocol.versions import parse_version
 from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
@@ -112,7 +113,7 @@ def sweep(
             print("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")
         word = "orders" if orders else "places"
         if as_json:
-            about: dict[str, Any] = {"server": server, "client": client}
+            about: dict[str, Any] = {"server": without_credentials(server), "client": without_credentials(client)}
             if part is not None:
                 settings = (cuts, named, side, orders, bound, budget, seed, versions)
                 about["shard"] = part.as_json(everything, *settings)

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tpharness.findings import shorten
+from tpharness.printable import without_credentials
 from tpharness.report.summary import Report
 from tpharness.run import Outcome
 from tpharness.run.pairs import Pair
@@ -36,8 +37,9 @@ def matrix_table(reports: Mapping[Pair, Report]) -> Table:
 
 def _name_specs(specs: Sequence[str], declared: Mapping[str, str]) -> dict[str, str]:
     """Return a name for each spec: the name that its target declares if it is unique, else the spec."""
-    found = [declared.get(spec, spec) for spec in specs]
-    return {spec: name if found.count(name) == 1 else spec for spec, name in zip(specs, found, strict=True)}
+    shown = [without_credentials(spec) for spec in specs]
+    found = [declared.get(spec, one) for spec, one in zip(specs, shown, strict=True)]
+    return {spec: name if found.count(name) == 1 else one for spec, name, one in zip(specs, found, shown, strict=True)}
 
 
 def print_matrix(console: Console, reports: Mapping[Pair, Report]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
+from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import describe_target, find_common_versions
@@ -69,11 +70,12 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
 def _describe_shard(options: RunOptions, shard: Shard, everything: Sequence[SelectedScenario]) -> dict[str, Any]:
     """Return what a report says of a shard. `merge_reports` adds what only the whole run shows."""
     baseline = None if options.baseline is None else options.baseline.read_bytes()
-    settings = (options.versions, options.compare, options.faults, options.server, options.client, baseline)
+    spec = [without_credentials(options.server), without_credentials(options.client)]
+    settings = (options.versions, options.compare, options.faults, *spec, baseline)
     return {
         **shard.as_json(everything, *settings),
         "whole_suite": options.whole_suite and options.baseline is None,
-        "spec": [options.server, options.client],
+        "spec": spec,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.run.order import Order
 from tpharness.run.shard import Shard
@@ -47,7 +48,9 @@ class RunOptions:
 
     @property
     def target_words(self) -> tuple[str, ...]:
-        """The options of a command that plays on the same targets in the same way; empty for the reference."""
+        """The options of a command that plays on the same targets in the same way, without tokens."""
         named = {"--server": self.server, "--client": self.client}
-        words = [word for name, spec in named.items() if spec != "reference" for word in (name, spec)]
+        words = [
+            word for name, spec in named.items() if spec != "reference" for word in (name, without_credentials(spec))
+        ]
         return (*words, *(() if self.compare is None else ("--compare", self.compare.value)))

@@ -13,6 +13,7 @@ from itertools import product
 
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
+from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version, parse_version
 from tpharness.rooms import histories_room
 from tpharness.run.engine import run_suite
@@ -25,13 +26,13 @@ __all__ = ["Pair", "parse_compare", "parse_dialects", "parse_faults", "plan_runs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """The server and the client of a run, as named with `--server` and `--client`."""
+    """The server and the client of a run, as named with `--server` and `--client`; prints without their tokens."""
 
     server: str
     client: str
 
     def __str__(self) -> str:
-        return f"server {self.server}, client {self.client}"
+        return without_credentials(f"server {self.server}, client {self.client}")
 
 
 def parse_compare(name: str | None) -> Compare | None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tpharness.errors import InputError
+from tpharness.printable import without_credentials
 from tpharness.scenario import write_text
 
 __all__ = ["CampaignState", "FoundFailure", "load_state", "save_state"]
@@ -60,11 +61,13 @@ def load_state(folder: Path) -> CampaignState | None:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", hint="name another folder") from error
     try:
-        return msgspec.json.decode(data, type=CampaignState)
+        state = msgspec.json.decode(data, type=CampaignState)
     except msgspec.MsgspecError as error:
         raise InputError(
             f"{path} is not a campaign: {error}", hint="name another folder, or remove the file"
         ) from error
+    state.sides = tuple(map(without_credentials, state.sides))  # older ones were saved with their tokens
+    return state
 
 
 def save_state(folder: Path, state: CampaignState) -> None:
