@@ -70,10 +70,24 @@ def test_a_broken_application_fails_with_what_to_do(call: Call, folder: Path) ->
     assert "arguments-invented: the model is told that it called a tool with arguments that it did not give" in done.out
     assert "because   app.prefix: " in done.out
     assert "alone: tpharness app broken user-leaves/in-arguments" in done.out
+    assert done.out.endswith("\nNot interruption-safe: 2 of 4 cases failed.\n"), done.out
     report = json.loads((folder / "r.json").read_text("utf-8"))
     codes = {finding["code"] for result in report["results"] for finding in result["findings"]}
     assert codes == {"arguments-invented"}
     assert 'classname="user-leaves" name="in-arguments"' in (folder / "r.xml").read_text("utf-8")
+
+
+def test_what_is_broken_at_should_is_told_once_with_what_to_do(call: Call, folder: Path) -> None:
+    """The case passes and has no block of its own; the kind is shown with the first case that has it."""
+    (folder / "tpharness.toml").write_text(table("torn", "TEARS_STREAM"), "utf-8")
+    done = call("app", "torn", "model-drops/*")
+    assert done.code == 0, done.out
+    (told,) = done.out.split("SHOULD in ")[1:]
+    assert told.startswith("model-drops/in-text\n  failure-unsaid: the model's answer failed"), told
+    assert "    expected  an error chunk\n" in told
+    assert "    to do     catch the failure of the model's stream" in told
+    assert done.out.count("passed, but    failure-unsaid") > 1
+    assert "interruption-safe in these cases." in told
 
 
 def test_the_readme_shows_what_is_printed(call: Call, folder: Path) -> None:

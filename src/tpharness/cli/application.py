@@ -23,8 +23,8 @@ from tpharness.apps.engine import AppOptions, run_app
 from tpharness.apps.init import describe_application, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.errors import UsageError
-from tpharness.findings import Level
-from tpharness.report import ConsoleReport, Report, make_printable, parse_reports, report_words
+from tpharness.findings import Finding, Level
+from tpharness.report import ConsoleReport, Report, finding_lines, make_printable, parse_reports, report_words
 from tpharness.run import Outcome, Result
 
 __all__ = ["application"]
@@ -222,6 +222,7 @@ def _print_table(out: Console, model: Report) -> None:
     threads = [result for result in model.results if result.id.endswith(THREAD_SUFFIX)]
     if not cases:
         return
+    _print_advice(out, cases)
     out.print("")
     width = max(len(result.id) for result in cases)
     for result in cases:
@@ -238,8 +239,24 @@ def _print_table(out: Console, model: Report) -> None:
         out.print(f"\nNot interruption-safe: {known} of these cases fail as the baseline says.")
     elif safe:
         out.print("\n[bold green]interruption-safe[/] in these cases. This is not a statement about ThreadProtocol.")
+    elif any(result.outcome is Outcome.FAILED for result in cases):
+        failed = sum(result.outcome is Outcome.FAILED for result in cases)
+        out.print(f"\n[bold red]Not interruption-safe[/]: {failed} of {len(cases)} cases failed.")
     if threads:
         _print_threads(out, threads)
+
+
+def _print_advice(out: Console, cases: list[Result]) -> None:
+    """Print each kind of finding at SHOULD once: a case that passes with one has no block of its own."""
+    first: dict[str, tuple[str, Finding]] = {}
+    for result in cases:
+        for finding in result.findings:
+            if result.outcome is Outcome.PASSED and finding.level is Level.SHOULD:
+                first.setdefault(finding.code, (result.id, finding))
+    for case, finding in first.values():
+        out.print(f"\n[bold yellow]SHOULD[/] in [bold]{escape(make_printable(case))}[/]")
+        for _, line in finding_lines(finding):
+            out.print(f"  {escape(make_printable(line))}")
 
 
 def _print_threads(out: Console, threads: list[Result]) -> None:

@@ -18,7 +18,7 @@ from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.tally import tally_json
 
-__all__ = ["ConsoleReport", "failure_lines", "make_printable", "tally_lines"]
+__all__ = ["ConsoleReport", "failure_lines", "finding_lines", "make_printable", "tally_lines"]
 
 _COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
 _MOST_FINDINGS = 6
@@ -180,7 +180,7 @@ def failure_lines(
     if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
         lines.append(("", result.reason))
     for finding in result.findings[:_MOST_FINDINGS]:
-        lines += _finding_lines(finding)
+        lines += finding_lines(finding)
     if len(result.findings) > _MOST_FINDINGS:
         lines.append(
             ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
@@ -230,7 +230,8 @@ def _count_words(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def _finding_lines(finding: Finding) -> list[tuple[str, str]]:
+def finding_lines(finding: Finding) -> list[tuple[str, str]]:
+    """Return a finding as lines with a level: its code, the place, got and expected, what decides, what to do."""
     level = finding.level.value
     where = str(finding.with_place(case=None).place)
     lines = [(level, f"{finding.code}: {finding.message}")]
