@@ -259,6 +259,28 @@ def test_an_application_that_exits_at_the_first_message_is_told_so(tmp_path: Pat
     assert got == "status 4; the end of its output: no database"
 
 
+def test_an_application_that_fails_at_the_first_message_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
+    """It goes on running, and nobody else shows what it has printed."""
+    program = (
+        "import http.server, os\nclass Chat(http.server.BaseHTTPRequestHandler):\n"
+        "    def do_POST(self):\n        print('x' * 900, flush=True)\n        print('no such table', flush=True)\n"
+        "        self.send_error(500)\n"
+        "http.server.HTTPServer(('127.0.0.1', int(os.environ['PORT'])), Chat).serve_forever()\n"
+    )
+
+    async def main() -> list[str]:
+        known = config(tmp_path, program, await free_port(), answer=5.0)
+        events = [event async for event in play_app(AppOptions(config=known))]
+        (finding,) = next(event.result.findings for event in events if isinstance(event, ResultReady))
+        return [finding.code, *str(finding.got).split("; the end of its output: ")]
+
+    code, got, output = asyncio.run(main())
+    assert code == "app-failed"
+    assert got.startswith("status 500")
+    assert "no such table" in output
+    assert len(output) <= 200
+
+
 def test_two_applications_of_one_file_do_not_share_their_folder(tmp_path: Path) -> None:
     """`cwd` is made where it does not exist; process and effects command run there."""
 

@@ -32,7 +32,7 @@ from tpharness.apps.process import AppProcess, until_it_listens
 from tpharness.apps.provider import Provider
 from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
 from tpharness.errors import UsageError
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import Finding, Kind, Place, shorten
 from tpharness.run import CheckState, Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.baseline import Baseline, load_baseline
 
@@ -40,6 +40,7 @@ __all__ = ["KINDS", "AppOptions", "free_port", "play_app", "run_app"]
 
 EXITED = Kind("app-exited")
 KINDS = (EXITED,)
+_OUTPUT_SHOWN = 200
 _EXIT_SECONDS = 0.5  # until the end of a process is known whose connections are gone
 
 
@@ -194,6 +195,8 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
     result = Result(id=CONTACT, outcome=Outcome.ERRORED, checks=states, findings=found, seconds=contact.seconds)
     if stage.process is not None and await stage.process.has_exited(_EXIT_SECONDS):
         result = _exited(result, stage.process)
+    elif stage.process is not None:
+        result = _with_last_words(result, stage.process)
     yield ResultReady(result=result)
     yield _finished([result], Baseline(entries={}), contact.seconds, whole=False)
 
@@ -295,6 +298,15 @@ def _exited(result: Result, process: AppProcess) -> Result:
     got = f"status {process.last_status}; the end of its output: {process.last_words}"
     finding = EXITED.at(Place(case=result.id), got=got)
     return replace(result, outcome=Outcome.FAILED, findings=(finding, *result.findings))
+
+
+def _with_last_words(result: Result, process: AppProcess) -> Result:
+    """Add the end of the application's output, which nobody else shows: the reason is often an exception there."""
+    if not process.last_words:
+        return result
+    end = shorten(process.last_words[-_OUTPUT_SHOWN:], _OUTPUT_SHOWN)
+    told = tuple(replace(f, got=f"{f.got}; the end of its output: {end}") for f in result.findings)
+    return replace(result, findings=told)
 
 
 def _finished(results: list[Result], baseline: Baseline, seconds: float, *, whole: bool) -> RunFinished:
