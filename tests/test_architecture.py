@@ -16,6 +16,7 @@ LAYERS = {
     "file_lock": 0,
     "imports": 0,
     "findings": 0,
+    "extras": 2,
     "monitor": 0,
     "printable": 0,
     "readings": 0,

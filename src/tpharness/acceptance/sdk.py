@@ -16,6 +16,7 @@ from typing import Any
 
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.errors import UsageError
+from tpharness.extras import install_command
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape
 
@@ -66,10 +67,8 @@ def _validator(provider: Provider) -> tuple[Callable[[Any], Any], type[Exception
         pydantic = import_module("pydantic")
         declared = getattr(import_module(module), name)
     except ImportError as error:
-        hint = "pip install 'tpharness[providers]'"
-        raise UsageError(
-            f"the SDK {package!r}, which has the types of {provider}, is not installed", hint=hint
-        ) from error
+        what = f"the SDK {package!r}, which has the types of {provider}, is not installed"
+        raise UsageError(what, hint=install_command("providers")) from error
     return pydantic.TypeAdapter(declared).validate_python, pydantic.ValidationError
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from tpharness.extras import needs_extra
+
 __all__ = ["serve"]
 
 
@@ -49,7 +51,8 @@ def serve(
 
     It serves the control contract until SIGINT or SIGTERM.
     """
-    from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server
+    with needs_extra("serve", "`tpharness serve`"):
+        from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server
 
     settings = Settings(
         store=store,

@@ -6,7 +6,8 @@
     @given(threads())
     def test_my_store_keeps_a_thread(thread): ...
 
-Each is built from a generator that a campaign uses as well. They shrink to short conversations of plain texts.
+Importing this module needs Hypothesis, the extra `fuzz`; campaigns do without it. Each strategy is built from a
+generator that a campaign uses as well. They shrink to short conversations of plain texts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hypothesis import strategies as st
+from tpharness.extras import install_command
+
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"{error.name} is not installed: the strategies need it; type {install_command('fuzz')}", name=error.name
+    ) from error
 
 from tpharness.explore.generate.documents import document, thread
 from tpharness.explore.generate.files import scenario_text

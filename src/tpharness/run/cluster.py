@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from tpharness.errors import TargetError, UsageError
+from tpharness.extras import install_command
 
 __all__ = ["check_address", "run_on_cluster"]
 
@@ -50,7 +51,7 @@ def run_on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> 
         import distributed  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise TargetError(
-            f"{error.name} is not installed: a cluster needs Dask", hint="pip install 'tpharness[cluster]'"
+            f"{error.name} is not installed: a cluster needs Dask", hint=install_command("cluster")
         ) from error
     logging.getLogger("distributed").setLevel(logging.ERROR)
     waiting: deque[tuple[A, Any]] = deque()

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.errors import TargetError
+from tpharness.extras import install_command
 from tpharness.findings import shorten
 
 __all__ = ["Node", "find_node"]
 
 _OLDEST = 22  # the oldest that the `ai` package runs on
-_HINT = f"pip install 'tpharness[ai-sdk]' brings Node.js and npm; or install Node {_OLDEST} or newer with npm"
+_HINT = f"{install_command('ai-sdk')} brings Node.js and npm; or install Node {_OLDEST} or newer with npm"
 _SECONDS = 30
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tpharness.errors import UsageError
+from tpharness.extras import install_command
 from tpharness.histories.langchain.state import messages_of
 
 try:
@@ -16,7 +17,7 @@ try:
 except ImportError as missing:
     raise UsageError(
         "langchain-core is not installed, and real LangChain messages need it",
-        hint="pip install 'tpharness[langchain]'",
+        hint=install_command("langchain"),
     ) from missing
 
 __all__ = ["from_messages", "to_messages"]

