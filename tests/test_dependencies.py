@@ -95,6 +95,7 @@ def test_the_extras_are_those_of_the_package() -> None:
         "sweep --orders basics --bound 5",
         "list targets",
         "app --help",
+        "doctor",
     ],
 )
 def test_the_core_works_without_any_extra(command: str, tmp_path: Path) -> None:

