@@ -190,3 +190,12 @@ def test_an_import_that_makes_no_sense_is_refused(args: list[str], part: str, ca
     called = call("import", "-", *args, stdin=b"[]")
     assert called.code == 2
     assert part in called.err
+
+
+@pytest.mark.parametrize("command", [["history", "--for", "anthropic"], ["hash"], ["convert", "--to", "0.0.4"]])
+def test_a_stream_in_place_of_a_thread_is_told_apart_from_broken_json(command: list[str], call: Any) -> None:
+    """Its syntax is right: it has to be folded first."""
+    called = call(*command, "-", stdin=b'data: {"type":"start"}\n\n')
+    assert called.code == 2
+    assert "- is a stream, not JSON" in called.err
+    assert "`tpharness fold -` makes a thread of a stream" in called.err

@@ -45,3 +45,12 @@ def test_explain_shows_what_violates_a_clause(call: Call) -> None:
     assert "Found by link-not-uuid." in call("explain", "thread.links").out
     assert "    application bricks: After an interruption" in call("explain", "app.alive").out
     assert "  violated and found: nothing\n" in call("explain", "interrupt.client-timeout").out
+
+
+def test_what_is_not_known_is_told_with_where_else_to_look(call: Call) -> None:
+    """The id of a scenario of one's own, or of an application's case, is right, and not found here."""
+    for name in ("chat/cancelled", "user-leaves/in-text"):
+        called = call("explain", name)
+        assert called.code == 2
+        assert "--scenarios FOLDER finds your own; `tpharness app --list` has the cases" in called.err
+    assert "--scenarios" not in call("explain", "nothing").err

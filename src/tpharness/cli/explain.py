@@ -92,6 +92,8 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
             if near
             else "see tpharness list clauses, rulings, findings, faults or scenarios"
         )
+        if "/" in name:
+            hint += "\n  --scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
         raise UsageError(f"nothing is called {name!r}", hint=hint)
     clauses = load_clauses()
     print(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})\n  {scenario.description}")

@@ -48,7 +48,10 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 
 def read_json(path: str) -> Any:
     """Return the JSON value in a file. InputError if there is none; other findings go to standard error."""
-    parsed = parse_json(read_bytes(path), file=path)
+    data = read_bytes(path)
+    if data.startswith((b"data:", b"event:", b":")):
+        raise InputError(f"{path} is a stream, not JSON", hint=f"`tpharness fold {path}` makes a thread of a stream")
+    parsed = parse_json(data, file=path)
     broken = [f for f in parsed.findings if f.level is Level.MUST]
     if broken and not parsed.ok:
         finding = broken[-1]

@@ -28,7 +28,7 @@ def require_messages(value: Any, name: str, *, tag: str, tags: Sequence[str], pa
 
     `tag` is the field of a message that is one of `tags`, `part_tag` the text field that says what a part is.
     """
-    hint = f"a list of messages with {tag} and parts, as {name} writes it"
+    hint = f"a list of messages with {tag} and parts, as in {name}"
     if not isinstance(value, list):
         raise InputError(f"not {name}: a list was expected, not {_kind(value)}", hint=hint)
     for index, message in enumerate(value):
