@@ -73,6 +73,15 @@ def test_the_legal_orders_are_counted(events, ways):
     assert counted(*events) == ways
 
 
+def test_a_call_whose_arguments_come_late_stays_before_all_results():
+    """R40: the first result finishes the response, and a call without arguments is not complete in it."""
+    part = {"part_kind": "tool-call", "tool_name": "t", "tool_call_id": "b"}
+    parts = ({**start(0), "part": part}, {"event_kind": "model_response_end"})
+    tools = (call("a"), call("b"), result("a"), result("b"))
+    assert counted(*parts, *tools) == 2
+    assert counted({**parts[0], "part": {**part, "args": {}}}, parts[1], *tools) == 3
+
+
 def test_a_handoff_stays_where_it_is():
     """The agent that goes on is named right after it (R45)."""
     handoff = {"event_kind": "system_event", "event_type": "data-tp-agent_handoff"}

@@ -156,7 +156,7 @@ def _differences(piece: Evidence, own: Mapping[Version, Thread]) -> Iterator[Fin
         own_events, own_rest = _split_events(wanted)
         place = Place(case=piece.case, side=side.name)
         if content_form(rest) != content_form(own_rest):
-            first = diff(own_rest, rest, names=("in the scenario's own order", "in this order"), mode="content")[:1]
+            first = diff(own_rest, rest, names=("own order", "new order"), mode="content")[:1]
             yield ORDER.at(place, first[0].text if first else ORDER.title)
         elif events != own_events:
             yield ORDER.at(place, "the system events are not those of the scenario's own order")

@@ -3,7 +3,8 @@
 In: server events. Out: which must keep their order, and orders to try. Events that may swap:
 
 - deltas and ends of different parts of one response (their starts keep their order: R11),
-- results and progress of different calls (a result stays behind its own call, calls keep their order),
+- results and progress of different calls (a result stays behind its own call, calls keep their order, and a call whose
+  arguments come only when its tool starts stays before all results: the first one finishes the response, R40),
 - custom events with everything of the run but its boundaries: they are facts of their own (R25).
 
 **Partial-order reduction.** Events that commute lead to the same state whatever their order: a state is the *set* of
@@ -25,6 +26,7 @@ __all__ = ["Orders", "find_orders", "reorder"]
 
 _PARTS = ("part_start", "part_delta", "part_end")
 _CALLS = ("function_tool_call", "output_tool_call")
+_LATE_CALL = "a call with its arguments"
 _TOOLS = (*_CALLS, "function_tool_result", "output_tool_result", "tool_progress")
 _PASSABLE = (*_PARTS, *_TOOLS, "model_request", "model_response_end")
 _MOST_STATES = 20_000
@@ -106,6 +108,7 @@ def _groups(events: Sequence[Mapping[str, Any]]) -> list[_Group]:
     response = 0
     open_parts: set[Any] = set()
     groups: list[_Group] = []
+    silent = _calls_without_arguments(events)
     for event in events:
         kind = str(event.get("event_kind"))
         index = event.get("index")
@@ -120,10 +123,24 @@ def _groups(events: Sequence[Mapping[str, Any]]) -> list[_Group]:
         if kind in _PARTS:
             groups.append((kind, "part", index, response))
         elif kind in _TOOLS:
-            groups.append((kind, "tool", call, response))
+            late = kind in _CALLS and call in silent
+            groups.append((_LATE_CALL if late else kind, "tool", call, response))
         else:
             groups.append((kind, "free" if _free(event) else "fixed", None, response))
     return groups
+
+
+def _calls_without_arguments(events: Sequence[Mapping[str, Any]]) -> set[Any]:
+    """Return the ids of calls whose response does not have their arguments."""
+    begun: dict[Any, Any] = {}
+    spelled = set()
+    for event in events:
+        part, delta = event.get("part") or {}, event.get("delta") or {}
+        if event.get("event_kind") == "part_start" and part.get("part_kind") == "tool-call":
+            begun[event.get("index")] = part.get("tool_call_id")
+        if event.get("event_kind") in _PARTS and (part.get("args") is not None or delta.get("args_delta")):
+            spelled.add(begun.get(event.get("index")))
+    return {*begun.values()} - spelled
 
 
 def _free(event: Mapping[str, Any]) -> bool:
@@ -146,7 +163,8 @@ def _swap(one: _Group, other: _Group) -> bool:
     if sort == sort2 == "part":
         return response == response2 and owner != owner2 and not (kind == kind2 == "part_start")
     if sort == sort2 == "tool":
-        return owner != owner2 and not (kind in _CALLS and kind2 in _CALLS)
+        calls = (*_CALLS, _LATE_CALL)
+        return owner != owner2 and not (kind in calls and kind2 in calls) and _LATE_CALL not in (kind, kind2)
     return False
 
 
