@@ -16,7 +16,7 @@ from typing import Self
 
 from tpharness.apps.config import AppConfig
 from tpharness.errors import TargetError, UsageError
-from tpharness.targets.guard import guarded
+from tpharness.targets.guard import guarded, kill_group
 
 __all__ = ["AppProcess", "listens", "until_it_listens"]
 
@@ -143,8 +143,7 @@ class AppProcess:
         except TimeoutError:
             pass
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
             await process.wait()
             if self._reading is not None:
                 self._reading.cancel()

@@ -8,7 +8,8 @@ session of its own. SIGTERM asks the command and all of its children to end, and
 guard ends as the command ends, with its exit status or by its signal.
 
 On Linux the orphans of the command become children of the guard, which finds them in /proc, and the command dies with
-the guard. Other systems have neither: there the process group is killed, and what has left the group goes on.
+the guard. Other systems have neither: there the process group is killed, and what has left the group goes on. Windows
+has no groups either: there a command is started without a guard, and what it has started itself goes on.
 
 It imports little and needs nothing of tpharness, since it starts before each target.
 """
@@ -22,7 +23,7 @@ import signal
 import sys
 import time
 
-__all__ = ["descendants", "guarded", "main", "require_program"]
+__all__ = ["can_guard", "descendants", "guarded", "kill_group", "main", "require_program"]
 
 _SUBREAPER, _DEATH_SIGNAL = 36, 1  # PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
 _GRACE = 2.0  # seconds between SIGTERM and SIGKILL
@@ -30,8 +31,18 @@ _ROUNDS, _PAUSE = 500, 0.002  # of killing what is left; a process of another us
 _CANNOT_START = 127
 
 
+def can_guard() -> bool:
+    """Whether this system has what a guard needs: processes that fork and belong to groups."""
+    return hasattr(os, "fork") and hasattr(os, "killpg")
+
+
 def guarded(command: list[str], lifeline: int) -> list[str]:
-    """Return the command line that runs a command under a guard; with lifeline 0 the command has an empty input."""
+    """Return the command line that runs a command under a guard; with lifeline 0 the command has an empty input.
+
+    Where there are no guards it is the command itself, and letting go of the lifeline ends nothing.
+    """
+    if not can_guard():
+        return command
     return [sys.executable, "-IS", __file__, str(lifeline), "--", *command]
 
 
@@ -42,6 +53,17 @@ def require_program(name: str) -> None:
     if shutil.which(name) is None:
         number = errno.EACCES if os.path.exists(name) else errno.ENOENT
         raise OSError(number, os.strerror(number), name)
+
+
+def kill_group(pid: int) -> None:
+    """Kill a guard, or a command without one, and its process group where there are groups. Gone is gone."""
+    try:
+        if can_guard():
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGTERM)  # which cannot be caught on Windows
+    except (ProcessLookupError, PermissionError):
+        pass
 
 
 def main(arguments: list[str]) -> int:

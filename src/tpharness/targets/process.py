@@ -21,10 +21,13 @@ from typing import IO
 
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
-from tpharness.targets.guard import guarded, require_program
+from tpharness.targets.guard import can_guard, guarded, kill_group, require_program
 from tpharness.targets.remote import UnreachableError
 
-__all__ = ["LineProcess"]
+__all__ = ["CAN_WAIT_FOR_PIPES", "LineProcess"]
+
+CAN_WAIT_FOR_PIPES = os.name != "nt"
+"""Whether this system tells when a pipe can be read; Windows does so for sockets alone."""
 
 _READ = 1 << 16
 _WRITE = 1 << 16
@@ -46,6 +49,11 @@ class LineProcess:
         self._out = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
         self._err = b""
+        if not CAN_WAIT_FOR_PIPES:
+            raise UnreachableError(
+                f"{name}: a program cannot be asked over its pipes on Windows, where nothing waits for them",
+                hint="let it listen: http://HOST:PORT or peer:NAME (docs/TARGETS.md)",
+            )
         held, self._lifeline = _open_lifeline()
         try:
             require_program(command[0])
@@ -107,6 +115,8 @@ class LineProcess:
     def interrupt(self) -> None:
         """Kill the process from another thread than the one that asks, which then sees it end."""
         self._lifeline.close()
+        if not can_guard():
+            self._process.terminate()
 
     # ------------------------------------------------------------------------------------------------ the exchange
 
@@ -246,10 +256,11 @@ def _end(process: subprocess.Popen[bytes], lifeline: IO[bytes]) -> None:
     """Let go of a process, wait until its guard has killed all of it, and close its pipes."""
     lifeline.close()
     try:
+        if not can_guard():
+            process.terminate()
         process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process.pid)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):

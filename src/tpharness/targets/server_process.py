@@ -20,7 +20,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Self
 
-from tpharness.targets.guard import guarded, require_program
+from tpharness.targets.guard import can_guard, guarded, kill_group, require_program
 from tpharness.targets.remote import UnreachableError
 
 __all__ = ["ServerProcess", "free_port"]
@@ -105,7 +105,7 @@ class ServerProcess:
             hint = f"is {self._command[0]!r} a program that can be run from here?"
             raise UnreachableError(f"{self._name}: cannot be started: {error.strerror}", hint=hint) from error
         self._process = process
-        self._finalizer = Finalize(self, _signal_group, args=(process.pid, signal.SIGKILL), exitpriority=10)
+        self._finalizer = Finalize(self, kill_group, args=(process.pid,), exitpriority=10)
         self._reading = asyncio.create_task(self._read(process))
         try:
             await self._wait_for_port(process)
@@ -166,6 +166,8 @@ class ServerProcess:
         if asked:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
+        elif not can_guard():
+            kill_group(process.pid)
         elif process.stdin is not None:
             process.stdin.close()  # the guard kills all that it guards
         try:
@@ -174,7 +176,7 @@ class ServerProcess:
         except TimeoutError:
             pass
         finally:
-            _signal_group(process.pid, signal.SIGKILL)  # what it has started itself outlives it otherwise
+            kill_group(process.pid)  # what it has started itself outlives it otherwise
             await process.wait()
             if self._finalizer is not None:
                 self._finalizer.cancel()
@@ -184,8 +186,3 @@ class ServerProcess:
 
 
 _LISTEN = "{port} in the command stands for the port of 127.0.0.1 on which it has to listen"
-
-
-def _signal_group(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, number)

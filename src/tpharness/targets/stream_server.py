@@ -14,16 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import re
 import secrets
-import socket
-import struct
-import termios
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
 
+from tpharness.targets.connection import delivered, reset
 from tpharness.targets.marks import STOP
 from tpharness.vsp.frames import iter_frames, split_frames
 
@@ -32,7 +29,6 @@ __all__ = ["Ending", "ServedStream", "StreamServer", "resumable"]
 _HEAD_LIMIT = 64 << 10  # bytes of a request's head
 _HEAD_SECONDS = 5.0
 _LINGER = 1.0  # seconds in which a refused client may still send
-_POLL = 0.001  # seconds between two checks for undelivered bytes
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
 _LAST_ID = re.compile(rb"^last-event-id:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _STOP = b"\n" + STOP  # on a line of its own, wherever the body ended
@@ -182,7 +178,7 @@ class StreamServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         except asyncio.CancelledError:
-            _reset(writer)
+            reset(writer.transport)
         finally:
             writer.close()
             with contextlib.suppress(OSError, asyncio.CancelledError):
@@ -254,7 +250,7 @@ class StreamServer:
             # It stopped reading, or disconnected: both are allowed once the stream has signalled its end.
             offer.left = offer.left or not _END_SIGNAL.search(b"".join(pieces))
             offer.unread = offer.unread or isinstance(error, TimeoutError)
-            _reset(writer)
+            reset(writer.transport)
         finally:
             gone.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -278,8 +274,8 @@ class StreamServer:
             case Ending.BROKEN if chunked:
                 pass  # the end of the body is missing
             case Ending.BROKEN | Ending.RESET:
-                await _wait_for_delivery(writer, self._silence)
-                _reset(writer)
+                await delivered(writer.transport, self._silence)
+                reset(writer.transport)
             case Ending.SILENT if not await _beat(offer, gone, writer, sent_at, chunked=chunked):
                 sent_at = asyncio.get_running_loop().time() if offer.beats else sent_at
                 if not await _wait_for_either(gone, offer.withdrawn, offer.limit + self._settle):
@@ -380,21 +376,3 @@ async def _wait_for_either(gone: asyncio.Future[None], withdrawn: asyncio.Event,
     finally:
         waiting.cancel()
     return bool(done)
-
-
-async def _wait_for_delivery(writer: asyncio.StreamWriter, seconds: float) -> None:
-    """Wait until the other side has acknowledged everything: bytes in flight are lost with RST."""
-    connection = writer.get_extra_info("socket")
-    with contextlib.suppress(OSError):  # not every system can report this
-        async with asyncio.timeout(seconds):
-            while any(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))):  # noqa: ASYNC110  # there is no event for it
-                await asyncio.sleep(_POLL)
-
-
-def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close with RST."""
-    connection = writer.get_extra_info("socket")
-    if connection is not None:
-        with contextlib.suppress(OSError):
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()

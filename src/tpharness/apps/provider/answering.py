@@ -7,11 +7,11 @@ from typing import Any
 
 from aiohttp import web
 
-from tpharness.apps.provider.connection import delivered, reset
 from tpharness.apps.provider.dialect import Answer, Dialect, Refusal
 from tpharness.apps.provider.exchange import Exchange, Outcome
 from tpharness.apps.provider.plan import Break, Finish, Plan
 from tpharness.apps.provider.wire import dump
+from tpharness.targets.connection import delivered, reset
 
 __all__ = ["Answering", "json_response"]
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import socket
 import struct
-import termios
 
 __all__ = ["delivered", "reset"]
 
@@ -15,7 +13,7 @@ _POLL = 0.001  # seconds between two looks at what a connection has not delivere
 _LINGER_NOT = struct.pack("ii", 1, 0)
 
 
-async def delivered(transport: asyncio.Transport, seconds: float) -> None:
+async def delivered(transport: asyncio.WriteTransport, seconds: float) -> None:
     """Wait until the other side has acknowledged all that was written: what is still on its way is lost with RST."""
     connection = transport.get_extra_info("socket")
     with contextlib.suppress(OSError, ValueError, TimeoutError):  # not every system tells
@@ -25,10 +23,16 @@ async def delivered(transport: asyncio.Transport, seconds: float) -> None:
 
 
 def _unsent(descriptor: int) -> bool:
-    return any(fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)))
+    """Whether the system holds bytes that were not acknowledged; False on Windows, which does not say it."""
+    try:
+        from fcntl import ioctl  # noqa: PLC0415  # not on every platform
+        from termios import TIOCOUTQ  # noqa: PLC0415
+    except ImportError:
+        return False
+    return any(ioctl(descriptor, TIOCOUTQ, bytes(4)))
 
 
-def reset(transport: asyncio.Transport) -> None:
+def reset(transport: asyncio.WriteTransport) -> None:
     """Close with RST."""
     connection = transport.get_extra_info("socket")
     if connection is not None:
