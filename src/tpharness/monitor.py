@@ -20,6 +20,7 @@ class Timeouts:
     client_stream: float = 35.0
     """Seconds without any data after which the client interrupts the turn; slightly more than the server's."""
     max_reconnects: int = 3
+    """Attempts one after the other that bring nothing new, after which a client gives a stream up."""
     heartbeat: float = 15.0
     """Seconds between the comments or pings of a server that has nothing else to send."""
 

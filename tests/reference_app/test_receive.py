@@ -247,7 +247,7 @@ async def test_a_stream_that_cannot_be_resumed_is_a_network_failure(serve: Serve
     ids = CYCLE.replace(b"data:", b"id: x\ndata:", 1) + HALF
     gone = sends(b"HTTP/1.1 204 No Content\r\n\r\n")
     async with serve() as peer:
-        for answers, asked in (((sends(HEAD, ids), gone), 2), ((sends(HEAD, ids), sends(HEAD)), 5)):
+        for answers, asked in (((sends(HEAD, ids), gone), 2), ((sends(HEAD, ids), sends(HEAD)), 4)):
             async with streaming(*answers) as (url, requests):
                 turns = await received(peer, case(url))
                 assert turns[0]["interruption"]["reason"] == "network_failure"

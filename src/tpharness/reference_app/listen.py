@@ -63,7 +63,7 @@ class Listener:
             if reason != _BROKEN:
                 return reason
             failures = 0 if len(self._seen) > len(seen) else failures + 1
-            if not self.resumes or not self._last_id or failures > Timeouts().max_reconnects:
+            if not self.resumes or not self._last_id or failures >= Timeouts().max_reconnects:
                 return "network_failure"
             delay = self._retry if self._retry is not None else _FIRST_DELAY * failures
             await asyncio.sleep(min(delay, _LONGEST_DELAY))
