@@ -32,6 +32,7 @@ const CAPABILITIES = {
   disconnect: ["stop", "continue"],
   limits: true,
   resume: true,
+  integrity: true,
   detects: ["network_failure", "timeout", "user_cancelled"],
 };
 const KNOWN_REASONS = new Set(["user_cancelled", "network_failure", "timeout", "safety_halt", "error"]);
@@ -1356,6 +1357,17 @@ async function receiveCase(case_) {
   return { threads: documents(client.thread, case_.versions) };
 }
 
+/** R56: give out a stored content only if it is the one that the reference names. */
+function resolve({ content_ref, data_base64 }) {
+  check({ content_ref, data_base64 }, { content_ref: isObject, data_base64: isText });
+  const data = Buffer.from(data_base64, "base64");
+  const { hash, size_bytes } = withHashName(content_ref);
+  const digest = `sha256:${createHash("sha256").update(data).digest("hex")}`;
+  if (hash != null && hash !== digest) return { refused: "its bytes have another hash" };
+  if (size_bytes != null && size_bytes !== data.length) return { refused: `it has ${data.length} bytes` };
+  return { data_base64 };
+}
+
 async function answerLine(request) {
   switch (request.op) {
     case "start":
@@ -1366,6 +1378,8 @@ async function answerLine(request) {
       return { received: await receiveCase(request.case) };
     case "adopt": // R32: after a loss the server's threads are the client's
       return { received: { threads: request.threads } };
+    case "resolve":
+      return { resolved: resolve(request) };
     case "stop":
       return { stopped: true };
     default:
@@ -1584,6 +1598,8 @@ class Server {
       case "POST adopt":
         check(body, { threads: isObject });
         return this.reply(response, 200, { threads: body.threads });
+      case "POST resolve":
+        return this.reply(response, 200, resolve(body));
       default:
         throw new Refusal(`there is nothing at ${request.method} ${url.pathname}`, 404);
     }

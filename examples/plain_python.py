@@ -49,6 +49,7 @@ CAPABILITIES: Json = {
     "disconnect": ["stop", "continue"],
     "limits": True,
     "resume": True,
+    "integrity": True,
     "detects": ["network_failure", "timeout", "user_cancelled"],
 }
 KNOWN_REASONS = {"user_cancelled", "network_failure", "timeout", "safety_halt", "error"}
@@ -1343,6 +1344,17 @@ def receive_case(case: Json) -> Json:
     return {"threads": documents(client.thread, case["versions"])}
 
 
+def resolve(reference: Json, data_base64: str) -> Json:
+    """R56: give out a stored content only if it is the one that the reference names."""
+    data = base64.b64decode(data_base64)
+    named = with_hash_name(reference)
+    if named.get("hash") not in (None, f"sha256:{hashlib.sha256(data).hexdigest()}"):
+        return {"refused": "its bytes have another hash"}
+    if named.get("size_bytes") not in (None, len(data)):
+        return {"refused": f"it has {len(data)} bytes"}
+    return {"data_base64": data_base64}
+
+
 def answer_line(request: Json) -> Json:
     match request["op"]:
         case "start":
@@ -1353,6 +1365,8 @@ def answer_line(request: Json) -> Json:
             return {"received": receive_case(request["case"])}
         case "adopt":  # R32: after a loss the server's threads are the client's
             return {"received": {"threads": request["threads"]}}
+        case "resolve":
+            return {"resolved": resolve(request["content_ref"], request["data_base64"])}
         case "stop":
             return {"stopped": True}
         case other:
@@ -1538,6 +1552,8 @@ class Handler(BaseHTTPRequestHandler):
                     self.reply(200, receive_case(request))
                 case "POST", ["adopt"]:
                     self.reply(200, {"threads": request["threads"]})
+                case "POST", ["resolve"]:
+                    self.reply(200, resolve(request["content_ref"], request["data_base64"]))
                 case _:
                     self.problem(404, f"there is nothing at {method} {url.path}")
         except (KeyError, TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.checks import CHECKS, Delivery, Evidence, Side, Variant
+from tpharness.checks import CHECKS, Delivery, Evidence, Resolution, Side, Variant
 from tpharness.findings import Kind, Level, Place
 from tpharness.protocol.versions import Version
 from tpharness.scenario import Compare, Expectation
@@ -107,6 +107,11 @@ def test_what_is_wrong_on_both_sides_is_reported_for_both() -> None:
     assert not evidence(**client(DANGLING)).sides_equal
 
 
+def resolution(right: bytes | None, given: bytes | None) -> Resolution:
+    """Return what a client gave out where this was right."""
+    return Resolution(stored="one byte is another one", right=right, given=given)
+
+
 RIGHT: dict[str, list[Evidence]] = {
     "identity": [
         evidence(),
@@ -121,6 +126,7 @@ RIGHT: dict[str, list[Evidence]] = {
     "chunking": [evidence(rechunked=(Variant(name="1 byte", side="client", thread=copy.deepcopy(GOOD)),))],
     "idempotence": [evidence(repeated=(Variant(name="again", side="server", thread=copy.deepcopy(GOOD)),))],
     "resumable": [evidence()],
+    "integrity": [evidence(resolutions=(resolution(b"x", b"x"), resolution(None, None)))],
     "expectations": [
         evidence(
             expectation=Expectation(
@@ -157,6 +163,11 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
     ],
     "chunking": [("chunking-matters", evidence(rechunked=(Variant(name="1 byte", side="client", thread=LESS),)))],
     "idempotence": [("repeat-matters", evidence(repeated=(Variant(name="again", side="client", thread=OTHER),)))],
+    "integrity": [
+        ("content-not-verified", evidence(resolutions=(resolution(b"x", b"y"),))),
+        ("content-not-verified", evidence(resolutions=(resolution(None, b""),))),
+        ("content-refused", evidence(resolutions=(resolution(b"x", None),))),
+    ],
     "resumable": [("history-rewritten", evidence(**client(thread(*CYCLE))))],
     "expectations": [
         ("outline-differs", evidence(expectation=Expectation(outline={Version.V0_0_4: ("user",)}))),

@@ -32,7 +32,7 @@ def test_the_example_answers_as_the_guide_prints_it() -> None:
     """Requests go in, the printed answers come out; the capabilities are each implementation's own."""
     requests = [message for name, message in MESSAGES if name == "stdioRequest"]
     printed = {m["id"]: m for name, m in MESSAGES if name == "stdioAnswer" and "error" not in m}
-    assert len(requests) == 5
+    assert len(requests) == 7
     done = subprocess.run(
         [sys.executable, str(HERE / "examples" / "plain_python.py"), "--stdio"],
         input="".join(json.dumps(request) + "\n" for request in requests),

@@ -293,6 +293,13 @@ def test_the_client_tells_how_its_stream_ended(path: str, reason: str | None, wi
         assert turns[0]["interruption"] == {"reason": reason, "interrupted_at": AT}
 
 
+def test_a_content_without_hash_and_size_is_given_out(address: str) -> None:
+    """R56: what the reference does not name is not compared."""
+    reference = {"uri": "s3://b/k", "hash": None}
+    request = {"content_ref": reference, "data_base64": "eA=="}
+    assert ask(address, "POST", "/resolve", request) == (200, {"data_base64": "eA=="})
+
+
 def test_after_a_loss_it_holds_what_it_was_given(address: str) -> None:
     """R32: the server's threads are the client's."""
     threads = {"0.0.4": {"version": "0.0.4", "thread_id": "t", "turns": []}}

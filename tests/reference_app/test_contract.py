@@ -76,6 +76,7 @@ async def test_capabilities_declare_everything(serve: Serve) -> None:
         "resume": True,
         "seed": True,
         "durable": False,
+        "integrity": True,
         "disconnect": ["stop", "continue"],
         "detects": ["network_failure", "timeout", "user_cancelled"],
         "readings": {"R20": "drop", "R21": "all-returns", "R24": "drop"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import json
@@ -299,6 +300,32 @@ async def test_adopting_takes_the_servers_threads(serve: Serve) -> None:
     async with serve() as peer:
         told = await peer.answer("POST", "/adopt", {"threads": {"0.0.4": thread}})
     assert told == (200, {"threads": {"0.0.4": thread}})
+
+
+@pytest.mark.parametrize(
+    ("changed", "sent", "refused"),
+    [
+        ({}, b"content", None),
+        ({"hash": None, "size_bytes": None}, b"anything", None),
+        ({}, b"contenT", "its bytes have the hash sha256:"),
+        ({"size_bytes": 8}, b"content", "it has 7 bytes"),
+        ({"hash": "md5:9a0364b9e99bb480dd25e1f0284c8555"}, b"content", "its bytes have the hash sha256:"),
+    ],
+)
+async def test_a_content_is_given_out_if_its_reference_names_it(
+    serve: Serve, changed: dict[str, Any], sent: bytes, refused: str | None
+) -> None:
+    """R56: hash and size are compared; what the reference does not name is not."""
+    named = {"uri": "s3://b/k", "hash": hashlib.sha256(b"content").hexdigest(), "size_bytes": 7, **changed}
+    data = base64.b64encode(sent).decode()
+    async with serve() as peer:
+        status, told = await peer.answer("POST", "/resolve", {"content_ref": named, "data_base64": data})
+    assert status == 200
+    if refused is None:
+        assert told == {"data_base64": data}
+    else:
+        assert list(told) == ["refused"]
+        assert told["refused"].startswith(refused)
 
 
 def referring(uri: str, data: bytes) -> bytes:

@@ -139,6 +139,7 @@ async def test_other_requests_are_checked_too(serve: Serve) -> None:
         await refused(peer, "/threads/t/user-turns", {**user_turn("x"), "submitted_at": "2025-02-30T10:00:00Z"}, 422)
         await refused(peer, "/receive", {"thread_id": "t"}, 422)
         await refused(peer, "/adopt", {"threads": {"1.0.0": {}}}, 422)
+        await refused(peer, "/resolve", {"content_ref": {"uri": "s3://b/k"}, "data_base64": "%"}, 422)
 
 
 async def test_paths_and_methods_that_are_not_there(serve: Serve) -> None:

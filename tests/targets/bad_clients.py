@@ -14,6 +14,7 @@ from tests.targets.servers import Connection, RawServer, Request
 
 BadClient = partial(Bad, role="client")
 LOST = "basics/client-loses-the-end"
+STORED = "tools/content-ref"
 
 
 def breaking(*promises: str) -> Callable[[], RawServer]:
@@ -274,6 +275,41 @@ BAD_CLIENTS = (
         "failed",
         "detects-not-kept: .*stream 0 broke off, and the thread ends with one complete turn more than the streams have",
         "interruptions/before-first-chunk-network",
+    ),
+    BadClient(
+        "claims integrity, gives out tampered bytes",
+        breaking("hash"),
+        "failed",
+        "content-not-verified: .*one byte is another one",
+        STORED,
+    ),
+    BadClient(
+        "claims integrity, compares the hash alone",
+        breaking("size"),
+        "failed",
+        "content-not-verified: .*the reference names another size_bytes",
+        STORED,
+    ),
+    BadClient(
+        "claims integrity, takes any algorithm for SHA-256",
+        breaking("algorithm"),
+        "failed",
+        "content-not-verified: .*the reference names another algorithm",
+        STORED,
+    ),
+    BadClient(
+        "claims integrity, gives out what it has made of the bytes",
+        breaking("bytes"),
+        "failed",
+        "content-not-verified: .*the bytes are those that the reference names",
+        STORED,
+    ),
+    BadClient(
+        "claims integrity, reads no bare digits",
+        breaking("bare"),
+        "failed",
+        "content-refused: .*the hash is in bare digits",
+        STORED,
     ),
     BadClient("adopts nothing", breaking("adopt"), "errored", "/adopt answers 404 Not Found: no such path", LOST),
 )

@@ -7,6 +7,8 @@ was read by hand. What it declares and what it keeps are separate, so that a tes
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +30,7 @@ CLIENT = {
     "carriers": True,
     "limits": True,
     "resume": True,
+    "integrity": True,
     "detects": ["user_cancelled", "timeout", "network_failure"],
     "readings": {},
 }
@@ -75,6 +78,8 @@ class ContractClient:
                         writer.transport.abort()
             case "POST", "/adopt" if "adopt" not in self.breaks:
                 await connection.json({"threads": request.value["threads"]})
+            case "POST", "/resolve":
+                await connection.json(self.resolve(**request.value))
             case _:
                 await connection.json({"error": {"message": "no such path"}}, "404 Not Found")
 
@@ -95,6 +100,19 @@ class ContractClient:
                 await asyncio.sleep(3600)
             session.close(StreamEnd(reason=turn["end"].get("reason") or seen, at=turn["end"]["at"]))
         return threads_json({Version(v): session.threads()[Version(v)] for v in case["versions"]})
+
+    def resolve(self, content_ref: dict[str, Any], data_base64: str) -> dict[str, str]:
+        """Give out what a reference names; what is not broken is compared."""
+        data = base64.b64decode(data_base64)
+        algorithm, _, digest = content_ref["hash"].rpartition(":")
+        right = {
+            "hash": digest == hashlib.sha256(data).hexdigest(),
+            "algorithm": algorithm == "sha256" or (not algorithm and "bare" not in self.breaks),
+            "size": content_ref.get("size_bytes", len(data)) == len(data),
+        }
+        wrong = [name for name, kept in right.items() if not kept and name not in self.breaks]
+        given = base64.b64encode(data.strip() if "bytes" in self.breaks else data).decode()
+        return {"refused": f"another {wrong[0]}"} if wrong else {"data_base64": given}
 
     async def read(self, turn: dict[str, Any], session: ReferenceClient) -> str | None:
         """Fetch a stream; return what was seen of its end."""

@@ -1,17 +1,18 @@
 """Checks: the invariants that every case is judged by, one file each."""
 
 from tpharness.checks.chunking import CHUNKING
-from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side, Thread, Variant
+from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Resolution, Side, Thread, Variant
 from tpharness.checks.convergence import CONVERGENCE
 from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.checks.idempotence import IDEMPOTENCE
 from tpharness.checks.identity import IDENTITY
+from tpharness.checks.integrity import INTEGRITY
 from tpharness.checks.monotonicity import MONOTONICITY
 from tpharness.checks.prefix import PREFIX
 from tpharness.checks.resumable import RESUMABLE
 from tpharness.checks.validity import VALIDITY
 
-__all__ = ["CHECKS", "Check", "Delivery", "Evidence", "NotApplicable", "Side", "Thread", "Variant"]
+__all__ = ["CHECKS", "Check", "Delivery", "Evidence", "NotApplicable", "Resolution", "Side", "Thread", "Variant"]
 
 CHECKS: tuple[Check, ...] = (
     IDENTITY,
@@ -22,6 +23,7 @@ CHECKS: tuple[Check, ...] = (
     CHUNKING,
     IDEMPOTENCE,
     RESUMABLE,
+    INTEGRITY,
     EXPECTATIONS,
 )
 """Every check, in the order in which their findings are most useful."""

@@ -24,6 +24,7 @@ __all__ = [
     "Delivery",
     "Evidence",
     "NotApplicable",
+    "Resolution",
     "Side",
     "Thread",
     "Variant",
@@ -65,13 +66,26 @@ class Variant:
     thread: Thread
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What a client gave out for a reference and bytes that its store answers with; `given` is None if it refused.
+
+    `stored` says what was played, such as `the last byte is missing`; `right` what may be given out, None for nothing.
+    """
+
+    stored: str
+    right: bytes | None
+    given: bytes | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Everything that one case produced, for one version of the protocol.
 
     `library` is the implementation's own history as a thread; `adopted` what the client holds after it fetched the
     server's thread; `trail` the client's threads over growing prefixes of its stream, each different from the one
-    before; `rechunked` the same bytes or texts split differently; `repeated` the same thing done twice.
+    before; `rechunked` the same bytes or texts split differently; `repeated` the same thing done twice;
+    `resolutions` what the client gave out for references (R56), and `unresolved` why there are none.
     """
 
     case: str
@@ -85,6 +99,8 @@ class Evidence:
     trail: tuple[Thread, ...] = ()
     rechunked: tuple[Variant, ...] = ()
     repeated: tuple[Variant, ...] = ()
+    resolutions: tuple[Resolution, ...] = ()
+    unresolved: str = "contents are asked for once in a scenario, without a cut and without a fault"
     expectation: Expectation | None = None
     readings: Readings = field(default_factory=Readings)
 

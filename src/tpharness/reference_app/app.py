@@ -28,7 +28,7 @@ from tpharness.reference_app import refusal
 from tpharness.reference_app.content import ContentStore, DamagedContentError
 from tpharness.reference_app.gate import Gate
 from tpharness.reference_app.openapi import openapi_document
-from tpharness.reference_app.receive import Receiver
+from tpharness.reference_app.receive import Receiver, resolve
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.replay_buffer import UnknownFrameError
 from tpharness.reference_app.requests import check_time, parse_run_request, read_request, require_valid, thread_id_from
@@ -56,6 +56,7 @@ def declared_capabilities(settings: Settings) -> Capabilities:
         limits=True,
         resume=True,
         seed=True,
+        integrity=True,
         durable=settings.store is not None,
         detects=("network_failure", "timeout", "user_cancelled"),
     )
@@ -83,6 +84,7 @@ class ReferenceApp:
                 Route(thread, self._thread, methods=["GET", "DELETE"]),
                 Route("/receive", self._receive, methods=["POST"]),
                 Route("/adopt", self._adopt, methods=["POST"]),
+                Route("/resolve", self._resolve, methods=["POST"]),
                 Route("/content/{digest}", self._content, methods=["GET"]),
                 Route("/openapi.json", self._openapi, methods=["GET"]),
             ],
@@ -214,6 +216,10 @@ class ReferenceApp:
     async def _adopt(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "adoptRequest"))
         return _json({"threads": value["threads"]})
+
+    async def _resolve(self, request: Request) -> Response:
+        value = await read_request(request, self.settings, partial(require_valid, "resolveRequest"))
+        return _json(resolve(value))
 
 
 async def _on_store_failure(request: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ compared with the reference, and `contents` beside the threads says for each whe
 from __future__ import annotations
 
 import asyncio
+import base64
 import binascii
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from yarl import URL
 from tpharness.dialects import DIALECTS, ThreadHeader
 from tpharness.facts import provider_names
 from tpharness.findings import shorten
+from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.reference_app.listen import Listener
@@ -34,7 +36,7 @@ from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import encode_data
 from tpharness.vsp.states import StreamState
 
-__all__ = ["Receiver"]
+__all__ = ["Receiver", "resolve"]
 
 
 class Receiver:
@@ -112,8 +114,8 @@ class Receiver:
         return safe and bool({url.host, f"{url.host}:{url.port}"} & set(self._settings.allow_content))
 
     async def _verify(self, ref: Mapping[str, Any]) -> dict[str, Any]:
-        uri, wanted = ref["uri"], str(ref.get("hash", "")).removeprefix("sha256:").lower()
-        digest, size, why = hashlib.sha256(), 0, ""
+        uri, why = ref["uri"], "" if ref.get("hash") is not None else "its reference has no hash"
+        digest, size = hashlib.sha256(), 0
         try:
             async with asyncio.timeout(self._settings.client_seconds):
                 async with self._connections().get(uri, allow_redirects=False) as response:
@@ -128,11 +130,19 @@ class Receiver:
                             break
         except (aiohttp.ClientError, OSError) as error:
             why = f"it cannot be fetched: {shorten(str(error) or type(error).__name__, 80)}"
-        if not why and wanted != digest.hexdigest():
-            why = f"its bytes have the hash sha256:{digest.hexdigest()}"
-        if not why and ref.get("size_bytes") not in (None, size):
-            why = f"it has {size} bytes"
+        why = why or find_mismatch(ref, digest=digest.hexdigest(), size=size)
         return {"uri": uri, "verified": not why, **({"why": why} if why else {})}
+
+
+def resolve(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `resolved` of a `resolveRequest`: the content, or why it is refused (R56)."""
+    try:
+        data = base64.b64decode(value["data_base64"], validate=True)
+    except ValueError as error:
+        hint = "send the bytes of the content as base64, with its padding"
+        raise Refusal(422, f"/data_base64 is not base64: {error}", hint=hint) from None
+    why = find_mismatch(value["content_ref"], digest=hashlib.sha256(data).hexdigest(), size=len(data))
+    return {"refused": why} if why else {"data_base64": value["data_base64"]}
 
 
 def _has_ended(assembler: Assembler) -> bool:

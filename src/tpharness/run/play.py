@@ -16,6 +16,7 @@ from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
 from tpharness.protocol.versions import Version
+from tpharness.run.contents import resolve_contents
 from tpharness.run.plan import Case, expected_delivery, make_script, make_streams
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
@@ -95,9 +96,9 @@ async def play(
 ) -> list[Evidence]:
     """Play a case and return its evidence by version.
 
-    `thorough` also plays the variants that the checks chunking, monotonicity and idempotence need. `lost` says that
-    bytes are lost on the way for a reason that the scenario does not give (R32), such as a fault. `observe` is called
-    with the first playing.
+    `thorough` also plays the variants that the checks chunking, monotonicity, idempotence and integrity need. `lost`
+    says that bytes are lost on the way for a reason that the scenario does not give (R32), such as a fault. `observe`
+    is called with the first playing.
     """
     script = make_script(case)
     how = Delivery.PART if lost else expected_delivery(case)
@@ -114,6 +115,7 @@ async def play(
     again = served if recorded is None else None
     rechunked, repeated = ([], []) if not thorough else await _play_variants(script, turns, players, again)
     received = replace(received, findings=(*received.findings, *_broken_promises(rechunked, repeated)))
+    resolutions, unresolved = await resolve_contents(players.client, received.threads, thorough=thorough)
     library = _render_library_messages(case, script)
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and how is Delivery.PART:
@@ -142,6 +144,8 @@ async def play(
             trail=trail.get(version, ()),
             rechunked=_variants_of(rechunked, version),
             repeated=_variants_of(repeated, version),
+            resolutions=resolutions,
+            unresolved=unresolved,
             expectation=case.scenario.expect,
             readings=case.scenario.readings,
         )

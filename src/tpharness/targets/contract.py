@@ -21,6 +21,7 @@ __all__ = [
     "ClientSession",
     "ClientTarget",
     "Packet",
+    "ResolvingClient",
     "ResumingClient",
     "RunScript",
     "Script",
@@ -54,6 +55,7 @@ class Capabilities:
     resume: bool = False
     seed: bool = False
     durable: bool = False
+    integrity: bool = False
     detects: tuple[str, ...] = ()
 
     @property
@@ -175,6 +177,15 @@ class ResumingClient(ClientTarget, Protocol):
 
     async def receive_resumed(self, script: Script, turns: Sequence[UserTurn | Stream]) -> TargetOutput:
         """Receive the same as with `receive`, each stream broken off in the middle and then resumed (R31)."""
+        ...
+
+
+@runtime_checkable
+class ResolvingClient(ClientTarget, Protocol):
+    """A client that resolves references to stored contents."""
+
+    async def resolve(self, reference: Mapping[str, Any], data: bytes) -> bytes | None:
+        """Resolve a `content_ref`, whose store answers with `data`; return what is given out, None if refused (R56)."""
         ...
 
 

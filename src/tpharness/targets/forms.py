@@ -36,6 +36,8 @@ __all__ = [
     "packets_from",
     "problems",
     "require_valid",
+    "resolve_json",
+    "resolved_from",
     "run_from",
     "run_json",
     "script_from",
@@ -54,7 +56,7 @@ CONTRACT = "1.1"
 """The version of the contract that is spoken here."""
 
 _MOST = 3
-_FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable")
+_FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable", "integrity")
 
 
 def problems(name: str, value: Any) -> list[str]:
@@ -284,6 +286,21 @@ def threads_from(value: Mapping[str, Any], wanted: Sequence[Version], what: str)
             )
         threads[version] = thread
     return threads
+
+
+def resolve_json(reference: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+    """Return a `resolveRequest`."""
+    return {"content_ref": dict(reference), "data_base64": b64encode(data).decode("ascii")}
+
+
+def resolved_from(value: Mapping[str, Any], what: str) -> bytes | None:
+    """Read a `resolved`: the bytes that were given out, None if refused; TargetError for what is not base64."""
+    if "refused" in value:
+        return None
+    try:
+        return b64decode(value["data_base64"], validate=True)
+    except ValueError as error:
+        raise TargetError(f"{what}: data_base64 is not base64: {error}") from error
 
 
 def case_threads(value: Mapping[str, Any], script: Script, capabilities: Capabilities, what: str) -> dict[Version, Any]:

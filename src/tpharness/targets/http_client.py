@@ -28,6 +28,8 @@ from tpharness.targets.forms import (
     case_json,
     case_threads,
     require_valid,
+    resolve_json,
+    resolved_from,
     stream_json,
     threads_from,
     threads_json,
@@ -144,6 +146,13 @@ class HttpClient:
         answer = await self._http.ask("POST", self._endpoint, "/adopt", {"threads": threads_json(wanted)})
         what = f"POST {self._endpoint.base}/adopt: the answer"
         return threads_from(require_valid("received", answer.value, what)["threads"], list(wanted), what)
+
+    async def resolve(self, reference: Mapping[str, Any], data: bytes) -> bytes | None:
+        """Have a `content_ref` resolved, whose store answers with `data`; return what is given out (R56)."""
+        await self.open()
+        answer = await self._http.ask("POST", self._endpoint, "/resolve", resolve_json(reference, data))
+        what = f"POST {self._endpoint.base}/resolve: the answer"
+        return resolved_from(require_valid("resolved", answer.value, what), what)
 
     # ------------------------------------------------------------------------------------------------ a case
 

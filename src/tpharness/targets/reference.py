@@ -5,6 +5,7 @@ The reference fills in the side that a target does not provide, and is what a sc
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from tpharness.dialects import DIALECTS, ThreadRenderer
 from tpharness.facts import provider_names
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, UserTurn, needs_partial
+from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.server_events import Encoder, Recorder, RunState
@@ -147,7 +149,7 @@ class Reference:
     """The reference as a target for both sides."""
 
     def __init__(self, *, readings: Readings | None = None) -> None:
-        self._capabilities = Capabilities(name="reference", readings=readings or Readings())
+        self._capabilities = Capabilities(name="reference", readings=readings or Readings(), integrity=True)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -177,6 +179,11 @@ class Reference:
     async def adopt(self, threads: Mapping[Version, dict[str, Any]]) -> Mapping[Version, dict[str, Any]]:
         """After a loss the client holds what it fetched (R32)."""
         return threads
+
+    async def resolve(self, reference: Mapping[str, Any], data: bytes) -> bytes | None:
+        """Give out the content if it is the one that the reference names (R56)."""
+        digest = hashlib.sha256(data).hexdigest()
+        return None if find_mismatch(reference, digest=digest, size=len(data)) else data
 
 
 def is_foreign(target: object) -> bool:

@@ -1,9 +1,9 @@
 """Targets behind standard input and output: one JSON object a line, any language, no server needed.
 
 In: `stdio:COMMAND`, split as a shell would and run without one. Out: a `ServerTarget` or a `ClientTarget` that asks
-the process what `stdioRequest` of control.schema.json says: `start` once, then `serve`, `receive` and `adopt`, and
-`stop` in the end. Cases that are played at the same time get a process each. A process that does not answer is
-killed, its case is an error, and the next case starts a new process.
+the process what `stdioRequest` of control.schema.json says: `start` once, then `serve`, `receive`, `adopt` and
+`resolve`, and `stop` in the end. Cases that are played at the same time get a process each. A process that does not
+answer is killed, its case is an error, and the next case starts a new process.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from tpharness.targets.forms import (
     case_threads,
     packets_from,
     problems,
+    resolve_json,
+    resolved_from,
     threads_from,
     threads_json,
     turns_json,
@@ -42,7 +44,14 @@ from tpharness.targets.remote import CannotPlayError, Limits, Patience
 __all__ = ["StdioClient", "StdioServer"]
 
 _STOP_SECONDS = 1.0
-_ANSWERS = {"start": "capabilities", "serve": "served", "receive": "received", "adopt": "received", "stop": "stopped"}
+_ANSWERS = {
+    "start": "capabilities",
+    "serve": "served",
+    "receive": "received",
+    "adopt": "received",
+    "resolve": "resolved",
+    "stop": "stopped",
+}
 """Operation → the field of its answer."""
 
 
@@ -226,6 +235,12 @@ class StdioClient(_Stdio):
             return {}
         adopted = await self._ask("adopt", threads=threads_json(wanted))
         return threads_from(adopted["threads"], list(wanted), f"{self._name}: the answer to adopt")
+
+    async def resolve(self, reference: Mapping[str, Any], data: bytes) -> bytes | None:
+        """Have a `content_ref` resolved, whose store answers with `data`; return what is given out (R56)."""
+        await self.open()
+        resolved = await self._ask("resolve", **resolve_json(reference, data))
+        return resolved_from(resolved, f"{self._name}: the answer to resolve")
 
 
 def _raise_error(name: str, op: str, error: Any, process: LineProcess) -> NoReturn:
