@@ -15,7 +15,14 @@ import tpharness
 from tpharness.cli.app import COMMANDS
 from tpharness.resources import conformance_dir, scenarios_dir
 
-MAY_BE_IMPORTED = {"tpharness", "tpharness.__main__", "tpharness.cli", "tpharness.cli.app", "tpharness.errors"}
+MAY_BE_IMPORTED = {
+    "tpharness",
+    "tpharness.__main__",
+    "tpharness.cli",
+    "tpharness.cli.app",
+    "tpharness.errors",
+    "tpharness.printable",
+}
 """What `tpharness --help` may import of ours."""
 
 
