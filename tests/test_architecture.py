@@ -88,14 +88,15 @@ def test_imports_point_down(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
-def test_only_the_command_line_prints(path: Path) -> None:
-    """Nobody but the command line writes to standard output."""
+def test_what_is_printed_goes_through_one_place(path: Path) -> None:
+    """`say` escapes and cuts whatever it is given; nobody else writes to standard output."""
     calls = [
         n.func.id
         for n in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
     ]
-    assert "print" not in calls or package_of(path) == "cli"
+    assert "print" not in calls or package_of(path) == "printable"
+    assert "say" not in calls or package_of(path) == "cli"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))

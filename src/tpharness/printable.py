@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 
-__all__ = ["without_credentials"]
+__all__ = ["MAX_LINE", "make_printable", "say", "without_credentials"]
+
+MAX_LINE = 16_384
+"""Characters of a printed line: more than any that tpharness writes by itself, so that nobody fills a log."""
 
 _CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*:/+)[^\s/?#\"'<>]*@", re.IGNORECASE)
+
+
+_OBEYED = re.compile(r"^\s*:(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
 
 
 def without_credentials(text: str) -> str:
@@ -16,3 +23,23 @@ def without_credentials(text: str) -> str:
     shown to others, and a command that is printed finds the token in TPHARNESS_TOKEN.
     """
     return _CREDENTIALS.sub(r"\1", text)
+
+
+def make_printable(text: str) -> str:
+    """Return text as one line of at most MAX_LINE characters that does nothing but be read.
+
+    Characters that are not printable (escape sequences, line ends, marks that turn the direction of writing) become
+    escapes, and so does what a CI server obeys when it finds it in a log: `::set-output`, `##[command]`.
+    """
+    if len(text) > MAX_LINE:
+        half = MAX_LINE // 2
+        text = f"{text[:half]} ... ({len(text) - 2 * half} characters left out) ... {text[-half:]}"
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return _OBEYED.sub(lambda found: rf"{found[0][:-1]}\x{ord(found[0][-1]):02x}", text)
+
+
+def say(*lines: str, err: bool = False, flush: bool = False) -> None:
+    """Print each argument as one line, on standard output or standard error. Nothing else in tpharness prints."""
+    for line in lines:
+        print(make_printable(line), file=sys.stderr if err else sys.stdout, flush=flush)

@@ -12,6 +12,7 @@ import sys
 
 from tpharness.cli.app import app
 from tpharness.errors import ScenarioError, ThreadError, TpharnessError
+from tpharness.printable import say
 
 __all__ = ["app", "main"]
 
@@ -32,7 +33,7 @@ def main() -> None:
         _print_error(error)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("tpharness: interrupted", file=sys.stderr)
+        say("tpharness: interrupted", err=True)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has exited, as `head` does
         _drop_output()
@@ -40,22 +41,20 @@ def main() -> None:
     except OSError as error:
         gone = isinstance(error, FileNotFoundError)  # without a name: the folder that relative names begin at
         where = error.filename or ("the current folder" if gone else "standard output")
-        print(f"tpharness: {where}: {error.strerror}", file=sys.stderr)
+        say(f"tpharness: {where}: {error.strerror}", err=True)
         _drop_output()
         sys.exit(2)
 
 
 def _print_error(error: TpharnessError) -> None:
-    from tpharness.report import make_printable  # noqa: PLC0415  # loaded only to print
-
     if isinstance(error, ScenarioError | ThreadError):
         for finding in error.findings:
-            print(make_printable(finding.line()), file=sys.stderr)
-            print(f"  {finding.kind.remedy}", file=sys.stderr)
+            say(finding.line(), err=True)
+            say(f"  {finding.kind.remedy}", err=True)
     if not isinstance(error, ScenarioError):  # its findings name the file
-        print(f"tpharness: {make_printable(str(error))}", file=sys.stderr)
+        say(f"tpharness: {error!s}", err=True)
         if error.hint:
-            print(f"  {error.hint}", file=sys.stderr)
+            say(*(f"  {line}" for line in error.hint.splitlines()), err=True)
 
 
 def _open_standard_streams() -> None:

@@ -24,7 +24,8 @@ from tpharness.apps.init import describe_application, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
-from tpharness.report import ConsoleReport, Report, finding_lines, make_printable, parse_reports, report_words
+from tpharness.printable import make_printable, say, without_credentials
+from tpharness.report import ConsoleReport, Report, finding_lines, parse_reports, report_words
 from tpharness.run import Outcome, Result
 
 __all__ = ["application"]
@@ -120,7 +121,7 @@ def application(
         for source in all_cases(
             Tool(name="tool", args={"text": "value"}), ledger=True, sweep=sweep, scenarios=tuple(scenarios or ())
         ):
-            print(f"{source.id:<36}  {source.title}")
+            say(f"{source.id:<36}  {source.title}")
         return
     given: dict[str, Any] = {
         key: value
@@ -161,7 +162,7 @@ def application(
     if wants_console and not chosen.allow:
         out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")
     elif wants_console:
-        out.print(f"Tools that will be called, for real: {', '.join(chosen.allow)}")
+        out.print(escape(make_printable(f"Tools that will be called, for real: {', '.join(chosen.allow)}")))
     try:
         for event in run_app(options):
             model.feed(event)
@@ -208,7 +209,8 @@ def _tool_args(texts: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _tell_environment(out: Console, config: AppConfig, variables: dict[str, str]) -> None:
-    out.print(f"The model's API is ready. {escape(config.url)} has to run with this environment:\n")
+    url = escape(make_printable(without_credentials(config.url)))
+    out.print(f"The model's API is ready. {url} has to run with this environment:\n")
     for key in _SHOWN:
         if key in variables:
             out.print(f"    export {key}={escape(shlex.quote(variables[key]))}")
@@ -229,8 +231,8 @@ def _print_table(out: Console, model: Report) -> None:
         word, colour = _verdict(result)
         notes = ", ".join(f"{code}" + (f" ×{count}" if count > 1 else "") for code, count in _codes(result).items())
         judged = result.outcome in (Outcome.PASSED, Outcome.FAILED)
-        said = notes or ("" if judged else result.reason)
-        out.print(f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {escape(said)}".rstrip())
+        said = escape(make_printable(notes or ("" if judged else result.reason)))
+        out.print(f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {said}".rstrip())
     known = sum(result.outcome is Outcome.EXPECTED for result in cases)
     problems = model.finished.problems if model.finished is not None else ()
     played = any(result.outcome is not Outcome.NOT_APPLICABLE for result in cases)
@@ -302,5 +304,5 @@ def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: 
     file = path or Path(CONFIG_FILE)
     write_table(file, found)
     for line in found.lines:
-        out.print(f"  {escape(line)}")
-    out.print(f"\nwritten to {file}; now: tpharness app {found.name}")
+        out.print(f"  {escape(make_printable(line))}")
+    out.print(f"\nwritten to {file}; now: tpharness app {escape(make_printable(found.name))}")

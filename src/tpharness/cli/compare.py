@@ -15,6 +15,7 @@ from tpharness.histories.compare import compare as compare_histories
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import HISTORIES, all_names, find_histories
 from tpharness.histories.report import compare_json, compare_markdown, print_comparison
+from tpharness.printable import say
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
@@ -58,7 +59,7 @@ def compare(
         print_json(compare_json(comparison))
         return
     if markdown:
-        print(compare_markdown(comparison))
+        say(*compare_markdown(comparison).splitlines())
         return
     console = Console(highlight=False)
     if not console.is_terminal:

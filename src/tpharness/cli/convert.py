@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from tpharness.cli.files import read_thread
+from tpharness.printable import say
 from tpharness.protocol.migrate import convert as migrate
 from tpharness.protocol.versions import parse_version
-from tpharness.report import json_text, make_printable, write_atomically
+from tpharness.report import json_text, write_atomically
 
 __all__ = ["convert"]
 
@@ -28,5 +28,5 @@ def convert(
     migration = migrate(read_thread(file), version)
     for heading, losses in (("dropped", migration.dropped), ("not understood", migration.unsaid)):
         for loss in losses:
-            print(make_printable(f"{heading} {loss.pointer}: {loss.what}; {loss.why}"), file=sys.stderr)
+            say(f"{heading} {loss.pointer}: {loss.what}; {loss.why}", err=True)
     write_atomically(output, json_text(migration.thread) + "\n")

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from tpharness.cli.files import check_stdin_once, print_json, read_thread
+from tpharness.printable import say
 from tpharness.protocol.diff import diff as differences
-from tpharness.report import make_printable
 
 __all__ = ["diff"]
 
@@ -29,8 +29,8 @@ def diff(
         print_json([{"pointer": d.pointer, "text": d.text, "cites": d.cites} for d in found])
     else:
         for difference in found:
-            print(make_printable(difference.pointer))
-            print(f"  {make_printable(difference.text)}{f' [{difference.cites}]' if difference.cites else ''}")
+            say(difference.pointer)
+            say(f"  {difference.text}{f' [{difference.cites}]' if difference.cites else ''}")
         if not found:
-            print("the threads are equal" + (" in content" if content else ""))
+            say("the threads are equal" + (" in content" if content else ""))
     raise typer.Exit(1 if found else 0)

@@ -14,7 +14,7 @@ import typer
 from tpharness.cli.files import print_json
 from tpharness.errors import TpharnessError
 from tpharness.extras import EXTRAS, install_command
-from tpharness.report import make_printable
+from tpharness.printable import say
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions, play_one
 from tpharness.run.select import select_scenarios
@@ -51,16 +51,16 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     if as_json:
         print_json({"works": works, "found": [asdict(line) for line in lines]})
         raise typer.Exit(0 if works else 1)
-    print(f"tpharness {_own_version()} on Python {platform.python_version()}, {sys.executable}")
+    say(f"tpharness {_own_version()} on Python {platform.python_version()}, {sys.executable}")
     width = max(len(line.name) for line in lines)
     for line in lines:
-        print(make_printable(f"  {'ok     ' if line.found else 'missing'}  {line.name:<{width}}  {line.what}"))
+        say(f"  {'ok     ' if line.found else 'missing'}  {line.name:<{width}}  {line.what}")
         if line.type:
-            print(f"  {'':<{width + 9}}  type: {line.type}")
+            say(f"  {'':<{width + 9}}  type: {line.type}")
     missing = sum(not line.found for line in lines if not line.core)
     parts = "1 optional part is" if missing == 1 else f"{missing} optional parts are"
     rest = f"; {parts} missing" if missing else ""
-    print(f"the core works{rest}" if works else "the core does not work: run, check and fold need it")
+    say(f"the core works{rest}" if works else "the core does not work: run, check and fold need it")
     raise typer.Exit(0 if works else 1)
 
 

@@ -13,6 +13,7 @@ from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.faults.catalogue import Guarantee
 from tpharness.findings import load_kinds
+from tpharness.printable import say
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import Scenario, load_scenario
@@ -36,49 +37,49 @@ def explain(
     clauses, rulings, kinds, app_clauses = load_clauses(), load_rulings(), load_kinds(), load_app_clauses()
     if name in clauses:
         clause = clauses[name]
-        print(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})\n  {clause.text}")
-        print(
+        say(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})", f"  {clause.text}")
+        say(
             f"  from {clause.document}, {clause.section}"
             + (f"; decided by {', '.join(clause.rulings)}" if clause.rulings else "")
         )
         if clause.exercised_by:
-            print(f"  exercised by {clause.exercised_by}: {clause.why}")
+            say(f"  exercised by {clause.exercised_by}: {clause.why}")
         users = [s.id for s in _scenarios(scenarios) if name in s.clauses]
-        print(f"  scenarios: {', '.join(users) or 'none'}")
+        say(f"  scenarios: {', '.join(users) or 'none'}")
         _print_violations(name)
     elif name in app_clauses:
         about = app_clauses[name]
-        print(f"{about.id} ({about.level}, applications)\n  {about.text}\n  why: {about.reason}")
-        print(f"  to do: {about.remedy}\n  judged by the check {about.check} of tpharness app")
+        say(f"{about.id} ({about.level}, applications)", f"  {about.text}", f"  why: {about.reason}")
+        say(f"  to do: {about.remedy}", f"  judged by the check {about.check} of tpharness app")
         _print_violations(name)
     elif name in rulings:
-        print(f"{name}: {rulings[name].title}\n\n{rulings[name].text}")
+        say(f"{name}: {rulings[name].title}", "", *rulings[name].text.splitlines())
     elif name in kinds:
         kind = kinds[name]
-        print(f"{kind.code} ({kind.level.name})\n  {kind.title}")
+        say(f"{kind.code} ({kind.level.name})", f"  {kind.title}")
         if kind.meaning:
-            print(f"  {kind.meaning}")
-        print(f"  to do: {kind.remedy}")
+            say(f"  {kind.meaning}")
+        say(f"  to do: {kind.remedy}")
         texts = clause_texts()
         for clause_id in kind.clauses:
-            print(f"  {clause_id}: {texts.get(clause_id, '')}")
+            say(f"  {clause_id}: {texts.get(clause_id, '')}")
         for ruling in kind.rulings:
-            print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
+            say(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
     elif name in FAULTS:
         fault = FAULTS[name]
-        print(f"{fault.name}\n  {fault.title}\n  guarantee: {_GUARANTEES[fault.guarantee]}")
+        say(f"{fault.name}", f"  {fault.title}", f"  guarantee: {_GUARANTEES[fault.guarantee]}")
         for ruling in fault.rulings:
-            print(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
-        print(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")
+            say(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
+        say(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")
     else:
         _scenario(name, scenarios)
 
 
 def _print_violations(clause: str) -> None:
     found = load_violations().get(clause, ())
-    print(f"  violated and found:{'' if found else ' nothing'}")
+    say(f"  violated and found:{'' if found else ' nothing'}")
     for one in found:
-        print(f"    {one.kind} {one.name}: {one.sentence} Found by {', '.join(one.found_by)}.")
+        say(f"    {one.kind} {one.name}: {one.sentence} Found by {', '.join(one.found_by)}.")
 
 
 def _scenario(name: str, roots: list[Path] | None) -> None:
@@ -96,12 +97,12 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
             hint += "\n  --scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
         raise UsageError(f"nothing is called {name!r}", hint=hint)
     clauses = load_clauses()
-    print(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})\n  {scenario.description}")
-    print(f"  file: {scenario.path}")
+    say(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})", f"  {scenario.description}")
+    say(f"  file: {scenario.path}")
     for clause in scenario.clauses:
-        print(f"  {clause}: {clauses[clause].text}" if clause in clauses else f"  {clause}")
+        say(f"  {clause}: {clauses[clause].text}" if clause in clauses else f"  {clause}")
     if scenario.rulings:
-        print(f"  decided by {', '.join(scenario.rulings)}")
+        say(f"  decided by {', '.join(scenario.rulings)}")
 
 
 def _scenarios(roots: list[Path] | None) -> list[Scenario]:

@@ -10,10 +10,10 @@ from typing import Any, cast
 from tpharness.cli.shape import find_shape_problem
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
-from tpharness.printable import without_credentials
+from tpharness.printable import say, without_credentials
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.reading import fill_agents
-from tpharness.report import json_text, make_printable, write_atomically
+from tpharness.report import json_text, write_atomically
 
 __all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread", "side_options"]
 
@@ -58,7 +58,7 @@ def read_json(path: str) -> Any:
         got = "" if finding.got is None else f"; got {shorten(finding.got)}"
         raise InputError(f"{finding.place}: {finding.message}{got}", hint=finding.kind.remedy)
     for finding in parsed.findings:
-        print(make_printable(finding.line()), file=sys.stderr)
+        say(finding.line(), err=True)
     return parsed.value
 
 
@@ -69,7 +69,7 @@ def read_thread(path: str) -> dict[str, Any]:
     """
     thread, filled = fill_agents(read_json(path))
     for finding in filled:
-        print(make_printable(finding.with_place(file=path).line()), file=sys.stderr)
+        say(finding.with_place(file=path).line(), err=True)
     problem = find_shape_problem(thread)
     if problem is not None:
         raise InputError(f"{path} is not a thread: {problem}", hint="`tpharness check` reports every problem")
@@ -96,6 +96,6 @@ def print_findings(findings: list[Finding], *, as_json: bool) -> int:
         print_json([finding.as_json() for finding in findings])
     else:
         for finding in findings:
-            print(make_printable(finding.line()))
-            print(f"  {finding.kind.remedy}")
+            say(finding.line())
+            say(f"  {finding.kind.remedy}")
     return 1 if any(finding.level is Level.MUST for finding in findings) else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,9 +17,9 @@ from tpharness.errors import InputError, UsageError
 from tpharness.facts import later_time
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Journal
+from tpharness.printable import say
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.readings import Readings
-from tpharness.report import make_printable
 from tpharness.scenario.fields import normalize_time
 from tpharness.scenario.interrupts import KNOWN_REASONS as _REASONS
 from tpharness.server_events import Recorder, RunState
@@ -66,7 +65,7 @@ def fold(
     )
     print_json(DIALECTS[wanted].renderer(header, Readings()).render(journal))
     for finding in findings:
-        print(make_printable(finding.with_place(file=file).line()), file=sys.stderr)
+        say(finding.with_place(file=file).line(), err=True)
     raise typer.Exit(1 if any(f.level.value == "must" for f in findings) else 0)
 
 

@@ -17,7 +17,7 @@ from tpharness.explore.campaigns.judging import Judge
 from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state
 from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import FuzzKind
-from tpharness.report import make_printable
+from tpharness.printable import say
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
 
@@ -71,7 +71,7 @@ def fuzz(
             what, subject = load_subject(replay)
             findings = list(Judge(session).findings(what, subject))
             if not findings and not as_json:
-                print(f"PASSED {replay}: nothing is wrong with it any more")
+                say(f"PASSED {replay}: nothing is wrong with it any more")
             raise typer.Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
         limit = 60.0 if seconds is None and cases is None else seconds
         options = CampaignOptions(
@@ -88,7 +88,7 @@ def fuzz(
         before, begun = campaign.state.cases, time.monotonic()
         if not as_json:
             again = f", case {campaign.state.next} on" if campaign.state.next else ""
-            print(make_printable(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}, kept in {db}{again}"))
+            say(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}, kept in {db}{again}")
             sys.stdout.flush()
         progress = _Progress(before, begun)
         try:
@@ -121,15 +121,19 @@ class _Progress:
         done, took = state.cases - self._before, now - self._begun
         line = f"{done} cases, {done / max(took, 0.001):.0f}/s, {len(state.failures)} causes, {took:.0f} s"
         if self._terminal:
-            print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+            self._rewrite(line)
         elif now - self._told >= _LINE_EVERY:
             self._told = now
-            print(line, file=sys.stderr, flush=True)
+            say(line, err=True, flush=True)
 
     def clear(self) -> None:
         """Take the line away."""
         if self._terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._rewrite("")
+
+    def _rewrite(self, line: str) -> None:
+        sys.stderr.write(f"\r{line}\x1b[K")
+        sys.stderr.flush()
 
 
 def _tell(state: CampaignState, new: list[FoundFailure], cases: int, took: float, db: Path, *, as_json: bool) -> None:
@@ -138,13 +142,11 @@ def _tell(state: CampaignState, new: list[FoundFailure], cases: int, took: float
         return
     for failure in state.failures.values():
         known = "" if failure in new else " (found before)"
-        print(make_printable(f"FAILED {failure.cause}{known}"))
-        print(make_printable(f"  wrong     {failure.message}"))
-        print(f"  cases     {failure.count}, the first is {failure.case} of seed {state.seed} ({failure.kind})")
-        print(make_printable(f"  play it   {failure.command}"))
+        say(f"FAILED {failure.cause}{known}")
+        say(f"  wrong     {failure.message}")
+        say(f"  cases     {failure.count}, the first is {failure.case} of seed {state.seed} ({failure.kind})")
+        say(f"  play it   {failure.command}")
     word = "FAILED" if state.failures else "PASSED"
     rate = f"{cases / max(took, 0.001):.0f} a second"
-    print(f"{word} {cases} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}")
-    print(
-        make_printable(f"continue with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s")
-    )
+    say(f"{word} {cases} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}")
+    say(f"continue with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tpharness.cli.files import read_thread
+from tpharness.printable import say
 from tpharness.protocol.canonical import canonical_thread, thread_hash
 from tpharness.protocol.jcs import CanonicalError, jcs
 from tpharness.protocol.migrate import version_of
@@ -30,7 +31,7 @@ def hash_(
             sys.stdout.buffer.write(jcs(canonical_thread(thread)))
             sys.stdout.buffer.flush()
         else:
-            print(thread_hash(thread))
+            say(thread_hash(thread))
     except CanonicalError as error:
-        print(f"{file} has no canonical form: {error}\n  {error.hint}", file=sys.stderr)
+        say(f"{file} has no canonical form: {error}", f"  {error.hint}", err=True)
         raise typer.Exit(1) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -12,11 +11,11 @@ from tpharness.cli.files import print_json, read_bytes, read_thread
 from tpharness.errors import ThreadError, UsageError
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call
+from tpharness.printable import say
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.migrate import version_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.rules import check_thread
-from tpharness.report import make_printable
 
 __all__ = ["history"]
 
@@ -48,10 +47,10 @@ def history(
     for where, losses in (("", made.left_out), (" of the history", made.not_sent)):
         for loss in losses:
             line = f"left out {loss.pointer}{where}: {loss.what}; {loss.why}"
-            print(make_printable(line), file=sys.stderr)
+            say(line, err=True)
     for call in made.pending:
         line = f"pending {call.pointer}: {call.tool_name} {call.tool_call_id} waits for its return"
-        print(make_printable(line), file=sys.stderr)
+        say(line, err=True)
 
 
 def _require_valid(thread: Mapping[str, Any], agent: str | None) -> None:

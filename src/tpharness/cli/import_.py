@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,8 @@ from tpharness.cli.files import read_json
 from tpharness.errors import UsageError
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
-from tpharness.report import json_text, make_printable, write_atomically
+from tpharness.printable import say
+from tpharness.report import json_text, write_atomically
 from tpharness.scenario.fields import normalize_time
 
 __all__ = ["import_"]
@@ -42,5 +42,5 @@ def import_(
     named = thread_id or f"import:{Path(file).name}"
     imported = _READERS[source](read_json(file), agent_id=agent, thread_id=named, at=time)
     for loss in imported.losses:
-        print(make_printable(f"left out {loss.pointer}: {loss.what}; {loss.why}"), file=sys.stderr)
+        say(f"left out {loss.pointer}: {loss.what}; {loss.why}", err=True)
     write_atomically(output, json_text(imported.thread) + "\n")

@@ -15,6 +15,7 @@ from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
+from tpharness.printable import say
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
@@ -47,7 +48,7 @@ def list_(
         return
     width = max((len(name) for name, _, _ in rows), default=0)
     for name, text, _ in rows:
-        print(f"{name:<{width}}  {text}")
+        say(f"{name:<{width}}  {text}")
 
 
 def _scenarios(roots: list[Path] | None) -> Rows:

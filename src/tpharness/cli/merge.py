@@ -10,7 +10,8 @@ import typer
 
 from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
-from tpharness.report import make_printable, tally_lines, write_atomically
+from tpharness.printable import say
+from tpharness.report import tally_lines, write_atomically
 from tpharness.report.json import json_text
 from tpharness.run.shard import merge_reports
 from tpharness.run.sweeps.report import FORMAT as SWEEP
@@ -41,10 +42,10 @@ def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     document = merge_sweeps(reports)
     for one in document["scenarios"]:
         for failure in one.get("failures", ()):
-            print(make_printable(f"FAILED {failure['id']} {', '.join(failure['codes'])}"))
-            print(make_printable(f"  play it   {failure['command']}"))
+            say(f"FAILED {failure['id']} {', '.join(failure['codes'])}")
+            say(f"  play it   {failure['command']}")
     passed = bool(document["passed"])
-    print(
+    say(
         f"{'PASSED' if passed else 'FAILED'} {len(reports)} of {len(reports)} shards, "
         f"{len(document['scenarios'])} scenarios, tried {document['tried']} of {document['total']} {document['counts']}"
     )
@@ -57,15 +58,15 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     for result in merged.results:
         if result["outcome"] in ("failed", "errored", "stale", "could-not-run"):
             codes = ", ".join(sorted({finding["code"] for finding in result["findings"]}))
-            print(make_printable(f"{result['outcome'].upper()} {result['id']} {codes} {result['reason']}".rstrip()))
+            say(f"{result['outcome'].upper()} {result['id']} {codes} {result['reason']}".rstrip())
     for problem in finished.problems:
-        print(make_printable(problem.line()))
+        say(problem.line())
     if merged.report.get("error"):
-        print(make_printable(f"COULD NOT RUN {merged.report['error']}"))
+        say(f"COULD NOT RUN {merged.report['error']}")
     for line in tally_lines(merged.report):
-        print(line)
+        say(line)
     counts = ", ".join(f"{count} {outcome.value}" for outcome, count in finished.counts.items() if count)
-    print(
+    say(
         f"{'PASSED' if finished.passed else 'FAILED'} {merged.shards} of {merged.shards} shards, "
         f"{merged.scenarios} scenarios, {sum(finished.counts.values())} cases ({counts}), "
         f"{len(finished.exercised)} of {finished.clause_count} clauses exercised"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import sys
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,7 +24,8 @@ from tpharness.explore.mutation import (
     smoke,
     unharmed,
 )
-from tpharness.report import make_printable, write_atomically
+from tpharness.printable import say
+from tpharness.report import write_atomically
 
 __all__ = ["mutate"]
 
@@ -57,7 +57,7 @@ def mutate(
     chosen = _chosen(changes, defect or [])
     if names:
         for one in map(changes.named, chosen):
-            print(make_printable(f"{one.name:<48}  {one.side:<6}  {one.sentence}"))
+            say(f"{one.name:<48}  {one.side:<6}  {one.sentence}")
         return
     if update and (ids or scenarios or defect):
         raise UsageError("--update plays everything", hint="leave out the scenarios and --defect")
@@ -68,7 +68,7 @@ def mutate(
     for row in play_module(module, chosen, ids or (), roots, jobs=jobs):
         rows.append(row)
         if not json:
-            print(make_printable(_line(row)), flush=True)
+            say(_line(row), flush=True)
     matrix = Matrix(rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere)
     if update:
         _write_killers(matrix, cases, changes.folder / "killers.json")
@@ -104,7 +104,7 @@ def _line(row: Row) -> str:
 def _print_summary(matrix: Matrix, *, whole: bool) -> None:
     found, defects = sum(row.right for row in matrix.defects), len(matrix.defects)
     at_once = sum(bool(row.kills) and row.is_right(row.kills[0]) for row in matrix.defects)
-    print(f"\n{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%}), {at_once} at once")
+    say("", f"{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%}), {at_once} at once")
     for title, rows in (
         ("survivors", matrix.survivors),
         ("failed for other clauses only", matrix.misjudged),
@@ -123,12 +123,12 @@ def _print_summary(matrix: Matrix, *, whole: bool) -> None:
 
 def _print_list(title: str, items: Sequence[str]) -> None:
     if items:
-        print(f"\n{title}:")
+        say("", f"{title}:")
         for item in items:
-            print(make_printable(f"  {item}"))
+            say(f"  {item}")
 
 
 def _write_killers(matrix: Matrix, cases: Mapping[str, int], path: Path) -> None:
     table = {row.change.name: list(killers(row, cases)) for row in matrix.defects if row.killed}
     write_atomically(str(path), jsonlib.dumps(table, indent=1) + "\n")
-    print(f"wrote {path}", file=sys.stderr)
+    say(f"wrote {path}", err=True)

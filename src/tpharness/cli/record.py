@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +14,8 @@ from tpharness.cli.files import read_json
 from tpharness.cli.places import case_of
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import shorten
-from tpharness.printable import without_credentials
+from tpharness.printable import say, without_credentials
 from tpharness.protocol.versions import Version
-from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
 from tpharness.run.dispatch import play_one
 from tpharness.run.judge import Result
@@ -70,18 +68,18 @@ def record(
         recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
-    print(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {make_printable(str(output))}")
+    say(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {output!s}")
     if max(map(len, streams), default=0) >= MAX_STREAM:
-        print(f"cut after {MAX_STREAM >> 20} MiB, which is all that a scenario holds of a stream")
+        say(f"cut after {MAX_STREAM >> 20} MiB, which is all that a scenario holds of a stream")
     if live is not None:
-        print(f"live      {_verdict(live)}")
+        say(f"live      {_verdict(live)}")
     (result, *_) = play_one(load_scenario(output), RunOptions())
-    print(f"replayed  {_verdict(result)}")
+    say(f"replayed  {_verdict(result)}")
     for finding in result.findings:
-        print(f"  {make_printable(finding.line())}")
-    print(f"play it again: tpharness run --scenarios {make_printable(str(output))}")
+        say(f"  {finding.line()}")
+    say(f"play it again: tpharness run --scenarios {output!s}")
     if interrupted:
-        print("tpharness: interrupted; what came until then is recorded", file=sys.stderr)
+        say("tpharness: interrupted; what came until then is recorded", err=True)
     raise typer.Exit(130 if interrupted else 0)
 
 

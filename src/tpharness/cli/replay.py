@@ -14,8 +14,9 @@ from tpharness.cli.places import case_of
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
+from tpharness.printable import say
 from tpharness.protocol.versions import Version, newest_version, parse_version
-from tpharness.report import failure_lines, make_printable
+from tpharness.report import failure_lines
 from tpharness.resources import scenarios_dir
 from tpharness.run.judge import CheckState, Result
 from tpharness.run.pairs import parse_compare
@@ -61,7 +62,7 @@ def replay(
             raise UsageError(f"{scenario.id} does not apply to these targets: {reason}")
         version = newest_version(adapted.versions)
         case = case_of(adapted.scenario, name, adapted.versions)
-        print(f"{case.id}, version {version.value}: {scenario.description}")
+        say(f"{case.id}, version {version.value}: {scenario.description}")
         seen: list[Played] = []
         result = session.run(session.play_case(case, thorough="@" not in case.id, observe=seen.append))
         if seen:
@@ -72,12 +73,12 @@ def replay(
 
 
 def _show_server(case: Case, version: Version, played: Played, session: Session) -> None:
-    print("\nserver")
+    say("", "server")
     served = played.served
     if served is not None and (played.recorded or is_foreign(session.players.server)):
         recorded = case.scenario.recorded
         if played.recorded and recorded is not None:
-            print(f"  (the thread that {recorded.implementation} {recorded.version} had when this was recorded)")
+            say(f"  (the thread that {recorded.implementation} {recorded.version} had when this was recorded)")
         else:
             _show_packets(case, served)
         _show_thread(served, version)
@@ -90,11 +91,11 @@ def _show_server(case: Case, version: Version, played: Played, session: Session)
             reference.user(scripted)
             _user(scripted)
         elif getattr(turn, "events", None) is None:
-            print("  (the scenario gives this run as a stream only)")
+            say("  (the scenario gives this run as a stream only)")
         else:
             _server_run(reference, scripted, watch)
     for finding in reference.findings():
-        print(f"  finding: {make_printable(finding.line())}")
+        say(f"  finding: {finding.line()}")
 
 
 def _show_packets(case: Case, served: TargetOutput) -> None:
@@ -106,24 +107,24 @@ def _show_packets(case: Case, served: TargetOutput) -> None:
             continue
         packets = next(streams, ())
         for index, event in enumerate(turn.events):
-            print(f"  {index:>4} {_event(event)}")
+            say(f"  {index:>4} {_event(event)}")
             for packet in packets:
                 if packet.event == index:
                     _show_frames(packet.data)
         cut = turn.interruption
-        print(f"       {f'interrupted: {cut.reason}' if cut else 'end of the run'}")
+        say(f"       {f'interrupted: {cut.reason}' if cut else 'end of the run'}")
         if all(packet.event is None for packet in packets):
-            print("       (it does not say which event a packet belongs to; the client shows them all)")
+            say("       (it does not say which event a packet belongs to; the client shows them all)")
 
 
 def _show_frames(data: bytes) -> None:
     for piece in split_frames(data):
-        print(f"         <- {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}")
+        say(f"         <- {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}")
 
 
 def _show_thread(output: TargetOutput, version: Version) -> None:
     for line in outline(output.threads[version]) if version in output.threads else ["(it gave no thread)"]:
-        print(f"         => {line}")
+        say(f"         => {line}")
 
 
 def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> None:
@@ -139,7 +140,7 @@ def _show_client(case: Case, version: Version, played: Played, session: Session)
     """Show what the client was given; the reference's thread is shown as it grows, another client's at its end."""
     reference = None if is_foreign(session.players.client) else ReferenceClient(make_script(case))
     watch = _Watch(version)
-    print("\nclient")
+    say("", "client")
     for turn in played.turns:
         if not isinstance(turn, Stream):
             if reference is not None:
@@ -152,45 +153,45 @@ def _show_client(case: Case, version: Version, played: Played, session: Session)
             for piece in split_frames(packet.data):
                 text = f"     {shorten(piece.decode('utf-8', 'replace').rstrip(), 110)}"
                 if reference is None:
-                    print(f"  {text}")
+                    say(f"  {text}")
                     continue
                 reference.feed(piece, packet.at)
                 watch.step(text, reference.threads(Interrupted(reason="(cut here)", at=packet.at)))
         end = f"     end of the stream: {turn.end.reason or 'the body ends'}"
         if reference is None:
-            print(f"  {end}")
+            say(f"  {end}")
         else:
             reference.close(turn.end)
             watch.step(end, reference.threads())
     if reference is None:
         _show_thread(played.received, version)
     for finding in reference.findings() if reference is not None else ():
-        print(f"  finding: {make_printable(finding.line())}")
+        say(f"  finding: {finding.line()}")
 
 
 def _show_verdict(case: Case, result: Result, session: Session) -> None:
     """Say what the two sides owe each other, and how a run judges the case."""
-    print()
+    say("")
     for _, line in failure_lines(result, hint=False):
-        print(line)
+        say(line)
     identity = result.checks.get("identity")
     match expected_delivery(case):
         case Delivery.UNRELATED:
-            print("there is one side only")
+            say("there is one side only")
         case Delivery.PART:
-            print("the client received only part of the stream: its thread has to be a prefix (R32)")
+            say("the client received only part of the stream: its thread has to be a prefix (R32)")
         case Delivery.WHOLE if identity is CheckState.PASSED:
-            print(f"both sides hold the same thread ({comparison_mode(case.scenario, session.players).value})")
+            say(f"both sides hold the same thread ({comparison_mode(case.scenario, session.players).value})")
         case Delivery.WHOLE if identity is CheckState.FAILED:
-            print("the threads differ, or are not the right ones")
+            say("the threads differ, or are not the right ones")
         case _:
             pass
     codes = ", ".join(sorted(result.failing_codes))
-    print(f"verdict: {result.outcome.value}{f': {codes}' if codes else ''}")
+    say(f"verdict: {result.outcome.value}{f': {codes}' if codes else ''}")
 
 
 def _user(turn: UserTurn) -> None:
-    print(f"  user submits {shorten([part.get('content') for part in turn.parts], 80)}")
+    say(f"  user submits {shorten([part.get('content') for part in turn.parts], 80)}")
 
 
 class _Watch:
@@ -201,12 +202,12 @@ class _Watch:
         self._seen: list[str] = []
 
     def step(self, text: str, threads: Mapping[Version, dict[str, Any]]) -> None:
-        print(f"  {text}")
+        say(f"  {text}")
         lines = outline(threads[self._version])
         if lines != self._seen:
             self._seen = lines
             for line in lines or ["(no turns)"]:
-                print(f"         => {line}")
+                say(f"         => {line}")
 
 
 def _event(event: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from tpharness.errors import TargetError
+from tpharness.printable import make_printable
 from tpharness.report import ConsoleReport, Report, parse_reports, print_matrix, report_words
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
@@ -137,5 +138,6 @@ def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, st
     except TargetError as error:
         if wants_console:
             out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)
-            out.print(f"\nCOULD NOT RUN {pair}\n  {error}\n  {error.hint}")
+            for line in ("", f"COULD NOT RUN {pair}", f"  {error}", f"  {error.hint}"):
+                out.print(make_printable(line))
         return Report(error=f"{error} {error.hint}".strip())

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from tpharness.extras import needs_extra
+from tpharness.printable import say
 
 __all__ = ["serve"]
 
@@ -64,4 +65,4 @@ def serve(
         allow_content=tuple(allow_content or ()),
         content_url=content_url,
     )
-    run_server(settings, host=host, port=port, on_listening=lambda url: print(f"listening on {url}", flush=True))
+    run_server(settings, host=host, port=port, on_listening=lambda url: say(f"listening on {url}", flush=True))

@@ -10,9 +10,8 @@ import typer
 
 from tpharness.cli.files import print_json, side_options
 from tpharness.errors import UsageError
-from tpharness.printable import without_credentials
+from tpharness.printable import say, without_credentials
 from tpharness.protocol.versions import parse_version
-from tpharness.report import make_printable
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
 from tpharness.run.select import select_scenarios
@@ -109,8 +108,8 @@ def sweep(
             )
             found = sweep_scenarios(selected, session, options)
         if orders and not as_json:
-            print("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
-            print("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")
+            say("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
+            say("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")
         word = "orders" if orders else "places"
         if as_json:
             about: dict[str, Any] = {"server": without_credentials(server), "client": without_credentials(client)}
@@ -137,27 +136,27 @@ def _in_words(found: Iterator[ScenarioReport], word: str, seed: int) -> bool:
         for failure in one.failures:
             _tell(failure, word)
     for one in apart:
-        print(make_printable(f"not swept: {one.id}: {one.note}"))
+        say(f"not swept: {one.id}: {one.note}")
     left = total - tried
     sampled = f", a sample of seed {seed}; {left} were not tried" if left else ""
-    print(
+    say(
         f"{'PASSED' if tried and not failed else 'FAILED'} {swept} scenarios, "
         f"tried {tried} of {total} {word}{sampled}{f'; {failed} failed' if failed else ''}"
     )
     if not tried:
-        print("nothing was tried, so nothing has passed")
+        say("nothing was tried, so nothing has passed")
     return bool(tried) and not failed
 
 
 def _tell(failure: Failure, word: str) -> None:
-    print(make_printable(f"FAILED {failure.id}"))
-    print(make_printable(f"  cause     {failure.cause}"))
+    say(f"FAILED {failure.id}")
+    say(f"  cause     {failure.cause}")
     if failure.result.reason:
-        print(make_printable(f"  reason    {failure.result.reason}"))
+        say(f"  reason    {failure.result.reason}")
     for finding in failure.result.findings[:2]:
-        print(make_printable(f"  {finding.line()}"))
+        say(f"  {finding.line()}")
     if failure.count > 1:
-        print(f"  also      {failure.count - 1} more {word} fail for the same cause")
-    print(make_printable(f"  play it   {failure.command}"))
+        say(f"  also      {failure.count - 1} more {word} fail for the same cause")
+    say(f"  play it   {failure.command}")
     if not failure.replays:
-        print("  note      played by itself this place does not fail in this way: what came before it matters")
+        say("  note      played by itself this place does not fail in this way: what came before it matters")

@@ -1,6 +1,6 @@
 """Reports: consumers of the events of a run, one format each."""
 
-from tpharness.report.console import ConsoleReport, failure_lines, finding_lines, make_printable, tally_lines
+from tpharness.report.console import ConsoleReport, failure_lines, finding_lines, tally_lines
 from tpharness.report.files import write_atomically
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
@@ -16,7 +16,6 @@ __all__ = [
     "failure_lines",
     "finding_lines",
     "json_text",
-    "make_printable",
     "parse_reports",
     "print_matrix",
     "render_json",

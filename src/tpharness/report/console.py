@@ -12,13 +12,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tpharness.clauses import clause_texts
-from tpharness.findings import Finding, shorten
+from tpharness.findings import Finding
+from tpharness.printable import make_printable
 from tpharness.report.not_judged import never_judged
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.tally import tally_json
 
-__all__ = ["ConsoleReport", "failure_lines", "finding_lines", "make_printable", "tally_lines"]
+__all__ = ["ConsoleReport", "failure_lines", "finding_lines", "tally_lines"]
 
 _COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
 _MOST_FINDINGS = 6
@@ -68,11 +69,13 @@ class ConsoleReport:
         self._report.feed(event)
         match event:
             case RunStarted():
-                sides = escape(f"server {event.server}, client {event.client}")
+                sides = escape(make_printable(f"server {event.server}, client {event.client}"))
                 versions = f", versions {', '.join(event.versions)}" if event.versions else ""
-                self._out.print(f"{_count_words(event.scenarios, 'scenario')}, {sides}{versions}")
+                self._out.print(
+                    f"{_count_words(event.scenarios, 'scenario')}, {sides}{escape(make_printable(versions))}"
+                )
                 if event.order:
-                    self._out.print(escape(f"order {event.order}"))
+                    self._out.print(escape(make_printable(f"order {event.order}")))
                 if self._show_bar:
                     self._bar.start()
                     self._task = self._bar.add_task("playing", total=event.scenarios)
@@ -113,13 +116,13 @@ class ConsoleReport:
         if expected and not self._one_of_several:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
             for name, reason in _group_by_reason(expected):
-                self._out.print(f"  [yellow]{escape(name)}[/]: {escape(make_printable(reason))}")
+                self._out.print(f"  [yellow]{escape(make_printable(name))}[/]: {escape(make_printable(reason))}")
         if report.scenarios > 1 and not self._one_of_several:
             lines = [one.line() for one in never_judged(report.results)]
             if lines:
                 self._out.print()
             for line in lines:
-                self._out.print(f"[dim]{escape(line)}[/]")
+                self._out.print(f"[dim]{escape(make_printable(line))}[/]")
         self._print_tally(report.results)
         for problem in event.problems:
             self._out.print(
@@ -209,11 +212,6 @@ def _about_lines(result: Result) -> list[tuple[str, str]]:
     if not result.clauses or not result.findings or any(finding.kind.clauses for finding in result.findings):
         return []
     return [("", f"the scenario is about {', '.join(result.clauses)} (tpharness explain {result.clauses[0]})")]
-
-
-def make_printable(text: str) -> str:
-    """Return text as one line that is safe for a terminal: characters that are not printable become escapes."""
-    return shorten(text, 10 * len(text) + 1)  # room for the longest escape of every character
 
 
 def _group_by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -13,6 +14,9 @@ from tpharness.run import Result
 from tpharness.run.tally import tally_json
 
 __all__ = ["as_json", "json_text", "render_json", "render_matrix"]
+
+_ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
+"""What may do something to who prints the text: all beyond ASCII that is not printable, and commands of CI servers."""
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -54,13 +58,16 @@ def render_matrix(reports: Sequence[Report]) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return a JSON value as text for people and machines; with a lone surrogate in it, in escapes only (R38)."""
-    text = json.dumps(value, ensure_ascii=False, indent=1)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=1)
-    return text
+    """Return a JSON value as text for people and machines; what is not printable, or a lone surrogate, as an escape."""
+    return _ACTS.sub(_escape, json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return a piece of JSON text, which can only be in a string, with escapes for what is not printable."""
+    text = found[0]
+    if text == "#":
+        return r"\u0023"
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _result(result: Result) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape, quoteattr
 
+from tpharness.printable import make_printable
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result
 from tpharness.run.tally import find_played_again
@@ -78,8 +79,13 @@ def _case(result: Result, kind: str | None) -> str:
 
 
 def _quote(text: str) -> str:
-    return quoteattr(_FORBIDDEN.sub("?", text))
+    return quoteattr(_printable(text))
 
 
 def _escape_text(text: str) -> str:
-    return escape(_FORBIDDEN.sub("?", text))
+    return escape("\n".join(map(_printable, text.split("\n"))))
+
+
+def _printable(text: str) -> str:
+    """Return a line without what XML forbids and without what acts on who reads it: CI servers print these reports."""
+    return make_printable(_FORBIDDEN.sub("?", text))

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tpharness.findings import shorten
-from tpharness.printable import without_credentials
+from tpharness.printable import make_printable, without_credentials
 from tpharness.report.summary import Report
 from tpharness.run import Outcome
 from tpharness.run.pairs import Pair
@@ -28,10 +28,10 @@ def matrix_table(reports: Mapping[Pair, Report]) -> Table:
     server_names = _name_specs(servers, {pair.server: event.server for pair, event in started})
     client_names = _name_specs(clients, {pair.client: event.client for pair, event in started})
     for client in clients:
-        table.add_column(escape(client_names[client]), overflow="fold")
+        table.add_column(escape(make_printable(client_names[client])), overflow="fold")
     for server in servers:
         cells = [_render_cell(reports[Pair(server=server, client=client)]) for client in clients]
-        table.add_row(escape(server_names[server]), *cells)
+        table.add_row(escape(make_printable(server_names[server])), *cells)
     return table
 
 
@@ -60,7 +60,10 @@ def _render_cell(report: Report) -> str:
     if report.passed:
         return f"[green]passed[/] {_count_passed(counts)}"
     if not bad:
-        return "[red]failed[/] " + (shorten(report.finished.problems[0].code, 60) if played else "nothing played")
+        why = [problem.code for problem in report.finished.problems] or [
+            "nothing judged" if played else "nothing played"
+        ]
+        return f"[red]failed[/] {shorten(why[0], 60)}"
     words = ", ".join(f"{count} {outcome.value}" for outcome, count in bad.items())
     departing = [f"{side} {count}" for side, count in count_departing(report.results).items() if count]
     who = f" (departing: {', '.join(departing)})" if departing else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tpharness.findings import shorten
 from tpharness.protocol.versions import Version, version_names
 from tpharness.readings import Readings
 from tpharness.run.plan import Case, base_case
@@ -46,10 +47,13 @@ def needs_carriers(case: Case, players: Players) -> bool:
     return case.scenario.carriers and not players.carriers and any(run.events is not None for _, run in runs)
 
 
+_MAX_NAME = 160
+
+
 def describe_target(target: ServerTarget | ClientTarget) -> str:
     """Return a target's name for a report, with a note if its readings of the rulings do not certify."""
     declared = target.capabilities
-    name = f"{declared.name} {declared.implementation_version}".rstrip()
+    name = shorten(f"{declared.name} {declared.implementation_version}".rstrip(), _MAX_NAME)
     return (
         name
         if declared.readings.certifies
