@@ -431,6 +431,20 @@ BAD = (
         patience=waiting(total=0.5),
     ),
     Bad(
+        "heartbeats for ever",
+        stream(START, forever=b": beat\n\nevent: ping\ndata: {}\n\n"),
+        "failed",
+        "stream-endless: .*heartbeats for more than 0.25 s and nothing else",
+        patience=waiting(silence=0.25),
+    ),
+    Bad(
+        "heartbeats after its end",
+        stream(b"data: [DONE]\n\n", forever=b": beat\n\n"),
+        "failed",
+        r"stream-endless: .*heartbeats for more than 0.25 s after \[DONE\]",
+        patience=waiting(settle=0.25),
+    ),
+    Bad(
         "a line of 1 GB",
         stream(START, forever=b"data: " + b"x" * (1 << 18)),
         "failed",

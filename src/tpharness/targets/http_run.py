@@ -25,6 +25,7 @@ from tpharness.targets.forms import run_json, user_json
 from tpharness.targets.http_thread import HttpThread, interruption_reason, promise_finding
 from tpharness.targets.marks import cut_at_marks, event_times, has_heartbeat, has_mark
 from tpharness.targets.net import Http, OpenStream
+from tpharness.targets.news import News
 from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.targets.remote import (
     BROKEN,
@@ -110,6 +111,7 @@ class HttpRun:
         self._run = run
         self._findings = findings
         self._stream = _Stream()
+        self._news = News(0.0)
         self._turns = 0
 
     async def play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], StreamEnd]:
@@ -245,6 +247,7 @@ class HttpRun:
         """Read a stream to its end, or to where it is cut or cancelled."""
         stream, patience = self._stream, self._http.patience
         total = asyncio.timeout(patience.total)
+        self._news = News(asyncio.get_running_loop().time())
         try:
             async with total:
                 if live in (_Interruption.SCRIPTED, _Interruption.LIMIT):
@@ -298,7 +301,18 @@ class HttpRun:
         if len(data) > limits.stream:
             reading.abandon()
             raise self._contract_error(ENDLESS, f"more than {limits.stream} bytes")
+        self._check_news(reading, piece)
         return True
+
+    def _check_news(self, reading: OpenStream, piece: bytes) -> None:
+        """Give up on a stream that only heartbeats keep open, as soon as on one that is silent."""
+        patience = self._http.patience
+        quiet = self._news.quiet(piece, asyncio.get_running_loop().time())
+        allowed = patience.settle if self._news.ended else patience.silence
+        if quiet > allowed and not self._options.streams.relay:
+            reading.abandon()
+            since = "after [DONE]" if self._news.ended else "and nothing else"
+            raise self._contract_error(ENDLESS, f"heartbeats for more than {allowed:g} s {since}")
 
     def _contract_error(self, kind: Kind, words: str) -> BrokenContractError:
         tail = bytes(self._stream.data[-60:])
