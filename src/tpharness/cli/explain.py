@@ -83,9 +83,9 @@ def _print_violations(clause: str) -> None:
 
 
 def _scenario(name: str, roots: list[Path] | None) -> None:
-    known = {s.id: s for s in _scenarios(roots)}
-    scenario = known.get(name.partition("@")[0])
-    if scenario is None:
+    known = {one.id: one for one in select_scenarios((), tuple(roots or (scenarios_dir(),)))}
+    found = known.get(name.partition("@")[0])
+    if found is None:
         every = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *FAULTS, *known]
         near = difflib.get_close_matches(name, every, n=3)
         hint = (
@@ -96,6 +96,7 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
         if "/" in name:
             hint += "\n  --scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
         raise UsageError(f"nothing is called {name!r}", hint=hint)
+    scenario = load_scenario(found.path, root=found.root)
     clauses = load_clauses()
     say(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})", f"  {scenario.description}")
     say(f"  file: {scenario.path}")

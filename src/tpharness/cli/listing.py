@@ -19,6 +19,7 @@ from tpharness.printable import say
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
+from tpharness.scenario.files import read_description
 from tpharness.targets import TARGETS
 
 __all__ = ["list_"]
@@ -33,7 +34,7 @@ def list_(
 ) -> None:
     """List scenarios, clauses, rulings, targets, faults or findings."""
     kinds: dict[str, Callable[[], Rows]] = {
-        "scenarios": lambda: _scenarios(scenarios),
+        "scenarios": lambda: _scenarios(scenarios) if json else _descriptions(scenarios),
         "clauses": lambda: _clauses(scenarios),
         "rulings": _rulings,
         "targets": lambda: [(name, text, {"target": name, "meaning": text}) for name, text in TARGETS.items()],
@@ -49,6 +50,14 @@ def list_(
     width = max((len(name) for name, _, _ in rows), default=0)
     for name, text, _ in rows:
         say(f"{name:<{width}}  {text}")
+
+
+def _descriptions(roots: list[Path] | None) -> Rows:
+    """Each scenario with its description; a file is loaded only if that does not stand plainly at its beginning."""
+    return [
+        (one.id, read_description(one.path) or load_scenario(one.path, root=one.root).description, {})
+        for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),))
+    ]
 
 
 def _scenarios(roots: list[Path] | None) -> Rows:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
-from tpharness.scenario import find_scenarios, scenario_id
+from tpharness.scenario.files import find_ids, id_of, scenario_id
 
 __all__ = ["SelectedScenario", "select_scenarios"]
 
@@ -41,11 +41,12 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
     """
     known: dict[str, SelectedScenario] = {}
     for root in roots:
-        for path in find_scenarios([root]):
-            folder = root if root.is_dir() else None  # a file has the same id however it is named
-            one = SelectedScenario(id=scenario_id(path, folder), path=path, root=folder)
+        folder = root if root.is_dir() else None  # a file has the same id however it is named
+        for parts, path in find_ids(root).items():
+            name = scenario_id(path) if folder is None else id_of(parts)
+            one = SelectedScenario(id=name, path=path, root=folder)
             other = known.setdefault(one.id, one)
-            if other.path.resolve() != path.resolve():
+            if other is not one and other.path.resolve() != path.resolve():
                 raise UsageError(
                     f"two scenarios are called {one.id!r}: {other.path} and {path}", hint="rename one of the files"
                 )

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tpharness.errors import InputError
 from tpharness.resources import scenarios_dir
 
-__all__ = ["SUFFIXES", "find_scenarios", "read_regular", "scenario_id"]
+__all__ = ["SUFFIXES", "find_ids", "find_scenarios", "id_of", "read_description", "read_regular", "scenario_id"]
 
 SUFFIXES = (".yaml", ".yml")
+
+_START = 4096
+_DESCRIPTION = re.compile(r"(?:#[^\n]*\n)*description: +([A-Za-z][^\n]* [^\n]*[^\n:])\n(?=[a-z])")
 
 
 def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
@@ -21,17 +25,34 @@ def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
 
     InputError if a root does not exist.
     """
-    found: dict[Path, None] = {}
-    for root in map(Path, roots):
-        if root.is_dir():
-            files = (path for path in root.rglob("*.y*ml") if path.suffix in SUFFIXES and path.is_file())
-            inside = (path for path in files if not any(p.startswith(".") for p in path.relative_to(root).parts))
-            found.update(dict.fromkeys(sorted(inside)))
-        elif root.is_file():
-            found[root] = None
-        else:
-            raise InputError(f"no scenario file or folder at {root}", hint="check the path")
-    return list(found)
+    return list(dict.fromkeys(path for root in map(Path, roots) for path in find_ids(root).values()))
+
+
+def find_ids(root: Path) -> dict[tuple[str, ...], Path]:
+    """Return the scenario files below a root by the parts of their path below it, in order; a file has its name alone.
+
+    Nothing is read and no path is resolved: a folder may hold tens of thousands. InputError if there is no such root.
+    """
+    if root.is_dir():
+        return {parts: root.joinpath(*parts) for parts in sorted(_parts_below(str(root), ()))}
+    if root.is_file():
+        return {(root.name,): root}
+    raise InputError(f"no scenario file or folder at {root}", hint="check the path")
+
+
+def _parts_below(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of scenario files below a folder, in parts; hidden ones, and links to folders, are left out."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _parts_below(entry.path, (*above, entry.name))
+                elif os.path.splitext(entry.name)[1] in SUFFIXES and entry.is_file():  # noqa: PTH122  # 50,000 of them
+                    yield (*above, entry.name)
+    except PermissionError:
+        return
 
 
 def read_regular(path: Path, most: int) -> tuple[int, bytes]:
@@ -64,7 +85,33 @@ def scenario_id(path: Path | str, root: Path | str | None = None) -> str:
         full, base = full.resolve(), base.resolve()
     if not full.is_relative_to(base):
         base = full.parent.parent
-    return "/".join(_slug(part) for part in full.relative_to(base).with_suffix("").parts)
+    return id_of(full.relative_to(base).parts)
+
+
+def id_of(parts: Sequence[str]) -> str:
+    """Return the id of a file, from the parts of its path below the folder in which ids begin."""
+    *folders, name = parts
+    return "/".join(map(_slug, (*folders, os.path.splitext(name)[0])))  # noqa: PTH122
+
+
+def read_description(path: Path) -> str | None:
+    """Return the description at the beginning of a scenario file, None where the file has to be loaded to know it.
+
+    Only plain text on one line is read, which is what the first line of most files has.
+    """
+    try:
+        found = _DESCRIPTION.match(_read_start(path).decode("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return None if found is None or ": " in found[1] or " #" in found[1] else found[1].rstrip()
+
+
+def _read_start(path: Path) -> bytes:
+    """Return the first bytes of a file."""
+    if not path.is_file():  # a pipe has no end
+        return b""
+    with path.open("rb", buffering=0) as file:
+        return file.read(_START).rpartition(b"\n")[0]
 
 
 def _slug(part: str) -> str:

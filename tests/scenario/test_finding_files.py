@@ -1,0 +1,78 @@
+"""Scenarios are found by their paths alone, however many there are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpharness.cli import listing
+from tpharness.resources import scenarios_dir
+from tpharness.run.select import select_scenarios
+from tpharness.scenario import find_scenarios, load_scenario, scenario_id
+from tpharness.scenario.files import read_description
+
+PLAIN = "description: Nothing but a text.\nclauses: [stream.text]\n"
+
+
+def _never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a file was read or resolved")
+
+
+def test_selecting_reads_and_resolves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 50,000 scenarios one is played, and one is read."""
+    for name in ("b/two.yaml", "a/One two.yml", "a.b/three.x.yaml", ".git/no.yaml", "a/no.txt", "a/deep/er.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(PLAIN)
+    (tmp_path / "a" / "folder.yaml").mkdir()
+    os.mkfifo(tmp_path / "a" / "pipe.yaml")
+    (tmp_path / "b" / "link.yaml").symlink_to(tmp_path / "b" / "two.yaml")
+    (tmp_path / "c").symlink_to(tmp_path / "a")
+    for name in ("open", "read_text", "read_bytes", "resolve"):
+        monkeypatch.setattr(Path, name, _never)
+    found = select_scenarios((), (tmp_path,))
+    monkeypatch.undo()
+    assert [one.id for one in found] == ["a.b/three.x", "a/deep/er", "a/one-two", "b/link", "b/two"]
+    assert [scenario_id(one.path, tmp_path) for one in found] == [one.id for one in found]
+    assert sorted(find_scenarios([tmp_path])) == sorted(one.path for one in found)
+
+
+def test_a_list_loads_no_scenario_that_says_plainly_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first line is enough."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "one.yaml").write_text(PLAIN)
+    monkeypatch.setattr(listing, "load_scenario", _never)
+    listing.list_("scenarios", scenarios=[tmp_path])
+    assert capsys.readouterr().out == "a/one  Nothing but a text.\n"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "description: 'It is \\'quoted\\''\n",
+        "description: Two\n  lines of text\n",
+        "description: a text # and a comment\n",
+        "description: >\n  folded text\n",
+        "description: true\n",
+        "clauses: []\ndescription: not at the beginning\n",
+        "description: an &anchor is: text\n",
+        "",
+    ],
+)
+def test_what_is_not_plain_is_left_to_the_loader(tmp_path: Path, first: str) -> None:
+    """Two readers of one language must not disagree."""
+    (tmp_path / "x.yaml").write_text(f"{first}turns: []\n")
+    assert read_description(tmp_path / "x.yaml") is None
+
+
+def test_a_description_is_the_one_that_the_loader_reads() -> None:
+    """Of every built-in scenario; most are read without it."""
+    read = {path: read_description(path) for path in find_scenarios([scenarios_dir()])}
+    plain = {path: said for path, said in read.items() if said is not None}
+    assert len(plain) > len(read) / 2
+    for path, said in list(plain.items())[::7]:
+        assert said == load_scenario(path).description
