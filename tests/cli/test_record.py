@@ -11,13 +11,14 @@ import threading
 import tracemalloc
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Call
 from tests.targets.servers import Connection, RawServer, Request, in_thread
 
 from tpharness.scenario import load_scenario
-from tpharness.targets.capture import MAX_STREAM, capture
+from tpharness.targets.capture import MAX_STREAM, CapturedStream, capture
 
 TEXT = (
     b'data: {"type":"start"}\n\ndata: {"type":"start-step"}\n\ndata: {"type":"text-start","id":"1"}\n\n'
@@ -80,7 +81,6 @@ class Application:
         self.posted: list[object] = []
         self.authorized: list[str] = []
         self.other = ""
-        self.begun = threading.Event()
         self.thread: object = THREAD
 
     async def __call__(self, request: Request, connection: Connection) -> None:
@@ -100,7 +100,6 @@ class Application:
             case "GET", "/endless":
                 await connection.stream()
                 await connection.chunk(TEXT[:150])
-                self.begun.set()
                 await asyncio.Event().wait()
             case "GET", "/moved":
                 await connection.answer("302 Found", more="Location: /text\r\n")
@@ -283,20 +282,28 @@ def test_a_folder_that_does_not_exist_is_told_before_anybody_is_asked(
     assert (done.code, app.posted, "does not exist" in done.err) == (2, [], True)
 
 
-def test_ctrl_c_keeps_what_came_of_a_stream_that_does_not_end(call: Call, app: Application, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_came_of_a_stream_that_does_not_end(
+    call: Call, app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is the way to end such a stream; the exit code is that of every interrupted command."""
     file = tmp_path / "live" / "endless.yaml"
     file.parent.mkdir()
 
-    def interrupt() -> None:
-        app.begun.wait(20)
-        os.kill(os.getpid(), signal.SIGINT)
+    async def press_when_it_came(*args: Any, into: bytearray, **options: Any) -> CapturedStream:
+        async def press() -> None:
+            while not into:  # noqa: ASYNC110  # the bytes themselves are what it waits for
+                await asyncio.sleep(0)
+            signal.raise_signal(signal.SIGINT)
 
-    pressing = threading.Thread(target=interrupt)
+        pressing = asyncio.ensure_future(press())
+        try:
+            return await capture(*args, into=into, **options)
+        finally:
+            pressing.cancel()
+
+    monkeypatch.setattr("tpharness.cli.record.capture", press_when_it_came)
     with in_thread(RawServer(app)) as server:
-        pressing.start()
         done = call("record", f"{server.url}/endless", "-o", str(file))
-        pressing.join()
     assert done.code == 130
     assert "interrupted; what came until then is recorded" in done.err
     scenario = load_scenario(file)
