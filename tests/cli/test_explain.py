@@ -25,7 +25,7 @@ def test_explain_shows_what_the_catalogue_says(code: str, call: Call) -> None:
 def test_a_clause_is_listed_with_what_exercises_and_what_violates_it(call: Call) -> None:
     """Scenarios, and what breaks the clause and is found, by kind; the JSON says what finds it."""
     lines = {line.split()[0]: line for line in call("list", "clauses").out.splitlines()}
-    assert " tools  violated by 1 document: " in lines["thread.links"]
+    assert " tools  violated by 2 documents: " in lines["thread.links"]
     assert " app  violated by 2 applications: " in lines["app.alive"]
     assert " scenarios  violated by " in lines["cycle.kept"]
     rows = {row["id"]: row for row in json.loads(call("list", "clauses", "--json").out)}
@@ -36,7 +36,7 @@ def test_a_clause_is_listed_with_what_exercises_and_what_violates_it(call: Call)
         "sentence": "A link to another thread does not name it by UUID.",
         "found_by": ["link-not-uuid"],
     }
-    assert rows["thread.links"]["violations"] == [link]
+    assert link in rows["thread.links"]["violations"]
 
 
 def test_explain_shows_what_violates_a_clause(call: Call) -> None:

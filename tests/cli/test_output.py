@@ -57,7 +57,11 @@ def test_an_interruption_from_the_keyboard_ends_with_130(call: Any, monkeypatch:
 def test_json_output_is_utf_8_wherever_it_goes() -> None:
     """Whatever encoding the terminal is said to have, JSON is UTF-8 (RFC 8259)."""
     environment = {"PYTHONIOENCODING": "ascii"}
-    data = '{"version":"0.0.4","turns":[{"turn_type":"user","note":"é"}]}'.encode()
+    at = "2025-01-20T10:00:00Z"
+    parts = [{"part_kind": "user-prompt", "content": "Hi"}]
+    turn = {"turn_type": "user", "submitted_at": at, "parts": parts, "note": "é"}
+    thread = {"version": "0.0.4", "thread_id": "t", "created_at": at, "updated_at": at, "agents": {}, "turns": [turn]}
+    data = json.dumps(thread, ensure_ascii=False).encode()
     command = [*COMMAND, "convert", "-", "--to", "0.0.3"]
     result = subprocess.run(command, input=data, capture_output=True, check=True, env=environment)
     assert json.loads(result.stdout.decode("utf-8"))["turns"][0]["note"] == "é"

@@ -139,7 +139,8 @@ class ContractClient:
         kept = []
         for frame in re.split(rb"(?<=\n\n)", body):
             name = frame.partition(b"\n")[0] if frame.startswith(b"id: ") and frame.endswith(b"\n\n") else b""
-            if not name or name not in seen or "seen" in self.breaks:
+            counts = bool(name) and b"\0" not in name  # an id with a null character is none
+            if not counts or name not in seen or "seen" in self.breaks:
                 kept.append(frame)
             seen.add(name)
         return b"".join(kept)
