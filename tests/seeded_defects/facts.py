@@ -83,9 +83,12 @@ def new_root(change):
     return wrap(ThreadRenderer, "render", lambda was: lambda self, journal: change(was(self, journal)))
 
 
-def no_offset(document):
+def basic_format(document):
     turns = [
-        {k: v.removesuffix("Z") if k in ("submitted_at", "started_at", "completed_at") else v for k, v in t.items()}
+        {
+            k: v.replace("-", "").replace(":", "") if k in ("submitted_at", "started_at", "completed_at") else v
+            for k, v in t.items()
+        }
         for t in document["turns"]
     ]
     return {**document, "turns": turns}
@@ -182,11 +185,11 @@ DEFECTS = (
         new_root(lambda document: {**document, "version": "0.0.4"}),
     ),
     defect(
-        "times-without-an-offset",
+        "times-in-the-basic-format",
         "both",
-        "Times are those of a clock that nobody names.",
+        "Times are in the basic format of ISO 8601, which R47 refuses.",
         "thread.timestamps-iso",
-        new_root(no_offset),
+        new_root(basic_format),
     ),
     defect(
         "registry-under-names",

@@ -281,7 +281,7 @@ DEFECTS = (
         wrap(
             encoder.Encoder,
             "_announce",
-            lambda was: lambda self: [chunk for chunk in was(self) if chunk["type"] != "tool-input-available"],
+            lambda was: lambda *args, **more: [c for c in was(*args, **more) if c["type"] != "tool-input-available"],
         ),
     ),
     defect(
