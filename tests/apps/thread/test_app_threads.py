@@ -135,7 +135,7 @@ def gone_after(turns: int) -> Spoil:
 
 
 WRONG: list[tuple[str, dict[str, Any], str, set[str]]] = [
-    ("no-end", {"spoil": no_end}, "thread-rules", {"thread-schema"}),
+    ("no-end", {"spoil": no_end}, "thread-rules", {"complete-turn-without-end"}),
     ("other-version", {"spoil": other_version}, "thread-rules", {"thread-version-unknown"}),
     (
         "window",
