@@ -231,4 +231,5 @@ SUBJECTS: tuple[Subject, ...] = (
     *_reference("vsp", 8, ("majors.py",)),
     *_reference("server_events", 8),
     *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py")),
+    *_reference("protocol/rules", 8),
 )

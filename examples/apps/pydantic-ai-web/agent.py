@@ -7,7 +7,8 @@ import asyncio
 import os
 from pathlib import Path
 
-from pydantic_ai import Agent
+import httpx
+from pydantic_ai import Agent, RunContext
 
 MODELS = {
     "responses": "openai:gpt-5.2",
@@ -16,6 +17,7 @@ MODELS = {
     "gemini": "google:gemini-3-pro-preview",
 }
 EFFECTS = Path("effects.txt")
+LEDGER = os.environ.get("TPHARNESS_EFFECTS_URL")
 
 agent = Agent(MODELS[os.environ.get("MODEL_API", "responses")])
 
@@ -25,9 +27,15 @@ def order(city: str, nights: int) -> None:
         effects.write(f"book_hotel {city} {nights}\n")
 
 
-@agent.tool_plain
-async def book_hotel(city: str, nights: int) -> str:
+@agent.tool
+async def book_hotel(ctx: RunContext[None], city: str, nights: int) -> str:
     """Book a hotel room in a city; the booking is made at once, its confirmation takes a while."""
+    if LEDGER:  # the booking is made by a service, tpharness's ledger of effects
+        headers = {"X-Tpharness-Call": ctx.tool_call_id or ""}
+        async with httpx.AsyncClient(timeout=60) as service:
+            call = {"city": city, "nights": nights}
+            answer = await service.post(f"{LEDGER}/tools/book_hotel", json=call, headers=headers)
+            return str(answer.json()["result"])
     order(city, nights)
     await asyncio.sleep(float(os.environ.get("BOOKING_SECONDS", "1")))
     return f"booked {nights} nights in {city}"
