@@ -68,7 +68,7 @@ class Run:
         self._stop: _Stop | None = None
         self._wake = asyncio.Event()
         self._pending: list[Mapping[str, Any]] = []
-        self._last: bytes | None = None
+        self._last: list[bytes] = []  # of the event that ends the run, and of what comes after it
         self._storing: asyncio.Future[None] | None = None
         self._indices: set[Any] = set()
         self._unread: asyncio.TimerHandle | None = None
@@ -194,7 +194,7 @@ class Run:
         if self._settles(event) and not fold.ended:  # the end is stored together with the event that brings it
             await self._commit()
         if fold.ended:
-            self._last = data
+            self._last.append(data)
         else:
             fold.send(data)
 
@@ -253,12 +253,12 @@ class Run:
 
     async def _end(self, reason: str | None, at: str, *, tell: bool) -> None:
         fold = self._fold
-        last, self._last = self._last, None
+        last, self._last = self._last, []
         self.stopped = self._stop is not None and reason is not None and not fold.ended
         fold.cut(reason, at)
         await self._commit({"kind": "end", "reason": reason, "at": at, "tell": tell})
-        if last is not None:
-            fold.send(last)
+        for data in last:
+            fold.send(data)
         fold.finish(reason, at, tell=tell)
 
     async def _fail(self) -> None:
