@@ -16,7 +16,7 @@ import pytest
 from tpharness.checks import CHECKS, NotApplicable
 from tpharness.protocol.versions import Version
 from tpharness.report.not_judged import never_judged
-from tpharness.run import Result, ResultReady, RunOptions, run_suite
+from tpharness.run import Outcome, Result, ResultReady, RunOptions, run_suite
 
 ROOT = Path(__file__).parents[2]
 NAMES = [check.name for check in CHECKS]
@@ -76,6 +76,15 @@ def test_a_check_that_is_silent_about_a_version_is_found(check: str, played: lis
     assert len(found) == 1
     assert found[0].startswith(f"{check} judged nothing in 2.0.0 (")
     assert found[0].endswith(" cases): it happens to be so in this case")
+
+
+def test_reasons_come_in_the_order_of_the_versions() -> None:
+    """Reasons that are equally frequent have the same order in every process: two reports of one run are the same."""
+    reasons = {v: {name: NotApplicable(reason=f"{name} in {v.value}") for name in NAMES} for v in Version}
+    result = Result(id="a/case", outcome=Outcome.PASSED, not_judged=reasons)
+    assert [(one.check, one.versions) for one in never_judged([result])] == [
+        (name, (version,)) for name in NAMES for version in Version
+    ]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def _of_check(check: str, played: list[Result]) -> Iterator[Unjudged]:
         for version, why in given.items():
             if version not in reasons.setdefault(why, []):
                 reasons[why].append(version)
-        for why in set(given.values()):
+        for why in dict.fromkeys(given.values()):  # not a set: the order of equal counts is that of the versions
             counts[why] += result.cases
     for why, cases in counts.most_common():
         versions = tuple(version for version in silent if version in reasons[why])
