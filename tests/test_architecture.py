@@ -115,3 +115,9 @@ def test_the_glossary_is_short() -> None:
     assert 0 < len(words) <= 25
     assert words == sorted(words)
     assert len(text.splitlines()) < 120
+
+
+def test_no_two_test_files_have_the_same_name() -> None:
+    """A test file is imported by its name alone: the second of one name fails, in one order of collection."""
+    tests = sorted(p.name for folder in ("tests", "conformance") for p in (SRC.parents[1] / folder).rglob("test_*.py"))
+    assert tests == sorted(set(tests))
