@@ -134,7 +134,7 @@ def test_the_streams_and_events_of_the_documents_can_be_folded(example: dict[str
 
 @pytest.mark.parametrize("example", [e for e in STREAMS if "same_as" in e], ids=lambda example: example["id"])
 def test_both_sides_of_the_guides_consistency_test_are_equal(example: dict[str, Any], tmp_path: Path) -> None:
-    """0.0.3 guide, Consistency Testing: `expect(serverThread).toEqual(clientThread)` (R39, R65)."""
+    """0.0.3 guide, Consistency Testing: `expect(serverThread).toEqual(clientThread)` (R39, R59)."""
     other = next(one for one in STREAMS if one["id"] == example["same_as"])
     assert same_content(folded(example, tmp_path)[0], folded(other, tmp_path)[0])
 

@@ -1,4 +1,4 @@
-"""The server events of the 0.0.3 guide (R65): each is read as the events that say the same."""
+"""The server events of the 0.0.3 guide (R59): each is read as the events that say the same."""
 
 from __future__ import annotations
 

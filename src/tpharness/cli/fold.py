@@ -132,7 +132,7 @@ def fold_events(
 ) -> tuple[Journal, list[Finding]]:
     """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
 
-    Events of the 0.0.3 guide are read too (R65).
+    Events of the 0.0.3 guide are read too (R59).
     """
     recorder = Recorder()
     recorder.begin(agent, at)

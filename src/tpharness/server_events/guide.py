@@ -1,4 +1,4 @@
-"""The server events of the 0.0.3 guide, which have a `type` and no `event_kind`, as the events of `events` (R65).
+"""The server events of the 0.0.3 guide, which have a `type` and no `event_kind`, as the events of `events` (R59).
 
 In: the events of one run, one at a time. Out: the events that say the same. Nothing is judged here: what has no place
 in the run is passed on as an event that has no place either.

@@ -51,7 +51,7 @@ def find_bad_event_names(index: Index) -> Iterator[Finding]:
 
 
 def find_bad_event_data(index: Index) -> Iterator[Finding]:
-    """R64: find normative events that do not say what happened, or that say how and why."""
+    """R58: find normative events that do not say what happened, or that say how and why."""
     for t, m, message in index.messages:
         if message["message_type"] != "system" or not message["event_type"].startswith(NORMATIVE_PREFIX):
             continue

@@ -42,7 +42,7 @@ _NAMED = {"response": "a response", "request": "a request", "user": "a user turn
 
 
 def find_bad_parts(index: Index) -> Iterator[Finding]:
-    """R6, R8, R63: find parts in the wrong kind of message, system prompts, and contents that cannot be read."""
+    """R6, R8, R57: find parts in the wrong kind of message, system prompts, and contents that cannot be read."""
     for t, m, k, holder, part in index.parts:
         kind = part["part_kind"]
         home = _HOME.get(kind)
