@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import jsonschema_rs
@@ -16,7 +17,7 @@ import pytest
 import yaml
 
 from tpharness.clauses import clause_texts, load_rulings
-from tpharness.findings import Kind, Level, Place, load_kinds, shorten_both
+from tpharness.findings import FindingLog, Kind, Level, Place, keep_first, load_kinds, shorten_both
 from tpharness.protocol.diff import diff
 from tpharness.report import failure_lines
 from tpharness.resources import conformance_dir, schema_path
@@ -165,3 +166,29 @@ def test_a_finding_names_the_types_in_every_form() -> None:
     )
     (difference,) = diff(one, other)
     assert difference.text.endswith(f"a {got}, b {expected}")
+
+
+def test_of_each_kind_the_first_fifty_are_kept_and_the_others_counted() -> None:
+    """A million wrong turns cost the memory of fifty; the count has the kind, so the level of the whole is the same."""
+    many, few = Kind("turn-malformed"), Kind("return-without-call")
+    found = (many.at(Place(pointer=f"/turns/{t}"), got=t) for t in range(1234))
+    kept = keep_first(chain([few.at(Place(pointer="/x"))], found, [few.at(Place(pointer="/y"))]))
+    assert [f.place.pointer for f in kept] == ["/x", *(f"/turns/{t}" for t in range(50)), "/y", "/turns/50"]
+    assert kept[-1].kind is many
+    assert kept[-1].message == "and 1,184 more, the first of them here"
+    assert keep_first(many.at(Place(pointer=f"/turns/{t}")) for t in range(50))[-1].message == many.title
+
+
+def test_a_log_and_its_copy_go_on_apart() -> None:
+    """What is added to the copy is neither kept nor counted in the original."""
+    kind = Kind("turn-malformed")
+    log = FindingLog()
+    assert not log
+    for _ in range(51):
+        log.add(kind.at(Place()))
+    twin = log.copy()
+    twin.add(kind.at(Place()))
+    assert (log.findings()[-1].message, twin.findings()[-1].message) == (
+        "and 1 more, the first of them here",
+        "and 2 more, the first of them here",
+    )

@@ -241,3 +241,15 @@ def test_a_model_request_is_one_of_its_agent() -> None:
     told = [chunk["data"].get("model_name") for chunk in chunks if chunk["type"] == "data-sys-tp"]
     assert (told.count("m1"), told[-1]) == (1, None)
     assert [m.get("model_name") for t in thread(recorder)["turns"] for m in t["messages"]] == ["m1", None]
+
+
+def test_a_million_misplaced_events_are_counted() -> None:
+    """Memory does not grow with the mistakes of a server: fifty findings are kept, and the number of the others."""
+    recorder = Recorder()
+    recorder.begin("assistant", T)
+    for _ in range(1000):
+        recorder.feed(
+            {"event_kind": "part_delta", "index": 0, "delta": {"part_delta_kind": "text", "content_delta": "y"}}
+        )
+    assert [f.place.event for f in recorder.findings] == [*range(50), 50]
+    assert recorder.findings[-1].message == "and 950 more, the first of them here"

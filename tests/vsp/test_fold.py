@@ -309,3 +309,14 @@ def test_a_file_holds_bytes_if_its_data_is_base64_and_else_its_address(url: str,
     content = rendered(fold)["turns"][0]["messages"][0]["parts"][0]["content"]
     assert content["kind"] == kind
     assert content.get("url", url) == url
+
+
+def test_a_million_misplaced_chunks_are_counted() -> None:
+    """Memory does not grow with the mistakes of a server: fifty findings are kept, and the number of the others."""
+    fold = ChunkFold(agent_id="assistant")
+    fold.begin("2025-01-20T10:00:00Z")
+    fold.feed(chunk_from_object({"type": "start"}), "2025-01-20T10:00:00Z")
+    for _ in range(1000):
+        fold.feed(chunk_from_object({"type": "text-delta", "id": "x", "delta": "y"}), "2025-01-20T10:00:00Z")
+    assert [f.place.event for f in fold.findings] == [*range(1, 51), 51]
+    assert fold.findings[-1].message == "and 950 more, the first of them here"

@@ -335,9 +335,20 @@ def test_an_unfinished_line_beyond_the_limit_keeps_no_bytes():
 
 
 def test_findings_about_garbage_are_bounded():
-    """A body of ten thousand unknown lines gives a hundred findings."""
+    """A body of ten thousand unknown lines gives fifty findings, and one that counts the others."""
     parser = parse(b"garbage\n" * 10_000)[0]
-    assert [f.kind for f in parser.findings] == [SSE_UNKNOWN_FIELD] * 100
+    assert [f.kind for f in parser.findings] == [SSE_UNKNOWN_FIELD] * 51
+    assert parser.findings[-1].message == "and 9,950 more, the first of them here"
+    assert parser.findings[-1].place.byte == 50 * len("garbage\n")
+
+
+def test_what_a_fork_finds_is_its_own():
+    """Reading on in another way adds nothing to the findings of the parser that was forked."""
+    parser = SseParser()
+    parser.feed(b"garbage\n" * 60)
+    before = parser.findings
+    parser.fork().feed(b"garbage\n" * 60)
+    assert parser.findings == before
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import typer
 from tpharness.cli.files import check_stdin_once, print_findings, read_bytes
 from tpharness.cli.fold import NO_EVENTS, fold_events
 from tpharness.errors import ScenarioError
-from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.findings import Finding, Kind, Level, Place, keep_first
 from tpharness.printable import say
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
@@ -95,7 +95,11 @@ def _stream(path: str, major: int | None) -> list[Finding]:
     found += [finding.with_place(file=path) for finding in assembler.findings]
     if major is not None:
         parser = SseParser()
-        for index, frame in enumerate(parser.feed(data)):
-            place = Place(file=path, event=index)
-            found += check_chunk(chunks.decode_chunk(frame.data), _MAJORS[major], place=place)
+        found += keep_first(
+            finding
+            for index, frame in enumerate(parser.feed(data))
+            for finding in check_chunk(
+                chunks.decode_chunk(frame.data), _MAJORS[major], place=Place(file=path, event=index)
+            )
+        )
     return found

@@ -142,10 +142,8 @@ def fold_events(
         lines = lines[:after]
     guide = GuideReader()
     for index, (number, line) in enumerate(lines):
-        known = len(recorder.findings)
         for event in guide.feed(_line(line, file, number)):
-            recorder.feed(event)
-        recorder.findings[known:] = [found.with_place(event=index) for found in recorder.findings[known:]]
+            recorder.feed(event, index=index)
     end = (cut.at if cut else None) or later_time(at, recorder.time)
     if cut is not None and cut.error is not None and recorder.state is not RunState.ENDED:
         recorder.feed({"event_kind": "error", "error_text": cut.error, "at": end})

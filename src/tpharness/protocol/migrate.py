@@ -17,8 +17,10 @@ from typing import Any
 from tpharness.errors import ThreadError, UsageError
 from tpharness.findings import Level
 from tpharness.protocol.losses import Loss
-from tpharness.protocol.problems import REPEATED
 from tpharness.protocol.rules import check_thread
+from tpharness.protocol.rules.index import build_index
+from tpharness.protocol.rules.turns import find_repeated_input
+from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version, is_normative_name, version_names
 
 __all__ = ["Migration", "convert", "version_of"]
@@ -82,10 +84,8 @@ def _require_valid(thread: Any, problem: str, hint: str) -> None:
 
 def _drop_repeats(thread: dict[str, Any], indexes: list[int], losses: _Losses) -> None:
     """Drop what repeats the user turn that it now follows, because the turn between them was dropped (R9)."""
-    while pointers := [f.place.pointer for f in check_thread(thread) if f.kind is REPEATED]:
-        for pointer in pointers:
-            _, _, turn, _, message = (pointer or "").split("/")
-            t, m = int(turn), int(message)
+    while not schema_findings(thread) and (repeated := list(find_repeated_input(build_index(thread)))):
+        for t, m in repeated:
             messages = list(thread["turns"][t]["messages"])
             del messages[m]
             thread["turns"][t] = {**thread["turns"][t], "messages": messages}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import Finding, FindingLog, Kind, Place
 from tpharness.protocol.rules import check_thread
 
 __all__ = ["check_as_read", "fill_agents"]
@@ -31,23 +31,23 @@ def fill_agents(thread: Any) -> tuple[Any, list[Finding]]:
     turns = thread.get("turns") if isinstance(thread, Mapping) else None
     if not isinstance(turns, list):
         return thread, []
-    findings: list[Finding] = []
-    read = [_fill_turn(turn, f"/turns/{t}", findings) for t, turn in enumerate(turns)]
-    return ({**thread, "turns": read}, findings) if findings else (thread, [])
+    filled = FindingLog()
+    read = [_fill_turn(turn, f"/turns/{t}", filled) for t, turn in enumerate(turns)]
+    return ({**thread, "turns": read}, filled.findings()) if filled else (thread, [])
 
 
-def _fill_turn(turn: Any, pointer: str, findings: list[Finding]) -> Any:
+def _fill_turn(turn: Any, pointer: str, log: FindingLog) -> Any:
     if not isinstance(turn, Mapping) or turn.get("turn_type") != "agent":
         return turn
     agent, messages = turn.get("agent_id"), turn.get("messages")
     if not isinstance(agent, str) or not agent or not isinstance(messages, list):
         return turn
-    missing = [m for m, message in enumerate(messages) if _lacks_agent(message)]
-    if not missing:
-        return turn
-    findings += [FILLED.at(Place(pointer=f"{pointer}/messages/{m}"), expected=agent) for m in missing]
-    filled = [{**message, "agent_id": agent} if m in missing else message for m, message in enumerate(messages)]
-    return {**turn, "messages": filled}
+    read = list(messages)
+    for m, message in enumerate(messages):
+        if _lacks_agent(message):
+            log.add(FILLED.at(Place(pointer=f"{pointer}/messages/{m}"), expected=agent))
+            read[m] = {**message, "agent_id": agent}
+    return {**turn, "messages": read}
 
 
 def _lacks_agent(message: Any) -> bool:

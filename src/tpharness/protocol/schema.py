@@ -15,8 +15,9 @@ import jsonschema_rs
 import orjson
 import yaml
 
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import MOST_OF_A_KIND, Finding, Kind, Place
 from tpharness.protocol.jcs import escape
+from tpharness.protocol.pieces import split
 from tpharness.protocol.versions import Version, version_names
 from tpharness.resources import conformance_dir, schema_path
 
@@ -48,7 +49,6 @@ _KINDS = (
     Kind("content-item-malformed"),
     Kind("reference-malformed"),
 )
-_MOST = 50
 _BRANCHES = {("agent_turn", "then"): "interrupted_turn", ("agent_turn", "else"): "complete_turn"}
 
 
@@ -82,7 +82,11 @@ def load_schema_places() -> Mapping[str, SchemaPlace]:
 
 
 def schema_findings(thread: Any) -> list[Finding]:
-    """Return what is wrong with a JSON value by its schema, at most 50 findings."""
+    """Return what is wrong with a JSON value by its schema: the first 50 findings, then one if there are others.
+
+    The others are not counted, since the validator takes 13 µs and 2 kB for each. It is given the value in pieces, and
+    no more of them than are needed.
+    """
     if not isinstance(thread, Mapping):
         return [SCHEMA.at(Place(pointer=""), "a thread must be an object", got=thread)]
     try:
@@ -93,11 +97,26 @@ def schema_findings(thread: Any) -> list[Finding]:
     try:
         if validator.is_valid(thread):
             return []
-        errors = list(validator.iter_errors(thread))
-    except (ValueError, TypeError, OverflowError) as error:  # not a JSON value; a rule of its own reports it
+        return _first_misfits(thread, version)
+    except (
+        ValueError,
+        TypeError,
+        OverflowError,
+        RecursionError,
+    ) as error:  # not a JSON value; a rule of its own reports it
         return [SCHEMA.at(Place(pointer=""), f"the document has a value that JSON cannot represent: {error}")]
-    found = (_finding(error, version) for error in _without_conclusions(errors))
-    return list({(f.code, f.place.pointer, f.message): f for f in found}.values())[:_MOST]
+
+
+def _first_misfits(thread: Any, version: Version) -> list[Finding]:
+    found: dict[tuple[str, str | None, str], Finding] = {}
+    for piece in split(thread, _field_names(version)):
+        for error in _without_conclusions(_validator(version).iter_errors(piece.value)):
+            finding = _finding(error, piece.path(error.instance_path), version)
+            found[finding.code, finding.place.pointer, finding.message] = finding
+            if len(found) > MOST_OF_A_KIND:
+                *first, other = found.values()
+                return [*first, other.kind.at(other.place, "and more does not fit the schema, the first of it here")]
+    return list(found.values())
 
 
 def _without_conclusions(errors: Iterable[Any]) -> Iterator[Any]:
@@ -115,8 +134,8 @@ def _without_conclusions(errors: Iterable[Any]) -> Iterator[Any]:
         yield error
 
 
-def _finding(error: Any, version: Version) -> Finding:
-    path, steps = list(error.instance_path), list(error.evaluation_path)
+def _finding(error: Any, path: Sequence[str | int], version: Version) -> Finding:
+    steps = list(error.evaluation_path)
     if steps[-1] == "required":
         name, missing = f"{_place_name(steps[:-1], version)}.{error.kind.property}", str(error.kind.property)
     elif error.instance is None and _is_field(path):  # null is absent (R37)
@@ -172,6 +191,21 @@ def _branch(condition: Mapping[str, Any]) -> str:
 @cache
 def _schema(version: Version) -> Any:
     return orjson.loads(schema_path(f"thread-{version.value}").read_bytes())
+
+
+@cache
+def _field_names(version: Version) -> frozenset[str]:
+    """Return the names of all fields that the schema describes, in whatever object."""
+    names: set[str] = set()
+    waiting = [_schema(version)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            names.update(node.get("properties", ()))
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+    return frozenset(names)
 
 
 @cache

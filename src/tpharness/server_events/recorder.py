@@ -17,7 +17,7 @@ from enum import Enum, auto
 from typing import Any
 
 from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage, parse_tool_args
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import Finding, FindingLog, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
@@ -57,7 +57,7 @@ class Recorder:
     def __init__(self, *, providers: Mapping[str, str] | None = None) -> None:
         self._writer = JournalWriter()
         self._providers = dict(providers or {})
-        self.findings: list[Finding] = []
+        self._log = FindingLog()
         self.state = RunState.ENDED
 
     @property
@@ -82,12 +82,12 @@ class Recorder:
         self._request_facts: dict[str, Any] = {}
         self._last_finish: str | None = None
 
-    def feed(self, event: Mapping[str, Any]) -> None:
-        """Fold one event."""
-        self._index += 1
+    def feed(self, event: Mapping[str, Any], *, index: int | None = None) -> None:
+        """Fold one event; `index` says which one it is to the reader, by default the next."""
+        self._index = self._index + 1 if index is None else index
         kind = event_kind(event)
         if isinstance(kind, Finding):
-            self.findings.append(replace(kind, place=self._place()))
+            self._log.add(replace(kind, place=self._place()))
             return
         self._at = event_time(event, self._started_at, self._at)
         action = TRANSITIONS.get((self.state, kind))
@@ -95,6 +95,11 @@ class Recorder:
             self._report(OUT_OF_ORDER, f"{kind.value} came while the run was {self.state.name.lower()}", got=event)
             return
         action(self, event)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found so far, in the order of the events; bounded (`FindingLog`)."""
+        return self._log.findings()
 
     @property
     def time(self) -> str:
@@ -169,7 +174,7 @@ class Recorder:
             if kind in DELTA.records:
                 self._report(UNKNOWN_PART, f"{kind} delta for the {handle.kind} part {event['index']}", got=event)
             else:  # R7
-                self.findings.append(vocabulary.UNKNOWN.at(self._place(), f"a delta of the unknown kind {kind!r}"))
+                self._log.add(vocabulary.UNKNOWN.at(self._place(), f"a delta of the unknown kind {kind!r}"))
             return
         if kind == "tool_call":
             self._call_delta(handle, delta)
@@ -360,7 +365,7 @@ class Recorder:
         return Place(side="server", event=self._index)
 
     def _report(self, kind: Kind, message: str, *, got: Any = None, expected: Any = None) -> None:
-        self.findings.append(kind.at(self._place(), message, got=got, expected=expected))
+        self._log.add(kind.at(self._place(), message, got=got, expected=expected))
 
 
 def _text(args: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpharness.facts import later_time
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import FindingLog, Kind, Place
 from tpharness.journal import JournalWriter, OpenPart
 from tpharness.vsp.carrier import CarriedFacts
 
@@ -33,11 +33,11 @@ class OpenParts:
 class StreamContext:
     """The writer and the findings of a whole thread; facts, open parts, time and index of the current stream."""
 
-    __slots__ = ("_stated", "at", "facts", "findings", "index", "open_parts", "writer")
+    __slots__ = ("_stated", "at", "facts", "index", "log", "open_parts", "writer")
 
     def __init__(self) -> None:
         self.writer = JournalWriter()
-        self.findings: list[Finding] = []
+        self.log = FindingLog()
         self.open_parts = OpenParts()
         self.begin("")
 
@@ -83,4 +83,4 @@ class StreamContext:
 
     def report(self, kind: Kind, message: str) -> None:
         """Add a finding at the current chunk."""
-        self.findings.append(kind.at(self.place, message))
+        self.log.add(kind.at(self.place, message))

@@ -110,8 +110,8 @@ class ChunkFold:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found so far, in the order of the chunks."""
-        return self._context.findings
+        """What was found so far, in the order of the chunks; bounded (`FindingLog`)."""
+        return self._context.log.findings()
 
     @property
     def version(self) -> int:
@@ -156,7 +156,7 @@ class ChunkFold:
             self._context.report(v.NO_START, f"{c.type_of(chunk)} for {getattr(chunk, 'id', None)!r}")
 
     def _malformed(self, chunk: c.Malformed) -> None:
-        self._context.findings.append(chunk.finding(self._context.place))
+        self._context.log.add(chunk.finding(self._context.place))
 
     HANDLERS: ClassVar[Mapping[type, Callable[..., None]]] = {c.Malformed: _malformed}
     """What is folded in every state: what is not a chunk is a finding and nothing else."""

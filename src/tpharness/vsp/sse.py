@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tpharness.errors import UsageError
-from tpharness.findings import Kind, Place
+from tpharness.findings import FindingLog, Kind, Place
 
 if TYPE_CHECKING:
     from typing import Self
@@ -48,7 +48,6 @@ SSE_UNKNOWN_FIELD = Kind("sse-unknown-field")
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"[\r\n]")
 _LF, _CR = 10, 13
-_MAX_FINDINGS = 100  # of each kind; a body of garbage must not fill the memory
 _MAX_RETRY_DIGITS = 18
 
 
@@ -83,7 +82,7 @@ class SseParser:
     """Parser of one event stream: `feed` reads, then `close` once.
 
     `max_line` limits, in bytes, a line and the data of an event: a longer event is dropped and reported as
-    `sse-too-long`, a longer comment is skipped. `findings` grows while reading; at most 100 of each kind are kept.
+    `sse-too-long`, a longer comment is skipped. `findings` grows while reading.
     """
 
     __slots__ = (
@@ -95,6 +94,7 @@ class SseParser:
         "_idle",
         "_in_event",
         "_line_start",
+        "_log",
         "_pending",
         "_pieces",
         "_poisoned",
@@ -103,7 +103,6 @@ class SseParser:
         "_skip_line",
         "_start",
         "_started",
-        "findings",
         "last_event_id",
         "max_line",
         "offset",
@@ -112,7 +111,7 @@ class SseParser:
 
     def __init__(self, *, max_line: int = MAX_LINE) -> None:
         self.max_line = max_line
-        self.findings: list[Finding] = []
+        self._log = FindingLog()
         self.offset = 0
         """Bytes read so far."""
         self.last_event_id: str | None = None
@@ -252,10 +251,15 @@ class SseParser:
         self._note(SSE_PARTIAL_EVENT, start, got=b"\n".join([*self._data, leftover.line])[:200])
         return leftover
 
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with the bytes so far; of each kind the first, and how many more (`FindingLog`)."""
+        return self._log.findings()
+
     def fork(self) -> Self:
         """Return an independent parser in the same state, to read on from here in another way."""
         twin = copy(self)
-        twin.findings = list(self.findings)
+        twin._log = self._log.copy()  # noqa: SLF001  # of its own class
         twin._data = list(self._data)  # noqa: SLF001  # of its own class
         twin._pieces = list(self._pieces)  # noqa: SLF001  # of its own class
         return twin
@@ -370,5 +374,4 @@ class SseParser:
         self._in_event = self._poisoned = False
 
     def _note(self, kind: Kind, byte: int, *, got: bytes | None = None, expected: str | None = None) -> None:
-        if sum(1 for finding in self.findings if finding.kind is kind) < _MAX_FINDINGS:
-            self.findings.append(kind.at(Place(byte=byte), got=got, expected=expected))
+        self._log.add(kind.at(Place(byte=byte), got=got, expected=expected))

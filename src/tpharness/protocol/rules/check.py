@@ -6,9 +6,11 @@ In: any JSON value. Out: findings, those of the schema first; rules are applied 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
-from tpharness.findings import Finding, Level, Place
+from tpharness.findings import Finding, Level, Place, keep_first
 from tpharness.protocol import problems as p
 from tpharness.protocol import schema
 from tpharness.protocol.jcs import MAX_SAFE_INTEGER, CanonicalError, jcs, unsafe_places
@@ -30,31 +32,39 @@ _LONG_DIGITS = re.compile(rb"(?<=[:,\[-])\d{16,4000}")  # Python reads no longer
 
 
 def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
-    """Return everything that is wrong with a thread, with JSON pointers; with `observations` also findings at MAY.
+    """Return what is wrong with a thread, with JSON pointers; with `observations` also findings at MAY.
 
-    Accepts any JSON value and does not raise for any.
+    Of each kind the first `MOST_OF_A_KIND` are returned and the others are counted. Accepts any JSON value and does not
+    raise for any.
     """
-    found = schema.schema_findings(thread)
-    if found:
-        return found + _unsafe(thread)
+    misfits = schema.schema_findings(thread)
+    if misfits:
+        return [*misfits, *keep_first(_unsafe(thread))]
+    return keep_first(chain(_broken_rules(thread, observations=observations), _unsafe(thread)))
+
+
+def _broken_rules(thread: Any, *, observations: bool) -> Iterator[Finding]:
+    """Find what is wrong with a thread that fits its schema."""
     index = build_index(thread)
     for rule in RULES:
         if rule.needs(index.version.features) and (observations or not rule.observes):
-            found.extend(rule.find(index))
-    return [finding for finding in found if observations or finding.level is not Level.MAY] + _unsafe(thread)
+            for finding in rule.find(index):
+                if observations or finding.level is not Level.MAY:
+                    yield finding
 
 
-def _unsafe(thread: Any) -> list[Finding]:
+def _unsafe(thread: Any) -> Iterator[Finding]:
     """R38; walks the document only if it has no canonical bytes, or bytes that are read back as other numbers."""
     try:
         written = jcs(thread)
         if _LONG_NUMBER not in written.translate(_CLASSES):
-            return []
+            return
         if all(int(digits) <= MAX_SAFE_INTEGER for digits in _LONG_DIGITS.findall(written)):
-            return []
+            return
     except CanonicalError:
         pass
-    return [p.UNSAFE.at(Place(pointer=pointer), reason) for pointer, reason in unsafe_places(thread)][:50]
+    for pointer, reason in unsafe_places(thread):
+        yield p.UNSAFE.at(Place(pointer=pointer), reason)
 
 
 RULES: tuple[Rule, ...] = (

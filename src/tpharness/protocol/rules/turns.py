@@ -10,24 +10,18 @@ from tpharness.protocol import problems as p
 from tpharness.protocol.rules.index import Index, message_pointer
 from tpharness.protocol.versions import Tier, tier
 
-__all__ = ["find_bad_turns"]
+__all__ = ["find_bad_turns", "find_repeated_input"]
 
 _CLIENTS_REASON = "incomplete_stream"
 
 
 def find_bad_turns(index: Index) -> Iterator[Finding]:
     """R9, R18, R24, R27: find repeated input, turns that their version cannot show, and what has no content."""
-    before: Mapping[str, Any] | None = None
+    for t, m in find_repeated_input(index):
+        yield p.REPEATED.at(Place(pointer=message_pointer(t, m)))
     for t, turn in enumerate(index.thread["turns"]):
         if turn["turn_type"] != "agent":
-            before = turn
             continue
-        for m, message in enumerate(turn["messages"]):
-            if message["message_type"] != "system":  # events may come before the first request
-                if before is not None and _repeats(message, before):
-                    yield p.REPEATED.at(Place(pointer=f"/turns/{t}/messages/{m}"))
-                break
-        before = None
         status = turn.get("completion_status")
         if not index.version.features.interrupted_turns:
             if status in ("interrupted", "streaming"):
@@ -41,6 +35,21 @@ def find_bad_turns(index: Index) -> Iterator[Finding]:
     for t, m, message in index.messages:
         if message["message_type"] != "system" and not message["parts"]:
             yield p.EMPTY_MESSAGE.at(Place(pointer=message_pointer(t, m)))
+
+
+def find_repeated_input(index: Index) -> Iterator[tuple[int, int]]:
+    """R9: find requests that repeat the user turn before theirs; return the indexes of turn and message."""
+    before: Mapping[str, Any] | None = None
+    for t, turn in enumerate(index.thread["turns"]):
+        if turn["turn_type"] != "agent":
+            before = turn
+            continue
+        for m, message in enumerate(turn["messages"]):
+            if message["message_type"] != "system":  # events may come before the first request
+                if before is not None and _repeats(message, before):
+                    yield t, m
+                break
+        before = None
 
 
 def _repeats(request: Mapping[str, Any], user_turn: Mapping[str, Any]) -> bool:
