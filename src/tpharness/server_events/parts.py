@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpharness.facts import binary_identifier, parse_tool_args
+from tpharness.journal import OpenPart
 
-__all__ = ["call_fields", "file_content", "find_prompts", "part_fields", "pick_fields"]
+__all__ = ["call_fields", "extend_part", "file_content", "find_prompts", "part_fields", "pick_fields"]
 
 _PART_FIELDS = {
     "text": ("content", "id"),
@@ -46,6 +47,26 @@ def call_fields(part: Mapping[str, Any]) -> dict[str, Any]:
     held = part.get("args")
     args = {} if held is None or held == "" else parse_tool_args(held)
     return {**pick_fields(part, ("tool_name", "tool_call_id")), "args": args}
+
+
+def extend_part(part: OpenPart, delta: Mapping[str, Any]) -> None:
+    """Add a delta, which is of the part's own kind, to an open part."""
+    if delta["part_delta_kind"] == "tool_call":
+        piece = delta.get("args_delta")
+        if isinstance(piece, str):
+            part.pieces.append(piece)
+        elif piece is not None:
+            part.fields["args"] = {**part.fields.get("args", {}), **piece}
+        if delta.get("tool_name_delta"):
+            part.fields["tool_name"] += delta["tool_name_delta"]
+        return
+    if delta.get("content_delta") is not None:
+        part.pieces.append(delta["content_delta"])
+    if delta["part_delta_kind"] == "thinking":
+        if delta.get("signature_delta") is not None:
+            part.fields["signature"] = part.fields.get("signature", "") + delta["signature_delta"]
+        if delta.get("provider_name") is not None:
+            part.fields["provider_name"] = delta["provider_name"]
 
 
 def find_prompts(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:

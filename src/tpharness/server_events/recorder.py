@@ -11,7 +11,7 @@ index, and the thread is what it would be without that event (R36).
 # ruff: noqa: SLF001  # the table at the end names methods of the class above it
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
@@ -22,7 +22,14 @@ from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPa
 from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events.events import EventKind, event_kind, event_time
-from tpharness.server_events.parts import call_fields, file_content, find_prompts, part_fields, pick_fields
+from tpharness.server_events.parts import (
+    call_fields,
+    extend_part,
+    file_content,
+    find_prompts,
+    part_fields,
+    pick_fields,
+)
 from tpharness.server_events.returns import SOURCES, custom_data, data_events, event_name, return_part
 from tpharness.server_events.shapes import DELTA
 
@@ -126,12 +133,8 @@ class Recorder:
         """R14: progress is not a return; stalls only take time; the others repeat what parts say."""
 
     def _request(self, event: Mapping[str, Any]) -> None:
-        self._finish_response()
-        self.state = RunState.BETWEEN
+        self._begin_request(find_prompts(event))
         self._request_facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
-        prompts = find_prompts(event)
-        if prompts:
-            self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _part_start(self, event: Mapping[str, Any]) -> None:
         index, part = event["index"], event["part"]
@@ -177,27 +180,9 @@ class Recorder:
                 self._log.add(vocabulary.UNKNOWN.at(self._place(), f"a delta of the unknown kind {kind!r}"))
             return
         if kind == "tool_call":
-            self._call_delta(handle, delta)
-            return
-        piece = delta.get("content_delta")
-        if piece is not None:
-            handle.pieces.append(piece)
-        if kind == "thinking":
-            if delta.get("signature_delta") is not None:
-                handle.fields["signature"] = handle.fields.get("signature", "") + delta["signature_delta"]
-            if delta.get("provider_name") is not None:
-                handle.fields["provider_name"] = delta["provider_name"]
-
-    def _call_delta(self, handle: OpenPart, delta: Mapping[str, Any]) -> None:
-        handle.ended = False
-        handle.interleaved = handle.interleaved or handle is not self._newest_call
-        piece = delta.get("args_delta")
-        if isinstance(piece, str):
-            handle.pieces.append(piece)
-        elif piece is not None:
-            handle.fields["args"] = {**handle.fields.get("args", {}), **piece}
-        if delta.get("tool_name_delta"):
-            handle.fields["tool_name"] += delta["tool_name_delta"]
+            handle.ended = False
+            handle.interleaved = handle.interleaved or handle is not self._newest_call
+        extend_part(handle, delta)
 
     def _part_end(self, event: Mapping[str, Any]) -> None:
         handle = self._parts.get(event["index"])
@@ -226,9 +211,7 @@ class Recorder:
         self._last_finish = event.get("finish_reason")
         facts["finish_reason"] = normalize_finish_reason(event.get("finish_reason"))
         facts["usage"] = normalize_usage(event.get("usage")) or None
-        if (
-            not self._writer.response_open
-        ):  # a response without a single part: it is not kept, but it was paid for (R17)
+        if not self._writer.response_open:  # a response without a part: it is not kept, but it was paid for (R17)
             self._writer.add_usage(facts["usage"] or {})
             return
         self._writer.set_facts(facts)
@@ -287,11 +270,8 @@ class Recorder:
 
     def _enqueued(self, event: Mapping[str, Any]) -> None:
         for message in event.get("messages") or ():
-            prompts = find_prompts(message)
-            if prompts:
-                self._finish_response()
-                self.state = RunState.BETWEEN
-                self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
+            if prompts := find_prompts(message):
+                self._begin_request(prompts)
 
     def _error(self, event: Mapping[str, Any]) -> None:
         self._writer.note_failure()
@@ -328,6 +308,12 @@ class Recorder:
         self.state = RunState.ENDED
 
     # ----------------------------------------------------------------- inside
+
+    def _begin_request(self, prompts: Sequence[Mapping[str, Any]]) -> None:
+        self._finish_response()
+        self.state = RunState.BETWEEN
+        if prompts:
+            self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _begin_response(self) -> None:
         self._writer.begin_response(self._at, self._request_facts)
