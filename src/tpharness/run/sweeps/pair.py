@@ -8,7 +8,7 @@ that it should have there (R51).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, UserTurn
@@ -28,12 +28,16 @@ from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_for
 __all__ = ["SessionPair"]
 
 
-class _WatchedServer:
-    """A server's session with the reference's beside it, which gets to see the same."""
+_S = TypeVar("_S", bound=ServerSession | ClientSession)
+_R = TypeVar("_R", bound=ReferenceServer | ReferenceClient)
 
-    def __init__(self, session: ServerSession, script: Script) -> None:
+
+class _Watched(Generic[_S, _R]):
+    """A target's session with the reference's beside it, which gets to see the same."""
+
+    def __init__(self, session: _S, truth: _R) -> None:
         self._session = session
-        self.truth = ReferenceServer(script)
+        self.truth = truth
         self.threads = session.threads
         self.findings = session.findings
 
@@ -47,6 +51,8 @@ class _WatchedServer:
         self.truth.user(turn)
         self._session.user(turn)
 
+
+class _WatchedServer(_Watched[ServerSession, ReferenceServer]):
     def begin(self, run: RunScript) -> bytes:
         """Start a run; return the bytes of the watched session."""
         self.truth.begin(run)
@@ -68,25 +74,7 @@ class _WatchedServer:
         return self._session.close()
 
 
-class _WatchedClient:
-    """A client's session with the reference's beside it, which reads the same."""
-
-    def __init__(self, session: ClientSession, script: Script) -> None:
-        self._session = session
-        self.truth = ReferenceClient(script)
-        self.threads = session.threads
-        self.findings = session.findings
-
-    @property
-    def version(self) -> int:
-        """A number that grows whenever a document of either could show a change."""
-        return self._session.version + self.truth.version
-
-    def user(self, turn: UserTurn) -> None:
-        """Record a user turn."""
-        self.truth.user(turn)
-        self._session.user(turn)
-
+class _WatchedClient(_Watched[ClientSession, ReferenceClient]):
     def begin(self, agent_id: str, at: str) -> None:
         """Open a stream."""
         self.truth.begin(agent_id, at)
@@ -111,9 +99,9 @@ class SessionPair:
         self.client: ClientSession = client.client_session(script)
         self._truths: tuple[ReferenceServer, ReferenceClient] | None = None
         if is_foreign(server) or is_foreign(client):
-            watched = _WatchedServer(self.server, script), _WatchedClient(self.client, script)
-            self.server, self.client = watched
-            self._truths = watched[0].truth, watched[1].truth
+            self._truths = ReferenceServer(script), ReferenceClient(script)
+            self.server = _WatchedServer(self.server, self._truths[0])
+            self.client = _WatchedClient(self.client, self._truths[1])
         self.at = ""
 
     def play(self, turn: UserTurn | RunScript, *, one_read: bool = False) -> None:
