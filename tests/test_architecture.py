@@ -99,6 +99,29 @@ def test_what_is_printed_goes_through_one_place(path: Path) -> None:
     assert "say" not in calls or package_of(path) == "cli"
 
 
+# Who may read the time of day, which can be set back and forward at any moment. Whoever waits or measures may not.
+READS_THE_CLOCK = {
+    "apps/client/wall_clock.py": "once; what has passed since is measured",
+    "apps/provider/chat.py": "`created`, which the API states and nobody judges",
+    "apps/provider/responses.py": "`created_at`, which the API states and nobody judges",
+    "cli/record.py": "when a stream was recorded, once",
+}
+
+
+def test_no_verdict_depends_on_the_time_of_day() -> None:
+    """Limits and durations are measured by a monotonic clock; the time of day is read where this file says why."""
+    clocks = {"time": {"time", "time_ns", "localtime", "gmtime", "ctime"}, "datetime": {"now", "utcnow", "today"}}
+    clocks["date"] = clocks["datetime"]
+    readers = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in clocks.get(getattr(node.value, "id", ""), ()):
+                readers.add(path.relative_to(SRC).as_posix())
+            elif isinstance(node, ast.ImportFrom) and node.module == "time":
+                assert not clocks["time"] & {alias.name for alias in node.names}, path
+    assert readers == set(READS_THE_CLOCK)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
 def test_no_file_outgrows_one_idea(path: Path) -> None:
     """No file is longer than 500 lines."""

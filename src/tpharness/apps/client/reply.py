@@ -11,13 +11,13 @@ import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
 import aiohttp
 
 from tpharness.apps.client.message import MessageFold
+from tpharness.apps.client.wall_clock import steady_now
 from tpharness.findings import Finding
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
@@ -205,7 +205,7 @@ class Reply:
         loop = asyncio.get_running_loop()
         self._onward = onward
         self.posted_at = self.latest_at = loop.time()
-        self.begun = _now()
+        self.begun = steady_now()
         self._assembler.begin(self.begun)
         self._task = loop.create_task(self._read(session, method, url, request), name=f"reply to {method} {url}")
         self._touch()
@@ -293,7 +293,7 @@ class Reply:
         self._touch()
 
     def _take_event(self, data: bytes) -> None:
-        now = _now()
+        now = steady_now()
         self.events.append((now, data))
         self.fold.feed_data(data)
         self._assembler.feed(as_event(data), now)
@@ -308,10 +308,10 @@ class Reply:
         if self.end is not End.OPEN:
             return
         if self._task is None:
-            self._assembler.begin(_now())  # nothing was ever asked for
+            self._assembler.begin(steady_now())  # nothing was ever asked for
         self.end, self.problem = end, problem or self.problem
         self.ended_at = asyncio.get_running_loop().time()
-        self.over = _now()
+        self.over = steady_now()
         self._assembler.close(end.interruption, self.over)
         self._touch()
 
@@ -327,7 +327,3 @@ class Reply:
 def as_event(data: bytes) -> bytes:
     """Return the data of an event as it is written in a stream."""
     return b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat()
