@@ -282,10 +282,11 @@ def test_a_folder_that_does_not_exist_is_told_before_anybody_is_asked(
     assert (done.code, app.posted, "does not exist" in done.err) == (2, [], True)
 
 
-def test_ctrl_c_keeps_what_came_of_a_stream_that_does_not_end(
-    call: Call, app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_keeps_what_came_of_a_stream_that_does_not_end(
+    call: Call, app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    """It is the way to end such a stream; the exit code is that of every interrupted command."""
+    """It is the way to end such a stream, also without the thread, which an endless stream never gets to."""
     file = tmp_path / "live" / "endless.yaml"
     file.parent.mkdir()
 
@@ -293,7 +294,7 @@ def test_ctrl_c_keeps_what_came_of_a_stream_that_does_not_end(
         async def press() -> None:
             while not into:  # noqa: ASYNC110  # the bytes themselves are what it waits for
                 await asyncio.sleep(0)
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
         pressing = asyncio.ensure_future(press())
         try:
@@ -303,9 +304,11 @@ def test_ctrl_c_keeps_what_came_of_a_stream_that_does_not_end(
 
     monkeypatch.setattr("tpharness.cli.record.capture", press_when_it_came)
     with in_thread(RawServer(app)) as server:
-        done = call("record", f"{server.url}/endless", "-o", str(file))
-    assert done.code == 130
-    assert "interrupted; what came until then is recorded" in done.err
+        done = call("record", f"{server.url}/endless", "--thread", f"{server.url}/no-thread", "-o", str(file))
+    assert done.code == 128 + number
+    assert done.out.splitlines()[-1] == "INCOMPLETE what came until the interruption is recorded"
+    assert "recorded without the thread" in done.err
+    assert done.err.splitlines()[-1] == f"tpharness: interrupted by {number.name}"
     scenario = load_scenario(file)
     assert scenario.thread_id == "live/endless"  # no thread says another
     (_, run), *_ = scenario.runs
@@ -313,6 +316,27 @@ def test_ctrl_c_keeps_what_came_of_a_stream_that_does_not_end(
     assert run.wire.data == TEXT[:150]
     assert run.interrupt is not None
     assert run.interrupt.reason == "network_failure"
+
+
+def test_a_signal_while_the_thread_is_fetched_keeps_the_stream(
+    call: Call, app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stream has come whole and cannot come again."""
+    file = tmp_path / "live" / "whole.yaml"
+    file.parent.mkdir()
+
+    async def press(*_: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("tpharness.cli.record.fetch_json", press)
+    with in_thread(RawServer(app)) as server:
+        done = call("record", f"{server.url}/text", "--thread", f"{server.url}/thread", "-o", str(file))
+    assert done.code == 128 + signal.SIGTERM
+    (_, run), *_ = load_scenario(file).runs
+    assert run.wire is not None
+    assert run.wire.data == TEXT
+    assert run.interrupt is None
 
 
 def test_ctrl_c_before_anything_came_leaves_no_file(call: Call, tmp_path: Path) -> None:

@@ -1,16 +1,20 @@
 """The command line: parses and prints, and leaves everything else to the engine.
 
-Exit codes: 0 when everything passed, 1 when there are findings, 2 for wrong usage or input that cannot be read, 130
-when interrupted from the keyboard. Whatever the input and the environment, an error is one line and never a traceback.
+Exit codes: 0 when everything passed, 1 when there are findings, 2 for wrong usage or input that cannot be read, 128 + N
+when ended by signal N, such as 130 for Ctrl-C. Whatever the input and the environment, an error is one line and never a
+traceback.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
+from typing import NoReturn
 
-from tpharness.cli.app import app
+from tpharness.cli.app import InterruptedCommandError, app
+from tpharness.cli.stop_signals import STOP
 from tpharness.errors import ScenarioError, ThreadError, TpharnessError
 from tpharness.printable import say
 
@@ -23,6 +27,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
+    with STOP.caught():
+        _call()
+
+
+def _call() -> None:
+    """Run the command, and exit with the code for how it ended."""
     try:
         try:
             app(standalone_mode=True)
@@ -32,18 +42,31 @@ def main() -> None:
     except TpharnessError as error:
         _print_error(error)
         sys.exit(2)
-    except KeyboardInterrupt:
-        say("tpharness: interrupted", err=True)
-        sys.exit(130)
+    except (InterruptedCommandError, KeyboardInterrupt):
+        _exit_interrupted()
     except BrokenPipeError:  # the reader of our output has exited, as `head` does
         _drop_output()
         sys.exit(1)
     except OSError as error:
+        if STOP.received is not None:  # SIGHUP: the terminal that we print on has gone
+            _exit_interrupted()
         gone = isinstance(error, FileNotFoundError)  # without a name: the folder that relative names begin at
         where = error.filename or ("the current folder" if gone else "standard output")
         say(f"tpharness: {where}: {error.strerror}", err=True)
         _drop_output()
         sys.exit(2)
+
+
+def _exit_interrupted() -> NoReturn:
+    """Say which signal has ended the command, if there is still somebody to tell, and exit."""
+    number = STOP.note()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    with contextlib.suppress(OSError):
+        say(f"tpharness: interrupted by {number.name}", err=True)
+    sys.exit(128 + number)
 
 
 def _print_error(error: TpharnessError) -> None:

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-__all__ = ["COMMANDS", "CommandEntry", "app"]
+__all__ = ["COMMANDS", "CommandEntry", "InterruptedCommandError", "app"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,22 @@ class _Commands(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
 
+class InterruptedCommandError(Exception):
+    """A command was ended by a signal. Typer would exit with the code of Ctrl-C for a KeyboardInterrupt."""
+
+
 class _Group(TyperGroup):
     """The group of commands, which lists them without importing their modules."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = _Commands()
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise InterruptedCommandError from error
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx

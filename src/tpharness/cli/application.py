@@ -22,6 +22,7 @@ from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, run_app
 from tpharness.apps.init import describe_application, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
+from tpharness.cli.reports import take_all, written_on_every_way_out
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
 from tpharness.printable import make_printable, say, without_credentials
@@ -163,18 +164,10 @@ def application(
         out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")
     elif wants_console:
         out.print(escape(make_printable(f"Tools that will be called, for real: {', '.join(chosen.allow)}")))
-    try:
-        for event in run_app(options):
-            model.feed(event)
-            if console is not None:
-                console.feed(event)
-    finally:
-        if console is not None:
-            console.close()
-    if wants_console:
-        _print_table(out, model)
-    for destination in destinations:
-        destination.write(model)
+    with written_on_every_way_out(destinations, lambda destination: destination.write(model)):
+        take_all(run_app(options), model, console)
+        if wants_console:
+            _print_table(out, model)
     raise typer.Exit(0 if model.passed else 1)
 
 

@@ -12,7 +12,8 @@ import typer
 
 from tpharness.cli.files import read_json
 from tpharness.cli.places import case_of
-from tpharness.errors import InputError, UsageError
+from tpharness.cli.stop_signals import STOP
+from tpharness.errors import InputError, TpharnessError, UsageError
 from tpharness.findings import shorten
 from tpharness.printable import say, without_credentials
 from tpharness.protocol.versions import Version
@@ -64,7 +65,9 @@ def record(
         headers = dict(map(_header, header or ()))
         asked = _posted(prompt, body)
         captured, interrupted = _captured(source, asked, headers, cut_after, cut_at)
-        threads = {} if thread is None else _thread(thread, headers)
+        threads: Mapping[Version, Any] = {}
+        if thread is not None:
+            threads, interrupted = _threads(thread, headers, interrupted)
         recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
@@ -79,8 +82,8 @@ def record(
         say(f"  {finding.line()}")
     say(f"play it again: tpharness run --scenarios {output!s}")
     if interrupted:
-        say("tpharness: interrupted; what came until then is recorded", err=True)
-    raise typer.Exit(130 if interrupted else 0)
+        say("INCOMPLETE what came until the interruption is recorded")
+        raise KeyboardInterrupt
 
 
 def _check_output(output: Path, force: bool) -> None:
@@ -134,9 +137,24 @@ def _captured(
     try:
         return asyncio.run(capture(url, body, headers=headers, cut_after=cut_after, cut_at=cut, into=came)), False
     except KeyboardInterrupt:
+        STOP.note()
         if not came:
             raise
         return CapturedStream(data=bytes(came), end="network_failure", server=""), True
+
+
+def _threads(url: str, headers: Mapping[str, str], interrupted: bool) -> tuple[Mapping[Version, Any], bool]:
+    """Return the thread by its version, and whether the user ended the recording: the stream is kept without it."""
+    try:
+        return _thread(url, headers), interrupted
+    except KeyboardInterrupt:
+        STOP.note()
+        return {}, True
+    except TpharnessError as error:
+        if not interrupted:
+            raise
+        say(f"recorded without the thread: {error}", err=True)
+        return {}, True
 
 
 def _thread(url: str, headers: Mapping[str, str]) -> dict[Version, Any]:

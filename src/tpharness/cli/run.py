@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
 from tpharness.errors import TargetError
 from tpharness.printable import make_printable
-from tpharness.report import ConsoleReport, Report, parse_reports, print_matrix, report_words
+from tpharness.report import ConsoleReport, Destination, Report, parse_reports, print_matrix, report_words
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
 from tpharness.run.order import Order
@@ -88,19 +89,24 @@ def run(
         order=None if order is None else Order.parse(order),
     )
     plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
+    reports = {pair: Report() for pair in plays}
     pipe = any(destination.path == "-" for destination in destinations)
     if len(plays) == 1:
-        played = _play(*plays.values(), wants_console=wants_console, stderr=pipe)
-        for destination in destinations:
-            destination.write(played)
+        (options,), (played,) = plays.values(), reports.values()
+        with written_on_every_way_out(destinations, lambda destination: destination.write(played)):
+            _play(options, played, wants_console=wants_console, stderr=pipe)
         raise typer.Exit(0 if played.passed else 1)
-    reports = {
-        pair: _play_of_several(pair, one, wants_console=wants_console, stderr=pipe) for pair, one in plays.items()
-    }
-    if wants_console:
-        print_matrix(Console(highlight=False, stderr=pipe), reports)
-    for destination in destinations:
+
+    def show() -> None:
+        if wants_console:
+            print_matrix(Console(highlight=False, stderr=pipe), reports)
+
+    def write(destination: Destination) -> None:
         destination.write_matrix(_by_name(reports))
+
+    with written_on_every_way_out(destinations, write), shown_on_every_way_out(reports.values(), show):
+        for pair, one in plays.items():
+            _play_of_several(pair, one, reports[pair], wants_console=wants_console, stderr=pipe)
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
 
 
@@ -113,31 +119,23 @@ def _by_name(reports: Mapping[Pair, Report]) -> dict[str, Report]:
     return named
 
 
-def _play(options: RunOptions, *, wants_console: bool, stderr: bool, one_of_several: bool = False) -> Report:
+def _play(
+    options: RunOptions, report: Report, *, wants_console: bool, stderr: bool, one_of_several: bool = False
+) -> None:
     console = None
     if wants_console:
         console = ConsoleReport(
             stderr=stderr, roots=options.roots, played_on=options.target_words, one_of_several=one_of_several
         )
-    model = Report()
-    try:
-        for event in play_run(options):
-            model.feed(event)
-            if console is not None:
-                console.feed(event)
-    finally:
-        if console is not None:
-            console.close()
-    return model
+    take_all(play_run(options), report, console)
 
 
-def _play_of_several(pair: Pair, options: RunOptions, *, wants_console: bool, stderr: bool) -> Report:
+def _play_of_several(pair: Pair, options: RunOptions, report: Report, *, wants_console: bool, stderr: bool) -> None:
     """Play one pair. A target that is unavailable does not affect the other pairs."""
     try:
-        return _play(options, wants_console=wants_console, stderr=stderr, one_of_several=True)
+        _play(options, report, wants_console=wants_console, stderr=stderr, one_of_several=True)
     except TargetError as error:
         if wants_console:
             out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)
             for line in ("", f"COULD NOT RUN {pair}", f"  {error}", f"  {error.hint}"):
                 out.print(make_printable(line))
-        return Report(error=f"{error} {error.hint}".strip())

@@ -50,7 +50,7 @@ def serve(
 ) -> None:
     """Serve the reference over HTTP.
 
-    It serves the control contract until SIGINT or SIGTERM.
+    It serves the control contract until SIGINT, SIGTERM or SIGHUP.
     """
     with needs_extra("serve", "`tpharness serve`"):
         from tpharness.reference_app import Settings, run_server  # noqa: PLC0415  # loads the web server

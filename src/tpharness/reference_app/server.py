@@ -1,7 +1,7 @@
 """The reference server as a process: a socket, signals, and nothing left behind.
 
-`run_server` blocks. It says where it listens when it really does, ends on SIGINT or SIGTERM after every run has ended
-and every stream with it, and takes a second signal as an order to stop at once.
+`run_server` blocks. It says where it listens when it really does, ends on SIGINT, SIGTERM or SIGHUP after every run has
+ended and every stream with it, and takes a second signal as an order to stop at once. An ignored SIGHUP stays ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["run_server"]
 
 _BACKLOG = 8192
 _GRACE = 3
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class _Server(uvicorn.Server):
@@ -89,13 +89,14 @@ async def _serve(settings: Settings, listening: socket.socket, on_listening: Cal
         else:
             ending.append(loop.create_task(end()))
 
+    heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     async with app.alive():
-        for number in _SIGNALS:
+        for number in heeded:
             loop.add_signal_handler(number, on_signal)
         try:
             await server.serve(sockets=[listening])
         finally:
-            for number in _SIGNALS:
+            for number in heeded:
                 loop.remove_signal_handler(number)
 
 

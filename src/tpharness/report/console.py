@@ -88,6 +88,18 @@ class ConsoleReport:
             case _:
                 pass
 
+    def stop(self, report: Report) -> None:
+        """Print the verdict on a run that ended early, if it has begun."""
+        if report.started is None or report.finished is not None:
+            return
+        self.close()
+        self._print_tally(report.results)
+        counts = ", ".join(f"{count} {outcome.value}" for outcome, count in report.counts.items()) or "nothing played"
+        cases = _count_words(sum(report.counts.values()), "case")
+        of = _count_words(report.started.scenarios, "scenario")
+        words = f"{report.scenarios} of {of}, {cases} ({counts}), {report.error}"
+        self._out.print(f"\n[bold red]INCOMPLETE[/] {escape(make_printable(words))}")
+
     def close(self) -> None:
         """Remove the progress bar, also after an error."""
         if self._show_bar:

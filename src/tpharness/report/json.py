@@ -22,6 +22,7 @@ _ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
 def as_json(report: Report) -> dict[str, Any]:
     """Return the report as JSON values."""
     started, finished = report.started, report.finished
+    incomplete = report.incomplete
     return {
         "format": "tpharness-report/1",
         "tpharness": version("tpharness"),
@@ -31,8 +32,9 @@ def as_json(report: Report) -> dict[str, Any]:
         **({"order": started.order} if started and started.order else {}),
         **({"shard": dict(started.shard)} if started and started.shard else {}),
         "passed": report.passed,
+        **({"incomplete": incomplete} if incomplete is not None else {}),
         "seconds": round(finished.seconds, 3) if finished else None,
-        "counts": {outcome.value: count for outcome, count in finished.counts.items()} if finished else {},
+        "counts": {outcome.value: count for outcome, count in report.counts.items()},
         **tally_json(report.results),
         "results": [_result(result) for result in report.results],
         "problems": [finding.as_json() for finding in finished.problems] if finished else [],

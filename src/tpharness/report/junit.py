@@ -62,7 +62,9 @@ def _suite(name: str, report: Report) -> list[str]:
 def _run_failure(report: Report) -> str:
     """Return what fails the run as a whole, outside its results; "" if nothing does."""
     if report.finished is None:
-        return report.error or "the run did not finish"
+        why = report.error or "the run did not finish"
+        started = report.started
+        return why if started is None else f"{why}; {report.scenarios} of {started.scenarios} scenarios were played"
     if not report.results:
         return "nothing was played"
     return "\n".join(finding.line() for finding in report.finished.problems)

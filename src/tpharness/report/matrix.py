@@ -47,13 +47,18 @@ def print_matrix(console: Console, reports: Mapping[Pair, Report]) -> None:
     console.print()
     console.print(matrix_table(reports))
     good = sum(report.passed for report in reports.values())
+    signal = next((report.signal for report in reports.values() if report.signal), "")
+    if signal:
+        done = sum(report.finished is not None for report in reports.values())
+        console.print(f"[bold red]INCOMPLETE[/] {done} of {len(reports)} pairs, interrupted by {signal}")
+        return
     word = "[bold green]PASSED[/]" if good == len(reports) else "[bold red]FAILED[/]"
     console.print(f"{word} {good} of {len(reports)} pairs")
 
 
 def _render_cell(report: Report) -> str:
     if report.finished is None:
-        return "[red]could not run[/]"
+        return "[red]incomplete[/]" if report.signal else "[red]could not run[/]"
     counts = report.finished.counts
     played = sum(counts.values())
     bad = {outcome: count for outcome, count in counts.items() if not outcome.green}

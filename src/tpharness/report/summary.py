@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from tpharness.run import Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
 __all__ = ["Report"]
 
 
 @dataclass(slots=True)
 class Report:
-    """A run so far. `finished` is None until the last event; `error` says why it will not come."""
+    """A run so far. `finished` is None until the last event; `error` says why it will not come.
+
+    `scenarios` counts those that were played to their end, `signal` names the signal that ended the run early.
+    """
 
     started: RunStarted | None = None
     finished: RunFinished | None = None
     results: list[Result] = field(default_factory=list)
     scenarios: int = 0
     error: str = ""
+    signal: str = ""
 
     def feed(self, event: RunEvent) -> None:
         """Take in one event."""
@@ -30,6 +37,29 @@ class Report:
                 self.scenarios += 1
             case RunFinished():
                 self.finished = event
+
+    def stop(self, reason: str, signal: str = "") -> None:
+        """Take in that the run ends early, and why; after its last event this changes nothing."""
+        if self.finished is None and not self.error:
+            self.error, self.signal = reason, signal
+
+    @property
+    def counts(self) -> Mapping[Outcome, int]:
+        """How many cases had each outcome, also of a run that has not ended."""
+        if self.finished is not None:
+            return self.finished.counts
+        counts: Counter[Outcome] = Counter()
+        for result in self.results:
+            counts[result.outcome] += result.cases
+        return +counts
+
+    @property
+    def incomplete(self) -> dict[str, Any] | None:
+        """What the documents say of a run that did not come to its end, None for one that did."""
+        if self.finished is not None:
+            return None
+        wanted = {"scenarios": self.started.scenarios} if self.started is not None else {}
+        return {"played": self.scenarios, **wanted, **({"signal": self.signal} if self.signal else {})}
 
     @property
     def passed(self) -> bool:

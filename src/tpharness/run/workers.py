@@ -16,7 +16,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import get_context, parent_process
+from multiprocessing import Pipe, get_context, parent_process
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
@@ -66,7 +67,8 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
     waiting: deque[A] = deque()
     submitted: deque[Future[B]] = deque()  # the results of the first items in `waiting`
     lost = 0
-    pool = _pool(jobs)
+    lifeline, ours = Pipe(duplex=False)
+    pool = _pool(jobs, lifeline)
     try:
         while True:
             waiting.extend(islice(items, 2 * jobs - len(waiting)))
@@ -85,7 +87,7 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
                     ) from error
                 lost += 1
                 pool.shutdown(wait=False, cancel_futures=True)
-                pool = _pool(jobs)
+                pool = _pool(jobs, lifeline)
                 submitted.clear()
                 continue
             waiting.popleft()
@@ -93,20 +95,28 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
             lost = 0
             yield result
     finally:
+        if waiting:
+            ours.close()  # which ends workers that still play: nobody will take what they find
         pool.shutdown(wait=True, cancel_futures=True)
+        ours.close()
+        lifeline.close()
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn"), initializer=_start_worker)
+def _pool(jobs: int, lifeline: Connection) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(
+        max_workers=jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(lifeline,)
+    )
 
 
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent process, and exit when the parent exits for whatever reason."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with, args=(parent_process(),), daemon=True).start()
+def _start_worker(lifeline: Connection) -> None:
+    """Leave Ctrl-C and a terminal that closes to the parent process; exit when it lets go, or ends in any way."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    threading.Thread(target=_exit_with, args=(parent_process(), lifeline), daemon=True).start()
 
 
-def _exit_with(parent: BaseProcess | None) -> None:
+def _exit_with(parent: BaseProcess | None, lifeline: Connection) -> None:
     if parent is not None:
-        parent.join()
+        wait([parent.sentinel, lifeline])
         os._exit(1)

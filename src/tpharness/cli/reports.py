@@ -1,0 +1,103 @@
+"""The reports of a run: fed while it runs, and written whatever ends it.
+
+In: the events of a run, the destinations of `--report`. Out: files. A run that a signal or an error ends early gives an
+incomplete report of what was played; it never counts as passed. A report that cannot be written does not cost the
+others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tpharness.cli.stop_signals import STOP
+from tpharness.errors import TpharnessError, UsageError
+from tpharness.printable import say
+from tpharness.report import ConsoleReport, Destination, Report
+from tpharness.run import RunEvent
+
+__all__ = ["shown_on_every_way_out", "take_all", "written_on_every_way_out"]
+
+
+def take_all(events: Iterable[RunEvent], report: Report, console: ConsoleReport | None) -> None:
+    """Feed the events of a run to its report and to the console.
+
+    What ends the run early is raised again, after the report and the console have been told.
+    """
+    try:
+        for event in events:
+            report.feed(event)
+            if console is not None:
+                console.feed(event)
+    except BaseException as error:
+        report.stop(*_reason_of(error))
+        if console is not None:
+            with contextlib.suppress(OSError):  # nobody may be left to read it
+                console.stop(report)
+        raise
+    finally:
+        if console is not None:
+            with contextlib.suppress(OSError):
+                console.close()
+
+
+def _reason_of(error: BaseException) -> tuple[str, str]:
+    """Return in words what has ended a run early, and the name of the signal if it was one, else ""."""
+    if isinstance(error, KeyboardInterrupt):
+        name = STOP.note().name
+        return f"interrupted by {name}", name
+    if isinstance(error, TpharnessError):
+        return f"{error} {error.hint}".strip(), ""
+    return f"{type(error).__name__}: {error}", ""
+
+
+@contextmanager
+def shown_on_every_way_out(reports: Iterable[Report], show: Callable[[], None]) -> Iterator[None]:
+    """Show the reports on several runs when the block is left; an error is first told to those that it ends."""
+    try:
+        yield
+    except BaseException as error:
+        for report in reports:
+            report.stop(*_reason_of(error))
+        with contextlib.suppress(OSError):
+            show()
+        raise
+    show()
+
+
+@contextmanager
+def written_on_every_way_out(
+    destinations: Sequence[Destination], write: Callable[[Destination], None]
+) -> Iterator[None]:
+    """Write every report when the block is left, also by a signal or an error; not after wrong usage.
+
+    A signal that comes while they are written takes effect afterwards. If some cannot be written, the first error is
+    raised after the others have been tried; if the block was left by an error, that one is raised, and these are shown.
+    """
+    try:
+        yield
+    except UsageError:
+        raise
+    except BaseException:
+        with STOP.held():
+            for problem in _write_all(destinations, write):
+                with contextlib.suppress(OSError):
+                    say(f"tpharness: {problem}", err=True)
+        raise
+    with STOP.held():
+        problems = _write_all(destinations, write)
+    for more in problems[1:]:
+        say(f"tpharness: {more}", err=True)
+    if problems:
+        raise problems[0]
+
+
+def _write_all(destinations: Sequence[Destination], write: Callable[[Destination], None]) -> list[Exception]:
+    problems: list[Exception] = []
+    for destination in destinations:
+        try:
+            write(destination)
+        except (TpharnessError, OSError) as error:
+            problems.append(error)
+    return problems

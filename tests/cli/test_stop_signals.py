@@ -1,0 +1,356 @@
+"""Signals that end a command: what was played is reported, nothing is left running, and nothing passes that did not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema_rs
+import pytest
+
+from tpharness.cli.stop_signals import StopSignals
+from tpharness.resources import conformance_dir
+
+TOP = Path(__file__).parents[2]
+SECONDS = 60  # within which what is waited for has to come
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+SCENARIO = """
+description: The user asks and the agent answers.
+clauses: [turn.only-complete]
+thread_id: {name}
+turns:
+  - user: Hi
+  - steps: [{{response: [{{text: Hello}}]}}]
+"""
+TARGETS = """
+import asyncio, sys
+from tpharness.targets import Reference
+
+class Waits(Reference):
+    async def serve(self, script):
+        if script.header.thread_id == "b":
+            print("in the case", file=sys.stderr, flush=True)
+            await asyncio.Event().wait()
+        return await super().serve(script)
+
+class Computes(Reference):
+    async def serve(self, script):
+        if script.header.thread_id == "b":
+            print("in the case", file=sys.stderr, flush=True)
+            while True:
+                pass
+        return await super().serve(script)
+"""
+"""Servers that say when they are in the case that never ends; the second one keeps the event loop for itself."""
+PROGRAM = """
+import json, os, pathlib, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["op"] == "start":
+        capabilities = {"contract": "1.0", "name": "mine", "roles": ["server"], "versions": ["0.0.4"]}
+        print(json.dumps({"id": request["id"], "capabilities": capabilities}), flush=True)
+    else:
+        pathlib.Path("pids.part").write_text(f"{os.getpid()} {child.pid}")
+        os.rename("pids.part", "pids")
+        child.wait()
+"""
+"""A server over stdio that writes down its processes when it is in a case, and never answers."""
+REPORT = jsonschema_rs.Draft202012Validator(
+    json.loads((conformance_dir() / "schemas" / "report.schema.json").read_text("utf-8"))
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with three scenarios, of which the second never ends on the targets beside them."""
+    (tmp_path / "own" / "t").mkdir(parents=True)
+    for name in "abc":
+        (tmp_path / "own" / "t" / f"{name}.yaml").write_text(SCENARIO.format(name=name), "utf-8")
+    (tmp_path / "stop_targets.py").write_text(TARGETS, "utf-8")
+    (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
+    return tmp_path
+
+
+@contextmanager
+def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the command line as the leader of a group; whatever happens, it does not outlive the block."""
+    environment = {**os.environ, "PYTHONPATH": f"{TOP / 'src'}{os.pathsep}{folder}"}
+    process = subprocess.Popen(  # ourselves
+        [sys.executable, "-m", "tpharness", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(process: subprocess.Popen[bytes], words: bytes) -> None:
+    """Read standard error until it has the words."""
+    assert process.stderr is not None
+    seen, deadline = b"", time.monotonic() + SECONDS
+    while words not in seen:
+        ready, _, _ = select.select([process.stderr], [], [], max(0.0, deadline - time.monotonic()))
+        piece = os.read(process.stderr.fileno(), 4096) if ready else b""
+        assert piece, f"{words!r} did not come; standard error: {seen!r}"
+        seen += piece
+
+
+def ended(process: subprocess.Popen[bytes]) -> tuple[int, list[str], list[str]]:
+    """Return the exit code and the lines of standard output and standard error."""
+    out, err = process.communicate(timeout=SECONDS)
+    return process.returncode, out.decode().splitlines(), err.decode().splitlines()
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_run_that_a_signal_ends_reports_what_was_played(folder: Path, number: signal.Signals) -> None:
+    """One of three scenarios was played: every report has it, and none says that the run passed."""
+    reports = ["--report", "console", "--report", "json:run.json", "--report", "junit:run.xml"]
+    with started(folder, "run", "--scenarios", "own", "--server", "python:stop_targets:Waits", *reports) as process:
+        wait_for(process, b"in the case")
+        process.send_signal(number)
+        code, out, err = ended(process)
+    assert code == 128 + number
+    assert out[-1] == f"INCOMPLETE 1 of 3 scenarios, 1 case (1 passed), interrupted by {number.name}"
+    assert err[-1] == f"tpharness: interrupted by {number.name}"
+    document = json.loads((folder / "run.json").read_text("utf-8"))
+    REPORT.validate(document)
+    assert document["passed"] is False
+    assert document["incomplete"] == {"played": 1, "scenarios": 3, "signal": number.name}
+    assert document["counts"] == {"passed": 1}
+    assert [result["id"] for result in document["results"]] == ["t/a"]
+    run = ET.parse(folder / "run.xml").find("testcase[@name='run']/failure")  # noqa: S314  # our own
+    assert run is not None
+    assert run.text == f"interrupted by {number.name}; 1 of 3 scenarios were played"
+
+
+def test_a_target_that_keeps_the_event_loop_for_itself_is_interrupted_where_it_stands(folder: Path) -> None:
+    """Its loop never gets to cancel anything; the report is written all the same."""
+    arguments = ["run", "--scenarios", "own", "--server", "python:stop_targets:Computes", "--report", "json:run.json"]
+    with started(folder, *arguments) as process:
+        wait_for(process, b"in the case")
+        process.send_signal(signal.SIGTERM)
+        assert ended(process)[0] == 128 + signal.SIGTERM
+    assert json.loads((folder / "run.json").read_text("utf-8"))["incomplete"]["played"] == 1
+
+
+@pytest.mark.parametrize("arguments", [(), ("--jobs", "2")], ids=["one-process", "workers"])
+def test_the_whole_group_is_signalled_as_timeout_and_a_terminal_do(folder: Path, arguments: tuple[str, ...]) -> None:
+    """Workers get the signal, too; it is the parent process that reports."""
+    sides = ["--server", "python:stop_targets:Waits", "--report", "json:run.json", *arguments]
+    with started(folder, "run", "--scenarios", "own", *sides) as process:
+        wait_for(process, b"in the case")
+        process.send_signal(signal.SIGTERM)
+        os.killpg(process.pid, signal.SIGTERM)
+        code, _, err = ended(process)
+    assert (code, err[-1]) == (128 + signal.SIGTERM, "tpharness: interrupted by SIGTERM")
+    assert json.loads((folder / "run.json").read_text("utf-8"))["passed"] is False
+
+
+def test_the_children_of_a_target_end_with_the_run(folder: Path) -> None:
+    """Also one that leads a session of its own."""
+    with started(folder, "run", "--scenarios", "own", "--server", f"stdio:{sys.executable} program.py") as process:
+        left = pids(folder / "pids")
+        process.send_signal(signal.SIGTERM)
+        assert ended(process)[0] == 128 + signal.SIGTERM
+    wait_until_gone(left)
+
+
+def pids(file: Path) -> list[int]:
+    """Return the processes that the program has written down, when it has."""
+    deadline = time.monotonic() + SECONDS
+    while not file.exists():
+        assert time.monotonic() < deadline, "the program was not asked"
+        time.sleep(0.02)
+    return [int(word) for word in file.read_text("utf-8").split()]
+
+
+def wait_until_gone(left: list[int]) -> None:
+    """Fail when one of the processes is left."""
+    deadline = time.monotonic() + SECONDS
+    for pid in left:
+        while Path(f"/proc/{pid}").exists():
+            assert time.monotonic() < deadline, "a process was left behind"
+            time.sleep(0.02)
+
+
+def test_the_pairs_that_were_not_played_are_in_the_report_of_all(folder: Path) -> None:
+    """A matrix that lacks a pair would look like a smaller one that was asked for."""
+    sides = [
+        "--server",
+        "reference",
+        "--server",
+        "python:stop_targets:Waits",
+        "--server",
+        "python:stop_targets:Computes",
+    ]
+    with started(
+        folder, "run", "--scenarios", "own", *sides, "--report", "console", "--report", "json:m.json"
+    ) as process:
+        wait_for(process, b"in the case")
+        process.send_signal(signal.SIGTERM)
+        code, out, _ = ended(process)
+    assert code == 128 + signal.SIGTERM
+    assert out[-1] == "INCOMPLETE 1 of 3 pairs, interrupted by SIGTERM"
+    document = json.loads((folder / "m.json").read_text("utf-8"))
+    assert document["passed"] is False
+    assert [one["passed"] for one in document["reports"]] == [True, False, False]
+    assert [one.get("incomplete") for one in document["reports"]] == [
+        None,
+        {"played": 1, "scenarios": 3, "signal": "SIGTERM"},
+        {"played": 0, "signal": "SIGTERM"},
+    ]
+    for one in document["reports"]:
+        REPORT.validate(one)
+
+
+def test_serve_ends_in_order_on_each_signal(folder: Path) -> None:
+    """It is asked to end, and does: that is no failure."""
+    for number in SIGNALS:
+        with started(folder, "serve", "--port", "0") as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith(b"listening on ")
+            process.send_signal(number)
+            assert ended(process) == (0, [], [])
+
+
+def test_a_report_that_cannot_be_written_does_not_cost_the_others(call: Any, folder: Path) -> None:
+    """The exit code says that something is missing."""
+    nowhere = folder / "link.json"
+    nowhere.symlink_to(folder / "none" / "run.json")
+    reports = ["--report", f"json:{nowhere}", "--report", f"junit:{folder / 'run.xml'}"]
+    called = call("run", "--scenarios", str(folder / "own"), *reports)
+    assert called.code == 2
+    assert f"cannot write {nowhere}" in called.err
+    assert (folder / "run.xml").exists()
+
+
+def test_a_run_that_an_error_ends_is_reported_too(call: Any, folder: Path) -> None:
+    """A target that is not there at the start; not wrong usage, which is no run."""
+    report = folder / "run.json"
+    called = call("run", "--server", "http://127.0.0.1:1", "--report", f"json:{report}")
+    assert called.code == 2
+    document = json.loads(report.read_text("utf-8"))
+    REPORT.validate(document)
+    assert document["incomplete"] == {"played": 0}
+    assert "http://127.0.0.1:1" in document["error"]
+    report.unlink()
+    assert call("run", "no/such-scenario", "--report", f"json:{report}").code == 2
+    assert not report.exists()
+
+
+class ExitedError(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return a clock that stands still, in a process that cannot be ended."""
+
+    def exit_at_once(code: int) -> None:
+        raise ExitedError(code)
+
+    monkeypatch.setattr("os._exit", exit_at_once)
+    return [0.0]
+
+
+def test_a_second_signal_ends_at_once_and_a_repeated_one_does_not(now: list[float]) -> None:
+    """`timeout` and systemd send two for one request; a person who sends another does not want to wait."""
+    stop = StopSignals(lambda: now[0])
+    with stop.caught():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        for again in SIGNALS:
+            signal.raise_signal(again)
+        now[0] = 1.0
+        for again in SIGNALS:
+            with pytest.raises(ExitedError, match=str(128 + again)):
+                signal.raise_signal(again)
+        assert stop.note() is signal.SIGTERM
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_waits_for_what_is_being_written(number: signal.Signals) -> None:
+    """Half a report is none."""
+    stop, done = StopSignals(), []
+
+    def write() -> None:
+        with stop.held():
+            signal.raise_signal(number)
+            done.append("written")
+
+    with stop.caught():
+        with pytest.raises(KeyboardInterrupt):
+            write()
+        assert stop.note() is number
+    assert done == ["written"]
+
+
+def test_an_ignored_signal_stays_ignored() -> None:
+    """SIGHUP under `nohup`, SIGINT of a job in the background; the others still end the command in order."""
+    kept = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)}
+    stop, order = StopSignals(), []
+
+    async def main() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            order.append("closed")
+
+    try:
+        with stop.caught():
+            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGINT)
+            assert stop.received is None
+            with pytest.raises(KeyboardInterrupt):
+                asyncio.run(main())
+        assert order == ["closed"]
+        assert {signal.getsignal(number) for number in kept} == {signal.SIG_IGN}
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def test_a_system_without_a_signal_does_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has no SIGHUP."""
+    monkeypatch.delattr(signal, "SIGHUP")
+    before = signal.getsignal(signal.SIGTERM)
+    with StopSignals().caught():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_thread_beside_the_main_one_gets_no_signals() -> None:
+    """The command line may be called from one; it is only that nothing is caught there."""
+    entered = []
+
+    def call() -> None:
+        stop = StopSignals()
+        with stop.caught(), stop.held():
+            entered.append(stop.note())
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert entered == [signal.SIGINT]
