@@ -16,11 +16,11 @@ from tpharness.resources import conformance_dir, schema_path
 
 @pytest.mark.parametrize("name", load_vectors())
 def test_a_vector_holds(name: str) -> None:
-    """Hash, conversion or history."""
+    """Whatever it shows."""
     assert run_vector(name) == ""
 
 
-@pytest.mark.parametrize("name", load_vectors())
+@pytest.mark.parametrize("name", [name for name, vector in load_vectors().items() if "thread" in vector])
 def test_a_vector_begins_with_a_valid_thread(name: str) -> None:
     """A vector shows what becomes of a thread that keeps every rule; nothing stronger than an observation is found."""
     vector = load_vectors()[name]

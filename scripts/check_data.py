@@ -52,7 +52,7 @@ def main() -> int:
     check("violations", json.loads(file.read_text("utf-8")), file)
     for file in sorted((TOP / "conformance" / "documents" / "bad").glob("*.yaml")):
         check("bad-documents", yaml.safe_load(file.read_text("utf-8")), file)
-    for kind in ("hashes", "conversions", "histories"):
+    for kind in ("hashes", "comparisons", "conversions", "histories", "imports", "refusals", "contents"):
         file = TOP / "conformance" / "documents" / f"{kind}.yaml"
         check("vectors", {kind: yaml.safe_load(file.read_text("utf-8"))}, file)
     scenarios = sorted((TOP / "scenarios").rglob("*.yaml"))

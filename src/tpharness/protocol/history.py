@@ -52,7 +52,7 @@ def pending_calls(thread: Mapping[str, Any]) -> list[PendingCall]:
     """Return the calls without a later return, in order; calls that the provider executes do not need one (R42)."""
     waiting: dict[str, PendingCall] = {}
     for t, turn in enumerate(thread.get("turns") or ()):
-        for m, message in enumerate(turn.get("messages") or ()):
+        for m, message in enumerate(turn.get("messages") or (turn,)):  # a user turn is a request, too (R57)
             for p, part in enumerate(message.get("parts") or ()):
                 call_id = str(part.get("tool_call_id"))
                 if part.get("part_kind") == "tool-call":
