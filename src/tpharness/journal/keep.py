@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tpharness.journal.records import Entry, Event, Part, Prompt, Response, Return, Segment
 from tpharness.readings import AnswerRule, Readings, UnfinishedRule
 
-__all__ = ["all_survives", "is_settled", "needs_partial", "survivors"]
+__all__ = ["is_settled", "needs_partial", "survivors"]
 
 _STRICTEST = Readings()
 """The default readings keep the least: what they keep unchanged, every other reading keeps unchanged."""
@@ -33,7 +33,7 @@ def surviving_response(
     It is kept if it had finished and each of its complete `calls` is `answered` (R20, R21); both are numbers of calls.
     """
     if response.finished:
-        parts = tuple(p for p in response.parts if p.complete)
+        parts = response.parts
     elif readings.R20 is UnfinishedRule.DROP:
         return None
     elif readings.R20 is UnfinishedRule.COMPLETE_PARTS:
@@ -86,19 +86,6 @@ def survivors(tail: Segment, readings: Readings) -> tuple[Entry, ...]:
             case Prompt():
                 result.append(entry)
     return tuple(result)
-
-
-def all_survives(tail: Segment) -> bool:
-    """Whether no interruption can take any entry of a tail back any more, however the rulings are read.
-
-    Every entry follows its response (`survivors`), so it is enough to ask about the responses.
-    """
-    answered, keys = _answers(tail)
-    return all(
-        surviving_response(entry, keys.get(index, ()), answered, _STRICTEST) is entry
-        for index, entry in enumerate(tail.entries)
-        if isinstance(entry, Response)
-    )
 
 
 def _answers(tail: Segment) -> tuple[set[int], dict[int, list[int]]]:

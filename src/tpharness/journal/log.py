@@ -40,16 +40,11 @@ class Log(Sequence[T_co], Generic[T_co]):
         return (buffer[i] for i in range(self._length))
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return tuple(self._buffer[: self._length][index])
-        if index >= self._length or index < -self._length:
-            raise IndexError(index)
-        return self._buffer[index if index >= 0 else self._length + index]
+        chosen = range(self._length)[index]
+        return self._buffer[chosen] if isinstance(chosen, int) else tuple(self._buffer[i] for i in chosen)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Log):
-            return NotImplemented
-        return (self.is_prefix_of(other) and len(self) == len(other)) or tuple(self) == tuple(other)
+        return isinstance(other, Log) and tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))

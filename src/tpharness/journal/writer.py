@@ -345,7 +345,8 @@ class JournalWriter:
     def _settle(self) -> None:
         """Close the tail into a segment if no interruption can take any of it back (`keep`).
 
-        A response that has settled stays so, which saves looking at a tail again that waits for one of its calls.
+        Every entry follows its response, so it is enough to ask about those. A response that has settled stays so, which
+        saves looking at a tail again that waits for one of its calls.
         """
         if not self._entries or self._held is not None:
             return
@@ -354,10 +355,7 @@ class JournalWriter:
             if isinstance(entry, OpenResponse) and not self._is_settled(entry):
                 return
             self._settled_count += 1
-        tail = make_segment(self._entries, partial=False)
-        if not keep.all_survives(tail):
-            return
-        self._segments = self._segments.append(tail)
+        self._segments = self._segments.append(make_segment(self._entries, partial=False))
         self._entries = []
         self._settled_count = 0
         self._response = None
