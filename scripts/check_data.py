@@ -45,7 +45,7 @@ def main() -> int:
         found = validator(name).iter_errors(value)
         problems.extend(f"{where.relative_to(TOP)}: {e.message} at {list(e.instance_path)}" for e in found)
 
-    for name in ("clauses", "findings", "app-clauses", "schema-places"):
+    for name in ("clauses", "findings", "app-clauses", "profiles", "schema-places"):
         file = TOP / "conformance" / f"{name}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
     file = TOP / "conformance" / "violations.json"

@@ -17,6 +17,7 @@ LAYERS = {
     "imports": 0,
     "findings": 0,
     "extras": 2,
+    "profiles": 2,
     "monitor": 0,
     "printable": 0,
     "readings": 0,

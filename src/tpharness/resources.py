@@ -16,7 +16,7 @@ def _root() -> Path:
 
 
 def conformance_dir() -> Path:
-    """Folder with `clauses.yaml`, `rulings.md`, `findings.yaml`, `schemas/` and `baselines/`; a checkout has more."""
+    """Folder with the clauses, profiles, rulings, findings, schemas and baselines; a checkout has more."""
     return _root() / "conformance"
 
 

@@ -46,7 +46,9 @@ COMMANDS: dict[str, CommandEntry] = {
     "run": CommandEntry("run", "Play scenarios on a server and a client."),
     "sweep": CommandEntry("sweep", "Cut scenarios at every event or byte, or play them in every legal order."),
     "fuzz": CommandEntry("fuzz", "Generate cases, judge them by every check, and shrink what fails.", room="explore"),
-    "list": CommandEntry("listing", "List scenarios, clauses, rulings, targets, faults or findings.", "list_"),
+    "list": CommandEntry(
+        "listing", "List scenarios, clauses, rulings, profiles, targets, faults or findings.", "list_"
+    ),
     "explain": CommandEntry("explain", "Explain a clause, a ruling, a scenario, a finding or a fault."),
     "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),
     "compare": CommandEntry("compare", "Compare what histories keep of an interrupted turn.", room="histories"),

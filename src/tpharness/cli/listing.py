@@ -1,4 +1,4 @@
-"""`tpharness list`: scenarios, clauses, rulings, targets, faults or findings."""
+"""`tpharness list`: scenarios, clauses, rulings, profiles, targets, faults or findings."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
 from tpharness.printable import say
+from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
@@ -28,15 +29,16 @@ Rows = list[tuple[str, str, dict[str, Any]]]
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="scenarios, clauses, rulings, targets, faults or findings")],
+    what: Annotated[str, typer.Argument(help="scenarios, clauses, rulings, profiles, targets, faults or findings")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """List scenarios, clauses, rulings, targets, faults or findings."""
+    """List scenarios, clauses, rulings, profiles, targets, faults or findings."""
     kinds: dict[str, Callable[[], Rows]] = {
         "scenarios": lambda: _scenarios(scenarios) if json else _descriptions(scenarios),
         "clauses": lambda: _clauses(scenarios),
         "rulings": _rulings,
+        "profiles": lambda: _profiles(scenarios),
         "targets": lambda: [(name, text, {"target": name, "meaning": text}) for name, text in TARGETS.items()],
         "faults": _faults,
         "findings": _findings,
@@ -108,6 +110,25 @@ def _count(number: int, noun: str) -> str:
 
 def _rulings() -> Rows:
     return [(r.id, r.title, asdict(r)) for r in load_rulings().values()]
+
+
+def _profiles(roots: list[Path] | None) -> Rows:
+    """Each profile with the scenarios and clauses that belong to it, in the order in which to take them on."""
+    found: dict[str, list[str]] = {}
+    for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
+        for profile in find_profiles(one.id, load_scenario(one.path, root=one.root).clauses):
+            found.setdefault(profile.name, []).append(one.id)
+    rows: Rows = []
+    for profile in load_profiles().values():
+        scenarios = found.get(profile.name, [])
+        clauses = [clause for clause in load_clauses() if profile.has_clause(clause)]
+        faults = [fault for fault in FAULTS if profile.has_fault(fault)]
+        counts = [_count(len(scenarios), "scenario"), _count(len(clauses), "clause")]
+        counts += [_count(len(faults), "fault")] if faults else []
+        data = {"name": profile.name, "title": profile.title, "for": profile.reader, "core": profile.core}
+        data |= {"scenarios": scenarios, "clauses": clauses, "faults": faults}
+        rows.append((profile.name, f"{', '.join(counts)}: {profile.title}. {profile.reader}", data))
+    return rows
 
 
 def _faults() -> Rows:

@@ -12,6 +12,7 @@ from rich.console import Console
 from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
 from tpharness.errors import TargetError
 from tpharness.printable import make_printable
+from tpharness.profiles import parse_profiles
 from tpharness.report import ConsoleReport, Destination, Report, parse_reports, print_matrix, report_words
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
@@ -68,6 +69,12 @@ def run(
             help="random, random:SEED, or a JSON report whose order to play again [default: by id].",
         ),
     ] = None,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Only scenarios of this profile; may be given again. `tpharness list profiles`."
+        ),
+    ] = None,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -87,6 +94,7 @@ def run(
         shard=None if shard is None else Shard.parse(shard),
         cluster="" if cluster is None else check_address(cluster),
         order=None if order is None else Order.parse(order),
+        profiles=parse_profiles(profile or []),
     )
     plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
     reports = {pair: Report() for pair in plays}

@@ -9,14 +9,15 @@ from functools import partial
 from tpharness.errors import UsageError
 from tpharness.histories.play import play_history
 from tpharness.histories.registry import HISTORIES
-from tpharness.resources import conformance_dir, scenarios_dir
+from tpharness.resources import conformance_dir
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.dispatch import harness_error_result, load_selected
 from tpharness.run.engine import apply_baseline, finish_run
 from tpharness.run.events import RunEvent, RunStarted
 from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
-from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.select import SelectedScenario
+from tpharness.run.selection import choose_scenarios
 from tpharness.run.workers import Workers, map_in_order
 
 __all__ = ["load_dialect_baseline", "run_history"]
@@ -31,7 +32,7 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
     begun = time.perf_counter()
     if options.history not in HISTORIES:
         raise UsageError(f"no history is called {options.history!r}", hint=f"there are {', '.join(HISTORIES)}")
-    selected = select_scenarios(options.ids, options.roots or (scenarios_dir(),))
+    selected = choose_scenarios(options)
     baseline = load_baseline(options.baseline) if options.baseline is not None else Baseline(entries={})
     if options.baseline is None and not options.roots:
         baseline = load_dialect_baseline(options.history)

@@ -11,6 +11,7 @@ from functools import partial
 
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
+from tpharness.profiles import load_profiles
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
@@ -24,7 +25,9 @@ __all__ = ["harness_error_result", "load_selected", "open_session", "play_one", 
 
 def open_session(options: RunOptions) -> Session:
     """Return the session of the targets that the options name. Entering it opens them."""
-    named = [one.partition("@fault-")[2] for one in options.ids]
+    named = {one.partition("@fault-")[2] for one in options.ids} | set(options.faults)
+    profiles = [load_profiles()[name] for name in options.profiles]
+    faults = [f for f in FAULTS.values() if f.name in named or any(profile.has_fault(f.name) for profile in profiles)]
     return Session(
         server=options.server,
         client=options.client,
@@ -33,10 +36,7 @@ def open_session(options: RunOptions) -> Session:
         patience=options.patience,
         faults=options.faults,
         alone=options.order is not None
-        or (
-            options.server.startswith("peer:")
-            and any(FAULTS[name].kills for name in (*options.faults, *named) if name in FAULTS)
-        ),
+        or (options.server.startswith("peer:") and any(fault.kills for fault in faults)),
     )
 
 
@@ -64,7 +64,7 @@ async def _play_file(one: SelectedScenario, session: Session) -> list[Result]:
     if isinstance(scenario, Result):
         return [scenario]
     try:
-        return await session.play(scenario, one.place)
+        return await session.play(scenario, one.place, one.faults)
     except Exception as error:  # noqa: BLE001  # one broken case must not hide the other verdicts
         return [harness_error_result(scenario.id, error, scenario.clauses)]
 

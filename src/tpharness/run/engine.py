@@ -17,14 +17,14 @@ from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
 from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
-from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import describe_target, find_common_versions
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.dispatch import open_session, play_selected
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
-from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.select import SelectedScenario
+from tpharness.run.selection import choose_scenarios, strike
 from tpharness.run.shard import Shard
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
@@ -38,10 +38,8 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
     answer with its capabilities.
     """
     begun = time.perf_counter()
-    everything = select_scenarios(options.ids, options.roots or (scenarios_dir(),))
+    everything = list(strike(choose_scenarios(options), options))
     selected = everything if options.shard is None else options.shard.select_from(everything)
-    if options.order is not None:
-        selected = options.order.arrange(selected)
     baseline = _choose_baseline(options)
     with open_session(options) as session:
         yield RunStarted(

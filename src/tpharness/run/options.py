@@ -23,7 +23,8 @@ class RunOptions:
     built-in scenarios are played, otherwise none. `patience` has the timeouts of remote targets. With `faults` every
     scenario is played with each of them, and not without one. `history` names a history dialect, which the histories
     room plays instead of ThreadProtocol. `order` None plays by id; with an order one case is played at a time, so that
-    the same order is the same run.
+    the same order is the same run. `profiles` are names of `conformance/profiles.yaml`: only scenarios that belong to
+    one of them are played, some of them with faults as well.
     """
 
     ids: tuple[str, ...] = ()
@@ -40,11 +41,12 @@ class RunOptions:
     shard: Shard | None = None
     cluster: str = ""
     order: Order | None = None
+    profiles: tuple[str, ...] = ()
 
     @property
     def whole_suite(self) -> bool:
         """Whether all built-in scenarios are played, so that every clause must be exercised."""
-        return not self.ids and not self.roots and self.versions is None and not self.faults
+        return not (self.ids or self.roots or self.versions or self.faults or self.profiles)
 
     @property
     def target_words(self) -> tuple[str, ...]:

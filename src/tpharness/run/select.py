@@ -19,13 +19,15 @@ __all__ = ["SelectedScenario", "select_scenarios"]
 class SelectedScenario:
     """One scenario file below `root`, which is None for a file that was named itself.
 
-    `place` is the full id of a place of its sweep if only that place is to be played.
+    `place` is the full id of a place of its sweep if only that place is to be played. With `faults` the scenario is
+    played with each of them, and not without one.
     """
 
     id: str
     path: Path
     root: Path | None
     place: str | None = None
+    faults: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.place or self.id

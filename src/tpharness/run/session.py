@@ -130,8 +130,11 @@ class Session:
 
     # ------------------------------------------------------------------------------------------------ scenarios
 
-    async def play(self, scenario: Scenario, place: str | None = None) -> list[Result]:
-        """Play one scenario with its sweep, or one place of the sweep; the first result has the seconds it took."""
+    async def play(self, scenario: Scenario, place: str | None = None, faults: Sequence[str] = ()) -> list[Result]:
+        """Play one scenario with its sweep, or one place of the sweep; the first result has the seconds it took.
+
+        With `faults`, or those of the session, it is played with each of them instead.
+        """
         begun = time.perf_counter()
         unasked = self.find_no_part(scenario)
         if unasked:
@@ -139,7 +142,7 @@ class Session:
         case, reason = await self.adapt(scenario)
         if reason:
             return [Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)]
-        faults = (place.partition("@fault-")[2],) if place and "@fault-" in place else self._faults
+        faults = (place.partition("@fault-")[2],) if place and "@fault-" in place else faults or self._faults
         if faults:
             return await self._with_faults(case, faults)
         results = [] if place is not None else [await self._play_judged(case, partial(play, case, self.players))]

@@ -12,12 +12,22 @@ from pathlib import Path
 from tpharness.errors import InputError
 from tpharness.resources import scenarios_dir
 
-__all__ = ["SUFFIXES", "find_ids", "find_scenarios", "id_of", "read_description", "read_regular", "scenario_id"]
+__all__ = [
+    "SUFFIXES",
+    "find_ids",
+    "find_scenarios",
+    "id_of",
+    "read_clauses",
+    "read_description",
+    "read_regular",
+    "scenario_id",
+]
 
 SUFFIXES = (".yaml", ".yml")
 
 _START = 4096
 _DESCRIPTION = re.compile(r"(?:#[^\n]*\n)*description: +([A-Za-z][^\n]* [^\n]*[^\n:])\n(?=[a-z])")
+_CLAUSES = re.compile(r"^clauses: \[([a-z0-9., -]+)\]$", re.MULTILINE)
 
 
 def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
@@ -104,6 +114,18 @@ def read_description(path: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return None if found is None or ": " in found[1] or " #" in found[1] else found[1].rstrip()
+
+
+def read_clauses(path: Path) -> tuple[str, ...] | None:
+    """Return the clauses that a scenario file cites, None where the file has to be loaded to know them.
+
+    Only a plain list on one line near the beginning is read, which is what most files have.
+    """
+    try:
+        found = _CLAUSES.search(_read_start(path).decode("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return None if found is None else tuple(found[1].replace(",", " ").split())
 
 
 def _read_start(path: Path) -> bytes:

@@ -1,0 +1,68 @@
+"""Which scenarios a run plays: those that the ids name, of the profiles that are asked for, in the order asked for.
+
+In: the options of a run. Out: the selected scenarios. UsageError where nothing is left: a run that plays nothing is
+never green.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tpharness.errors import TpharnessError, UsageError
+from tpharness.faults import FAULTS
+from tpharness.profiles import find_profiles, load_profiles
+from tpharness.resources import scenarios_dir
+from tpharness.run.options import RunOptions
+from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.scenario import load_scenario
+from tpharness.scenario.files import read_clauses
+
+__all__ = ["choose_scenarios", "strike"]
+
+
+def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
+    """Return the scenarios that the options select, each once, in the order of the options."""
+    selected = select_scenarios(options.ids, options.roots or (scenarios_dir(),))
+    if options.profiles:
+        named = options.profiles
+        selected = [one for one in selected if _find_faults(one, named) or _belongs(one, named)]
+        if not selected:
+            raise UsageError(
+                f"no scenario that was named belongs to {' or '.join(options.profiles)}",
+                hint=f"leave the ids away: tpharness run --profile {options.profiles[0]}",
+            )
+    return selected if options.order is None else options.order.arrange(selected)
+
+
+def strike(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterator[SelectedScenario]:
+    """Yield the scenarios, and those that a profile of the options plays with faults once more, with these faults.
+
+    Where the options name faults themselves, every scenario is played with those, and nothing is added.
+    """
+    if options.faults or not options.profiles:
+        yield from selected
+        return
+    for one in selected:
+        if _belongs(one, options.profiles):
+            yield one
+        faults = _find_faults(one, options.profiles)
+        if faults:
+            yield replace(one, faults=faults)
+
+
+def _find_faults(one: SelectedScenario, profiles: Sequence[str]) -> tuple[str, ...]:
+    """Return the faults with which the profiles play a scenario."""
+    wanted = [load_profiles()[name] for name in profiles] if one.place is None else []
+    return tuple(name for name in FAULTS if any(p.has_fault(name) and p.strikes(one.id) for p in wanted))
+
+
+def _belongs(one: SelectedScenario, profiles: Sequence[str]) -> bool:
+    """Whether a scenario belongs to one of the profiles. One that does not load does, so that the run says why."""
+    clauses = read_clauses(one.path)
+    if clauses is None:
+        try:
+            clauses = load_scenario(one.path, root=one.root).clauses
+        except TpharnessError:
+            return True
+    return any(profile.name in profiles for profile in find_profiles(str(one), clauses))
