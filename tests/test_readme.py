@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import yaml
 from tpharness.report import failure_lines
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.scenario import load_text
@@ -18,6 +23,32 @@ def test_the_first_scenario_of_the_readme_passes() -> None:
     assert SCENARIO
     results = play_one(load_text(SCENARIO[1], id="chat/cancelled"), RunOptions())
     assert [r.outcome for r in results] == [Outcome.PASSED]
+
+
+def test_it_passes_in_an_empty_folder_to_the_letter(tmp_path: Path) -> None:
+    """The file that the README names, and the command, with nothing else in the folder."""
+    named = re.search(r"put this into `([^`]+)`", README)
+    command = re.search(r"and play it:\n\n    tpharness (.*)\n", README)
+    assert SCENARIO
+    assert named
+    assert command
+    (file := tmp_path / named[1]).parent.mkdir(parents=True)
+    file.write_text(SCENARIO[1], "utf-8")
+    line = [sys.executable, "-P", "-m", "tpharness", *shlex.split(command[1])]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("PASSED 1 scenario, 1 case (1 passed)")
+
+
+def test_the_thread_of_the_readme_is_that_of_its_scenario() -> None:
+    """What it leaves out are times and the model's name; a scenario expects the rest of both sides."""
+    shown = re.search(r"```json\n(.*?)```", README, re.DOTALL)
+    assert SCENARIO
+    assert shown
+    scenario = yaml.safe_load(SCENARIO[1])
+    scenario["expect"] = {"thread": {"0.0.4": json.loads(shown[1])}}
+    results = play_one(load_text(json.dumps(scenario), id="chat/cancelled"), RunOptions())
+    assert [(r.outcome, r.findings) for r in results] == [(Outcome.PASSED, ())]
 
 
 def test_the_sweep_that_the_readme_suggests_passes() -> None:
