@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import yaml
+
 from tpharness.report import failure_lines
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.scenario import load_text
