@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 from conformance.bad_documents import apply_patch, load_good_threads, write_in_version
+from conformance.holds import holds
+from conformance.stream_vectors import run_chunk, run_fold, run_stream
 
 from tpharness.errors import ThreadError
 from tpharness.histories.exchange.from_messages import thread_of_messages
@@ -23,7 +25,18 @@ from tpharness.resources import conformance_dir
 __all__ = ["KINDS", "Vector", "load_vectors", "run_vector"]
 
 Vector = Mapping[str, Any]
-KINDS = ("hashes", "comparisons", "conversions", "histories", "imports", "refusals", "contents")
+KINDS = (
+    "hashes",
+    "comparisons",
+    "conversions",
+    "histories",
+    "imports",
+    "refusals",
+    "contents",
+    "streams",
+    "chunks",
+    "folds",
+)
 _AT = "2025-01-20T10:00:00Z"
 
 
@@ -98,7 +111,7 @@ def _history(given: Any, vector: Vector) -> str:
     pending = [call.tool_call_id for call in made.pending]
     if pending != vector.get("pending", pending):
         return f"waiting: {pending}"
-    return "" if _holds(made.messages, vector["messages"]) else f"the model is told {made.messages}"
+    return "" if holds(made.messages, vector["messages"]) else f"the model is told {made.messages}"
 
 
 def _import(_given: Any, vector: Vector) -> str:
@@ -109,7 +122,7 @@ def _import(_given: Any, vector: Vector) -> str:
     lost = [loss.pointer for loss in made.losses]
     if lost != vector.get("lost", []):
         return f"lost: {lost}"
-    return "" if _holds(made.thread["turns"], vector["turns"]) else f"the turns are {made.thread['turns']}"
+    return "" if holds(made.thread["turns"], vector["turns"]) else f"the turns are {made.thread['turns']}"
 
 
 def _refusal(_given: Any, vector: Vector) -> str:
@@ -123,15 +136,6 @@ def _content(_given: Any, vector: Vector) -> str:
     return "" if (not wrong) == vector["accepted"] else f"the content is {'refused' if wrong else 'accepted'}: {wrong}"
 
 
-def _holds(got: Any, wanted: Any) -> bool:
-    """Whether `got` is what is wanted: objects may have more fields, lists not more items."""
-    if isinstance(wanted, dict):
-        return isinstance(got, Mapping) and all(key in got and _holds(got[key], wanted[key]) for key in wanted)
-    if isinstance(wanted, list):
-        return isinstance(got, list) and len(got) == len(wanted) and all(map(_holds, got, wanted))
-    return type(got) is type(wanted) and bool(got == wanted)
-
-
 _RUN: Mapping[str, Callable[[Any, Vector], str]] = {
     "hashes": _hash,
     "comparisons": _comparison,
@@ -140,4 +144,7 @@ _RUN: Mapping[str, Callable[[Any, Vector], str]] = {
     "imports": _import,
     "refusals": _refusal,
     "contents": _content,
+    "streams": lambda _, vector: run_stream(vector),
+    "chunks": lambda _, vector: run_chunk(vector),
+    "folds": lambda _, vector: run_fold(vector),
 }

@@ -345,8 +345,8 @@ class JournalWriter:
     def _settle(self) -> None:
         """Close the tail into a segment if no interruption can take any of it back (`keep`).
 
-        Every entry follows its response, so it is enough to ask about those. A response that has settled stays so,
-        which saves looking at a tail again that waits for one of its calls.
+        Every entry follows its response, so it is enough to ask about those. A response that has settled stays so, and
+        is not asked again.
         """
         if not self._entries or self._held is not None:
             return

@@ -104,21 +104,23 @@ def encode_sse(chunk: Chunk | Mapping[str, Any]) -> bytes:
 
     `Done` is the end marker; `Malformed` is written as it came.
     """
-    if isinstance(chunk, _DELTAS) and getattr(chunk, "provider_metadata", None) is None:
+    if _is_text_alone(chunk):
         try:
             return b"data: %b\n\n" % _encode_delta(chunk)
         except UnicodeEncodeError:
-            pass
-    if type(chunk) is dict and chunk.get("type") in _DELTA_TYPES:
-        try:
-            return b"data: %b\n\n" % _encode_delta(chunk)
-        except (UnicodeEncodeError, msgspec.MsgspecError, TypeError):
             pass
     if isinstance(chunk, Done):
         return DONE
     if isinstance(chunk, Malformed):
         return encode_data(chunk.raw)
     return b"data: %b\n\n" % encode_json(to_wire(chunk) if isinstance(chunk, msgspec.Struct) else dict(chunk))
+
+
+def _is_text_alone(chunk: Chunk | Mapping[str, Any]) -> bool:
+    """Whether a chunk is a delta with texts only, which both encoders write alike."""
+    if type(chunk) is dict:
+        return chunk.get("type") in _DELTA_TYPES and all(type(item) is str for item in chunk.values())
+    return isinstance(chunk, _DELTAS) and getattr(chunk, "provider_metadata", None) is None
 
 
 def encode_stream(chunks: Iterable[Chunk | Mapping[str, Any]], *, done: bool = True) -> bytes:

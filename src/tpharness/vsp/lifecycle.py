@@ -119,16 +119,16 @@ class Lifecycle:
                 self.end_response()  # with the facts that were in force, without those of this carrier
             facts.leave_agent()
         facts.update(data)
-        agent, started = facts.get("agent_id"), facts.take("started_at")
-        if not writer.running or not isinstance(agent, str):
+        if not writer.running:
             return
         if handed_over:
             if writer.turn_is_empty:
-                writer.name_agent(agent)
+                writer.name_agent(str(named))
             else:
                 writer.complete_turn(self._context.time)
                 self._begin_turn()
-        if isinstance(started, str):
+        started = facts.take("started_at")
+        if started is not None:
             writer.start_time(started)
         self._apply_response_facts()
 

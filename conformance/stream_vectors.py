@@ -1,0 +1,142 @@
+"""The vectors of `documents/` that begin with a stream: its bytes, one of its chunks, or the run that it tells.
+
+Each function returns where tpharness differs from what the vector says, as a sentence, or "" where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from conformance.holds import holds
+
+from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
+from tpharness.findings import Finding
+from tpharness.protocol.versions import newest_version
+from tpharness.readings import Readings
+from tpharness.server_events import Recorder
+from tpharness.server_events.guide import GuideReader
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.chunks import decode_chunk
+from tpharness.vsp.encode import encode_sse, encode_stream, to_wire
+from tpharness.vsp.records import Done, Malformed
+from tpharness.vsp.sse import MAX_LINE, SseParser
+
+__all__ = ["run_chunk", "run_fold", "run_stream"]
+
+_AT = "2025-01-20T10:00:00Z"
+
+
+def run_stream(vector: Mapping[str, Any]) -> str:
+    """Read the bytes as they came, at once, and byte by byte."""
+    reads = [read.encode("latin-1" if vector.get("latin1") else "utf-8") for read in vector["reads"]]
+    whole = b"".join(reads)
+    for way in (reads, [whole], [whole[i : i + 1] for i in range(len(whole))]):
+        wrong = _read(way, vector)
+        if wrong:
+            return wrong
+    return ""
+
+
+def _read(reads: Iterable[bytes], vector: Mapping[str, Any]) -> str:
+    limit = vector.get("max_line", MAX_LINE)
+    parser, bare = SseParser(max_line=limit), SseParser(max_line=limit)
+    frames, data = [], []
+    for read in reads:
+        frames += parser.feed(read)
+        data += bare.feed_data(read)
+    leftover = parser.close()
+    bare.close()
+    got = [msgspec.to_builtins(msgspec.structs.asdict(frame), builtin_types=(bytes,)) for frame in frames]
+    got = [{**frame, "data": frame["data"].decode()} for frame in got]
+    found = [[finding.code, finding.place.byte] for finding in parser.findings]
+    if not holds(got, vector["events"]):
+        return f"the events are {got}"
+    if data != [frame.data for frame in frames if frame.data and frame.event != "ping"]:
+        return f"without heartbeats, the data are {data}"
+    if found != vector.get("found", []) or [one.code for one in bare.findings] != [one[0] for one in found]:
+        return f"found {found}"
+    rest = (
+        None
+        if leftover is None
+        else [leftover.start, leftover.size, leftover.line.decode("latin-1"), leftover.has_data]
+    )
+    if rest != vector.get("leftover"):
+        return f"left over: {rest}"
+    if parser.last_event_id != vector.get("last_event_id"):
+        return f"the last id is {parser.last_event_id!r}"
+    return "" if parser.retry == vector.get("retry") else f"the time to wait is {parser.retry}"
+
+
+def run_chunk(vector: Mapping[str, Any]) -> str:
+    """Read the data of one event, and write what was read."""
+    data = vector["data"].encode("utf-8", "surrogatepass")
+    chunk = decode_chunk(data)
+    if isinstance(chunk, Malformed):
+        if [frame.data for frame in SseParser().feed(encode_sse(chunk))] != [data]:
+            return f"it is written as {encode_sse(chunk)!r}"
+        return "" if vector.get("found") == chunk.kind.code else f"found {chunk.kind.code}: {chunk.reason}"
+    if "found" in vector:
+        return f"nothing is found, it is read as {chunk}"
+    written = encode_sse(chunk)
+    if isinstance(chunk, Done):
+        return "" if vector["chunk"] == "[DONE]" else "it is read as the end marker"
+    if to_wire(chunk) != vector["chunk"]:
+        return f"it is read as {to_wire(chunk)}"
+    again = decode_chunk(written.removeprefix(b"data: ").removesuffix(b"\n\n"))
+    if isinstance(again, Malformed | Done) or to_wire(again) != vector["chunk"]:
+        return f"it is written as {written!r}"
+    if encode_sse(vector["chunk"]) != written:
+        return f"as an object it is written as {encode_sse(vector['chunk'])!r}"
+    return (
+        ""
+        if written.decode() == f"data: {vector.get('written', vector['data'])}\n\n"
+        else f"it is written as {written!r}"
+    )
+
+
+def run_fold(vector: Mapping[str, Any]) -> str:
+    """Fold the chunks as they are and as bytes, or the server's events; compare the threads."""
+    for folded in (_fold_events,) if "events" in vector else (_fold_chunks, _fold_bytes):
+        journal, findings = folded(vector)
+        found = [[finding.code, finding.place.event] for finding in findings]
+        if found != vector.get("found", []):
+            return f"found {found}"
+        agents = make_registry(journal, created_at=vector.get("created_at"))
+        header = ThreadHeader(thread_id="t", created_at=_AT, agents=agents)
+        thread = DIALECTS[newest_version()].renderer(header, Readings()).render(journal)
+        if "agents" in vector and agents != vector["agents"]:
+            return f"the agents are {agents}"
+        if not holds(thread["turns"], vector["turns"]):
+            return f"the turns are {thread['turns']}"
+    return ""
+
+
+def _fold_chunks(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
+    assembler = Assembler()
+    assembler.begin(_AT)
+    if assembler.time != _AT:
+        raise AssertionError("a stream begins at its beginning")
+    assembler.feed_chunks(vector["chunks"], _AT)
+    assembler.done(_AT)
+    assembler.close(None, _AT)
+    return assembler.journal(), assembler.findings
+
+
+def _fold_bytes(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
+    assembler = Assembler()
+    assembler.begin(_AT)
+    assembler.feed(encode_stream(vector["chunks"]), _AT)
+    assembler.close(None, _AT)
+    return assembler.journal(), assembler.findings
+
+
+def _fold_events(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
+    recorder, guide = Recorder(), GuideReader()
+    recorder.begin("assistant", _AT)
+    for event in vector["events"]:
+        for one in guide.feed(event):
+            recorder.feed(one)
+    recorder.interrupt("network_failure", recorder.time)
+    return recorder.journal(), recorder.findings
