@@ -16,6 +16,7 @@ from tpharness.findings import Finding
 from tpharness.protocol.versions import newest_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder
+from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.guide import GuideReader
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.chunks import decode_chunk
@@ -23,7 +24,7 @@ from tpharness.vsp.encode import encode_sse, encode_stream, to_wire
 from tpharness.vsp.records import Done, Malformed
 from tpharness.vsp.sse import MAX_LINE, SseParser
 
-__all__ = ["run_chunk", "run_fold", "run_stream"]
+__all__ = ["run_chunk", "run_encoding", "run_fold", "run_stream"]
 
 _AT = "2025-01-20T10:00:00Z"
 
@@ -140,3 +141,14 @@ def _fold_events(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
             recorder.feed(one)
     recorder.interrupt("network_failure", recorder.time)
     return recorder.journal(), recorder.findings
+
+
+def run_encoding(vector: Mapping[str, Any]) -> str:
+    """Send the events of a run."""
+    encoder = Encoder(agent_id="assistant", carriers=vector.get("carriers", False), message_id="m1")
+    sent = encoder.start(_AT, ({"part_kind": "user-prompt", "content": "Hi"},))
+    for event in vector["events"]:
+        sent += encoder.feed(event)
+    if "interrupt" in vector:
+        sent += encoder.abort(**vector["interrupt"])
+    return "" if sent == vector["chunks"] else f"sent {sent}"

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from conformance.bad_documents import apply_patch, load_good_threads, write_in_version
 from conformance.holds import holds
-from conformance.stream_vectors import run_chunk, run_fold, run_stream
+from conformance.stream_vectors import run_chunk, run_encoding, run_fold, run_stream
 
 from tpharness.errors import ThreadError
 from tpharness.histories.exchange.from_messages import thread_of_messages
@@ -36,6 +36,7 @@ KINDS = (
     "streams",
     "chunks",
     "folds",
+    "encodings",
 )
 _AT = "2025-01-20T10:00:00Z"
 
@@ -147,4 +148,5 @@ _RUN: Mapping[str, Callable[[Any, Vector], str]] = {
     "streams": lambda _, vector: run_stream(vector),
     "chunks": lambda _, vector: run_chunk(vector),
     "folds": lambda _, vector: run_fold(vector),
+    "encodings": lambda _, vector: run_encoding(vector),
 }
