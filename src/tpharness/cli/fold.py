@@ -28,7 +28,7 @@ from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.carrier import CARRIER
 from tpharness.vsp.sse import SseParser
 
-__all__ = ["NO_EVENTS", "fold", "fold_events"]
+__all__ = ["NO_EVENTS", "fold", "fold_events", "require_known_reason"]
 
 NO_EVENTS = Kind("stream-without-events")
 _QUOTED = re.compile(r'\A"(.*)"\Z', re.DOTALL)
@@ -87,9 +87,7 @@ def _cut(text: str | None) -> Cut | None:
         raise UsageError(
             f"--interrupt takes REASON@TIME, not {text!r}", hint="for example user_cancelled@2025-01-20T10:00:15Z"
         )
-    near = difflib.get_close_matches(reason, _REASONS, n=1, cutoff=0.85)
-    if reason not in _REASONS and near:  # other reasons are allowed, but not ones so similar
-        raise UsageError(f"unknown reason {reason!r}", hint=f"did you mean {near[0]}?")
+    require_known_reason(reason)
     if stated and reason != "error":
         raise UsageError(f"--interrupt: {reason} has no text", hint="only an error has one, as in error@TIME=TEXT")
     return Cut(
@@ -97,6 +95,13 @@ def _cut(text: str | None) -> Cut | None:
         at=_time("--interrupt", time) if time else None,
         error=_QUOTED.sub(r"\1", error) if stated else None,
     )
+
+
+def require_known_reason(reason: str) -> None:
+    """Raise UsageError for a reason that looks like a misspelt known one; other words are allowed."""
+    near = difflib.get_close_matches(reason, _REASONS, n=1, cutoff=0.85)
+    if reason not in _REASONS and near:
+        raise UsageError(f"unknown reason {reason!r}", hint=f"did you mean {near[0]}?")
 
 
 def _time(option: str, text: str) -> str:

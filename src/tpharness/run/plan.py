@@ -117,7 +117,7 @@ def cut_case(case: Case, place: SweepPlace) -> Case:
     return replace(case, id=place.id, scenario=replace(scenario, id=place.id, turns=turns, cut=None, expect=expect))
 
 
-def cut_time(run: AgentRun, count: int) -> str:
+def cut_time(run: AgentRun | RunScript, count: int) -> str:
     """Return the time of a cut after `count` events: one millisecond after the last of them that has a time."""
     events = run.events or ()
     for index in range(min(count, len(events)) - 1, -1, -1):

@@ -30,6 +30,7 @@ from tpharness.targets.contract import (
 )
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import DONE, encode_sse
+from tpharness.vsp.states import StreamState
 
 __all__ = ["Reference", "ReferenceClient", "ReferenceServer", "is_foreign", "receive_turns", "serve_run", "serve_turns"]
 
@@ -97,6 +98,10 @@ class ReferenceServer:
         """Return the threads as of now, cut here if `cut` is given and the run has not ended."""
         return self._rendering.threads(self._recorder.journal(cut, partial=self._rendering.partial))
 
+    def journal(self, cut: Interrupted | None = None) -> Journal:
+        """Return the journal as of now, with what is still open, cut here if `cut` is given and the run goes on."""
+        return self._recorder.journal(cut, partial=True)
+
     def findings(self) -> tuple[Finding, ...]:
         """Return what the fold has reported."""
         return tuple(self._recorder.findings)
@@ -139,6 +144,20 @@ class ReferenceClient:
     def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
         """Return the threads as of now, cut here if `cut` is given and the turn has not ended."""
         return self._rendering.threads(self._assembler.journal(cut, partial=self._rendering.partial))
+
+    def journal(self, cut: Interrupted | None = None) -> Journal:
+        """Return the journal as of now, with what is still open, cut here if `cut` is given and the turn goes on."""
+        return self._assembler.journal(cut, partial=True)
+
+    @property
+    def state(self) -> StreamState:
+        """Where the stream stands."""
+        return self._assembler.state
+
+    @property
+    def time(self) -> str:
+        """When the latest chunk happened."""
+        return self._assembler.time
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what the fold has reported."""

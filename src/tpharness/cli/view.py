@@ -1,0 +1,60 @@
+"""`tpharness view`: recordings, threads and scenarios as a page to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tpharness.cli.files import check_stdin_once, read_bytes
+from tpharness.cli.fold import require_known_reason
+from tpharness.picture import Entry, Page, plain_timeline, render_page, text_html, timeline_of_file
+from tpharness.printable import say
+from tpharness.protocol.versions import parse_version
+from tpharness.report import write_atomically
+
+__all__ = ["view"]
+
+
+def view(
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Streams (.sse), server events (.jsonl), scenarios (.yaml), threads (.json)."),
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="The page to write [default: the first file's name with .html]; - is standard output.",
+        ),
+    ] = None,
+    version: Annotated[str | None, typer.Option(help="The version of the threads [default: the newest].")] = None,
+    reason: Annotated[
+        str | None,
+        typer.Option(help="Why a stream is cut, such as user_cancelled [default: network_failure, or the scenario's]."),
+    ] = None,
+) -> None:
+    """Write a page that shows a recording, a thread or a scenario.
+
+    It has a timeline whose cut can be dragged, and the threads that both sides would hold there. It is one file that
+    needs no network.
+    """
+    check_stdin_once(files)
+    if reason is not None:
+        require_known_reason(reason)
+    wanted = None if version is None else parse_version(version)
+    timelines = [timeline_of_file(name, read_bytes(name), version=wanted, reason=reason) for name in files]
+    names = ", ".join(Path(name).name for name in files)
+    page = Page(
+        title=names if len(files) < 4 else f"{len(files)} files",
+        lead=f'<p class="muted">{text_html("as tpharness reads it: drag the cut, or move it with the arrow keys")}</p>',
+        entries=[Entry(timeline=timeline) for timeline in timelines],
+        plain=[plain_timeline(timeline) for timeline in timelines],
+    )
+    path = output or (Path(files[0]).name.removesuffix(Path(files[0]).suffix) + ".html" if files[0] != "-" else "-")
+    write_atomically(path, render_page(page))
+    if path != "-":
+        say(f"written to {path}")

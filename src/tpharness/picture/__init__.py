@@ -1,0 +1,21 @@
+"""Pictures: a case or a file as a timeline on one HTML page that needs no network.
+
+In: scenarios, recordings, threads. Out: timelines, plain JSON values that hold what each side would have after a cut at
+every place, and the page that shows them. Nothing here judges: what a page says of a verdict is given to it.
+"""
+
+from tpharness.picture.files import timeline_of_file
+from tpharness.picture.page import Entry, Page, render_page, table_html, text_html
+from tpharness.picture.plain import plain_timeline
+from tpharness.picture.timeline import timeline_of_case
+
+__all__ = [
+    "Entry",
+    "Page",
+    "plain_timeline",
+    "render_page",
+    "table_html",
+    "text_html",
+    "timeline_of_case",
+    "timeline_of_file",
+]

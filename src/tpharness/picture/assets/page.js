@@ -1,0 +1,276 @@
+// The viewer: which case, where each side is cut, and what that means.
+
+const page = JSON.parse(document.getElementById("page-data").textContent);
+const byId = (id) => document.getElementById(id);
+
+/** A place of a sweep, such as `turn-1-event-12:timeout`, as a row of a timeline. */
+function rowOfPlace(timeline, place) {
+  const found = /^(?:turn-(\d+)-)?(event|byte)-(\d+)/.exec(place);
+  if (!found) return null;
+  const turn = found[1] === undefined ? timeline.turn : Number(found[1]);
+  const count = Number(found[3]);
+  let last = null;
+  timeline.rows.forEach((row, number) => {
+    if (row.turn !== turn) return;
+    const within = found[2] === "event" ? (row.index ?? (row.kind === "begin" ? -1 : NaN)) < count : row.to !== undefined && row.to <= count;
+    if (within || last === null || (found[2] === "event" && row.kind === "more" && last === number - 1)) last = number;
+  });
+  return last;
+}
+
+class Viewer {
+  constructor() {
+    this.timeline = new Timeline(byId("rows"), (side, row) => this.drag(side, row));
+    this.threads = new Threads(byId("threads"), page);
+    this.loaded = new Map();
+    byId("viewer").hidden = false;
+    byId("server-cut").addEventListener("input", (event) => this.move("server", Number(event.target.value)));
+    byId("client-cut").addEventListener("input", (event) => this.moveClient(Number(event.target.value)));
+    byId("together").addEventListener("change", () => this.show());
+    byId("case")?.addEventListener("change", (event) => this.go(Number(event.target.value)));
+    byId("rows").addEventListener("keydown", (event) => this.key(event));
+    byId("strip").addEventListener("pointerdown", (event) => this.pick(event));
+    byId("strip").addEventListener("pointermove", (event) => event.buttons && this.pick(event));
+    for (const [id, step] of [["earlier", -1], ["later", 1]])
+      byId(id).addEventListener("click", () => this.move("server", this.place + step));
+    addEventListener("hashchange", () => this.route());
+    this.route();
+  }
+
+  /** Show the case that the address names, or the first one. */
+  route() {
+    const wanted = decodeURIComponent(location.hash.replace(/^#view\//, ""));
+    const [name, place] = wanted.split("@");
+    const known = location.hash.startsWith("#view/") ? page.cases.find((one) => one.id === name) : null;
+    if (this.current && !known) return;
+    this.load(known ?? page.cases[0], place);
+    if (known) byId("viewer").scrollIntoView();
+  }
+
+  go(number) {
+    this.load(page.cases[number]);
+    history.replaceState(null, "", `#view/${encodeURIComponent(page.cases[number].id)}`);
+  }
+
+  load(entry, place) {
+    if (!this.loaded.has(entry.data)) {
+      const timeline = JSON.parse(byId(entry.data).textContent);
+      this.loaded.set(entry.data, { timeline, tables: new Tables(timeline.tables) });
+    }
+    const { timeline, tables } = this.loaded.get(entry.data);
+    Object.assign(this, { entry, tables, current: timeline });
+    this.sides = ["server", "client"].filter((side) => timeline.rows.some((row) => row[side] !== undefined));
+    this.bad = new Set((entry.failed ?? []).map((one) => rowOfPlace(timeline, one)));
+    const lost = timeline.rows.findIndex((row) => row.lost || row.broken !== undefined);
+    this.lossFrom = lost < 0 ? Infinity : lost;
+    const places = timeline.places;
+    byId("server-cut").max = String(places.length - 1);
+    byId("client-cut").max = String(timeline.rows.length - 1);
+    const first = place ?? entry.failed?.[0];
+    const row = first === undefined ? null : rowOfPlace(timeline, first);
+    this.client = row ?? timeline.rows.length - 1;
+    this.place = this.placeOf(this.client);
+    byId("together").checked = row === null || places[this.place] === row;
+    byId("controls").hidden = timeline.rows.length < 2;
+    byId("rows-box").hidden = timeline.rows.length < 2;
+    byId("together-label").hidden = this.sides.length < 2;
+    if (byId("case")) byId("case").value = String(page.cases.indexOf(entry));
+    byId("about").replaceChildren(...this.about());
+    this.timeline.load(timeline.rows, tables, this.sides);
+    this.strip();
+    this.show();
+  }
+
+  about() {
+    const { current: timeline, entry } = this;
+    const chips = [make("span.chip", {}, `version ${timeline.version}`)];
+    if (timeline.reason) chips.push(make("span.chip", {}, `cut by ${timeline.reason}`));
+    if (entry.outcome) chips.unshift(make(`span.verdict.${entry.green ? "good" : "bad"}`, {}, entry.outcome));
+    return [
+      make("h3", {}, timeline.id), make("p", {}, timeline.title ?? ""), make("p.chips", {}, ...chips),
+      ...(timeline.recorded ? [make("p.note", {}, `The server's thread is the one that ${timeline.recorded} kept when this was recorded.`)] : []),
+      ...(entry.note ? [make("p.note", {}, entry.note)] : []),
+    ];
+  }
+
+  placeOf(row) {
+    const place = this.current.places.findIndex((one) => one >= row);
+    return place < 0 ? this.current.places.length - 1 : place;
+  }
+
+  drag(side, row) {
+    if (side === "client" && !byId("together").checked) this.moveClient(row);
+    else this.move("server", this.placeOf(row));
+  }
+
+  move(side, place) {
+    this.place = Math.max(0, Math.min(this.current.places.length - 1, place));
+    if (byId("together").checked) this.client = this.current.places[this.place];
+    this.show(side);
+  }
+
+  moveClient(row) {
+    byId("together").checked = false;
+    this.client = Math.max(0, Math.min(this.current.rows.length - 1, row));
+    this.show("client");
+  }
+
+  key(event) {
+    const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    this.move("server", this.place + steps[event.key]);
+  }
+
+  pick(event) {
+    const box = byId("strip").getBoundingClientRect();
+    const share = (event.clientX - box.left) / box.width;
+    this.move("server", Math.floor(share * this.current.places.length));
+  }
+
+  /** The strip of all places: bad ones red, and a mark where a thread grows. */
+  strip() {
+    const { places, rows } = this.current;
+    const most = Math.min(places.length, 1200);
+    const cells = Array.from({ length: most }, () => "same");
+    const rank = ["same", "grows", "behind", "bad"];
+    places.forEach((row, number) => {
+      const cell = Math.floor((number * most) / places.length);
+      const before = number ? rows[places[number - 1]] : undefined;
+      const side = this.sides.at(-1);
+      const bad = this.bad.has(row) || (this.sides.length === 2 && rows[row].differences?.length && !this.behind(row));
+      const grows = before && this.tables.added(rows[row][side], before[side]).length;
+      const is = bad ? "bad" : this.behind(row) ? "behind" : grows ? "grows" : "same";
+      if (rank.indexOf(is) > rank.indexOf(cells[cell])) cells[cell] = is;
+    });
+    const svg = byId("strip");
+    svg.setAttribute("viewBox", `0 0 ${most} 1`);
+    const counts = `${places.length} places to cut, ${this.bad.size} of them failed`;
+    svg.setAttribute("aria-label", counts);
+    byId("strip-words").textContent = counts;
+    const space = "http://www.w3.org/2000/svg";
+    svg.replaceChildren();
+    let start = 0;
+    for (let at = 1; at <= most; at += 1) {
+      if (at < most && cells[at] === cells[start]) continue;
+      const rect = document.createElementNS(space, "rect");
+      for (const [name, value] of Object.entries({ x: start, y: 0, width: at - start, height: 1, class: cells[start] })) rect.setAttribute(name, String(value));
+      svg.append(rect);
+      start = at;
+    }
+  }
+
+  /** Whether the client got less of the stream than the server sent, so that its thread may lag behind (R32). */
+  behind(row) {
+    return row >= this.lossFrom;
+  }
+
+  show(focus = "server") {
+    const { current: timeline, tables } = this;
+    const server = timeline.places[this.place];
+    const together = byId("together").checked;
+    if (together) this.client = server;
+    byId("client-box").hidden = together || this.sides.length < 2;
+    const serverRow = timeline.rows[server];
+    const clientRow = timeline.rows[this.client];
+    this.timeline.cut(server, this.client, focus === "client" ? this.client : server);
+    this.slider("server-cut", this.place, this.words(server), this.place);
+    this.slider("client-cut", this.client, this.words(this.client), this.client);
+    byId("server-words").textContent = this.words(server);
+    byId("client-words").textContent = this.words(this.client);
+    const gone = {};
+    if (serverRow.gone?.server !== undefined) gone.server = tables.value(serverRow.gone.server);
+    if (clientRow.gone?.client !== undefined) gone.client = tables.value(clientRow.gone.client);
+    const state = { tables, timeline: this.entry.data, sides: this.sides, gone };
+    const differing = this.threads.show({ ...state, server: serverRow.server, client: clientRow.client });
+    for (const side of ["server", "client"]) byId(`${side}-title`).hidden = !this.sides.includes(side);
+    byId("heads").classList.toggle("one", this.sides.length < 2);
+    this.panel(serverRow, clientRow, differing, gone, together);
+  }
+
+  slider(id, value, words) {
+    byId(id).value = String(value);
+    byId(id).setAttribute("aria-valuetext", words);
+  }
+
+  /** The row that begins the step of a row: the one that has the server's event. */
+  step(number) {
+    let at = number;
+    while (this.current.rows[at].kind === "more") at -= 1;
+    return this.current.rows[at];
+  }
+
+  words(number) {
+    const row = { ...this.step(number), to: this.current.rows[number].to, frame: this.current.rows[number].frame };
+    const [kind, says] = eventWords(row);
+    const bytes = row.to === undefined ? "" : ` · byte ${row.to.toLocaleString("en")}`;
+    const event = row.index === undefined ? "" : `event ${row.index + 1} · `;
+    return visible(`${event}${kind || chunkWords(row.frame)[0]}${says ? ` ${brief(says, 40)}` : ""}${bytes}`);
+  }
+
+  panel(serverRow, clientRow, differing, gone, together) {
+    const box = byId("panel");
+    const found = [...this.verdict(serverRow, clientRow, differing, together)];
+    const dropped = [...new Set([...(gone.server ?? []), ...(gone.client ?? [])].map((one) => one.why))];
+    if (dropped.length) found.push(make("h4", {}, "What a cut here takes away"), ...dropped.map((why) => make("p", {}, ruling(why, page), ` ${LOST[why]}.`)));
+    found.push(...this.findings([...(serverRow.found ?? []), ...(clientRow === serverRow ? [] : clientRow.found ?? [])], "Found at this row"));
+    found.push(make("h4", {}, "This row"), ...this.details(serverRow, clientRow));
+    const results = (this.entry.results ?? []).filter((one) => one.findings.length);
+    for (const one of results.slice(0, 20)) found.push(...this.findings(one.findings, one.id));
+    found.push(...this.cited(dropped, differing, serverRow));
+    box.replaceChildren(...found);
+  }
+
+  verdict(serverRow, clientRow, differing, together) {
+    if (this.sides.length < 2) return [];
+    const same = serverRow.server === clientRow.client;
+    const behind = !together || this.behind(this.current.rows.indexOf(clientRow)) || clientRow.to < serverRow.to;
+    const differences = serverRow === clientRow ? serverRow.differences : undefined;
+    if (same || differences?.length === 0) return [make("p.same", { role: "status" }, same ? "Both sides hold the same thread." : "Both sides hold the same thread but for generated facts (R39).")];
+    const prefix = differing.every((line) => line.right === undefined || line.what === "turn");
+    const head = behind && prefix ? "The client got less of the stream: its thread is a prefix of the server's (R32)." : "The threads differ.";
+    const list = make("ul.differences", {}, ...(differences ?? []).slice(0, 30).map((one) => make("li", {}, one.text, " ", ...one.cites.split(", ").filter(Boolean).map((id) => ruling(id, page)))));
+    return [make(behind && prefix ? "p.behind" : "p.differs", { role: "status" }, head), ...(differences ? [list] : [])];
+  }
+
+  details(serverRow, clientRow) {
+    const nodes = [];
+    const { event, index } = this.step(this.current.places[this.place]);
+    if (event) nodes.push(jsonDetails(index === undefined ? "What the server did" : `Server event ${index + 1}`, event));
+    if (clientRow.frame !== undefined) {
+      const frame = make("details.json", {}, make("summary", {}, `Bytes ${clientRow.from.toLocaleString("en")}–${clientRow.to.toLocaleString("en")}`), longText("pre", clientRow.frame));
+      nodes.push(frame);
+    }
+    if (serverRow.server !== undefined) nodes.push(jsonDetails(this.sides.length === 2 ? "The server's thread as JSON" : "The thread as JSON", this.tables.thread(serverRow.server)));
+    if (clientRow.client !== undefined) nodes.push(jsonDetails("The client's thread as JSON", this.tables.thread(clientRow.client)));
+    return nodes.length ? nodes : [make("p.muted", {}, "nothing on the wire")];
+  }
+
+  findings(list, title) {
+    if (!list.length) return [];
+    return [make("h4", {}, title), ...list.slice(0, 20).map((one) => {
+      const node = make(`div.finding-block.${one.level}`, {}, make("p", {}, make("strong", {}, one.code), ` ${one.message}`));
+      const facts = make("dl");
+      for (const [name, key] of [["at", "place"], ["got", "got"], ["expected", "expected"], ["to do", "remedy"]])
+        if (one[key]) facts.append(make("dt", {}, name), make("dd", {}, String(one[key])));
+      node.append(facts);
+      node.append(...[...(one.clauses ?? []), ...(one.rulings ?? [])].map((id) => ruling(id, page)));
+      return node;
+    })];
+  }
+
+  /** The texts of what the case is about and of what decides here. */
+  cited(dropped, differing, row) {
+    const ids = [...dropped, ...(row.differences ?? []).flatMap((one) => one.cites.split(", ").filter(Boolean)), ...(this.current.rulings ?? [])];
+    const clauses = (this.current.clauses ?? []).filter((id) => page.clauses[id]);
+    const nodes = clauses.map((id) => make("p.clause", {}, make("code", {}, id), ` ${page.clauses[id]}`));
+    for (const id of new Set(ids)) {
+      const known = page.rulings[id];
+      if (known) nodes.push(make("details.cited", {}, make("summary", {}, make("span.ruling", {}, id), ` ${known.title}`), longText("div.text", known.text)));
+    }
+    return nodes.length ? [make("h4", {}, "Clauses and rulings"), ...nodes] : [];
+  }
+}
+
+if (page.cases.length) globalThis.viewer = new Viewer();
+document.documentElement.classList.add("scripted");

@@ -1,0 +1,135 @@
+"""A file that somebody sent → its timeline: a scenario, a recorded stream, recorded server events, or a thread.
+
+In: the name of a file and its bytes. Out: a timeline. InputError if the file cannot be read as what its name says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpharness.dialects import ThreadHeader, make_registry
+from tpharness.errors import InputError
+from tpharness.facts import later_time
+from tpharness.journal import Interrupted
+from tpharness.picture.rows import Film, Play, finding_json, play_film
+from tpharness.picture.timeline import as_timeline, timeline_of_case
+from tpharness.protocol.parse import parse_json
+from tpharness.protocol.reading import check_as_read
+from tpharness.protocol.versions import Version, newest_version
+from tpharness.run.plan import base_case
+from tpharness.scenario import load_scenario
+from tpharness.server_events.guide import GuideReader
+from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
+from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
+
+__all__ = ["timeline_of_file"]
+
+_BEGUN = "1970-01-01T00:00:00Z"
+_ENDING = frozenset(("agent_run_result", "completion"))
+
+
+def timeline_of_file(
+    name: str, data: bytes, *, version: Version | None = None, reason: str | None = None
+) -> dict[str, Any]:
+    """Return the timeline of a file by the ending of its name: .yaml, .sse, .jsonl, and JSON for any other."""
+    match Path(name).suffix:
+        case ".yaml" | ".yml":
+            path = Path(name)
+            scenario = load_scenario(path, root=path.absolute().parent.parent)
+            if version is not None and version not in scenario.versions:
+                raise InputError(
+                    f"{name} is not for version {version.value}",
+                    hint=f"it is for {', '.join(one.value for one in scenario.versions)}",
+                )
+            return timeline_of_case(base_case(scenario), version=version, reason=reason)
+        case ".sse":
+            return _stream(name, data, version or newest_version(), reason or "network_failure")
+        case ".jsonl":
+            return _events(name, data, version or newest_version(), reason or "network_failure")
+        case _:
+            return _thread(name, data)
+
+
+def _stream(name: str, data: bytes, version: Version, reason: str) -> dict[str, Any]:
+    first = Stream(
+        agent_id="assistant",
+        begun_at=_BEGUN,
+        packets=(Packet(data=data, at=_BEGUN),),
+        end=StreamEnd(reason=None, at=_BEGUN),
+    )
+    run = RunScript(agent_id="assistant", started_at=_BEGUN, events=())
+    client = ReferenceClient(_script(name, run, version, {}))
+    client.begin("assistant", _BEGUN)
+    client.feed(data, _BEGUN)
+    end = later_time(_BEGUN, client.time)
+    client.close(StreamEnd(reason=None, at=end))
+    registry = make_registry(client.journal(), created_at=_BEGUN)
+    streams = (
+        Stream(agent_id="assistant", begun_at=_BEGUN, packets=first.packets, end=StreamEnd(reason=None, at=end)),
+    )
+    film = Film(
+        script=_script(name, run, version, registry),
+        streams=lambda _: streams,
+        served=False,
+        given=frozenset((0,)),
+        reason=reason,
+    )
+    return as_timeline(name, play_film(film, version), title="A recorded stream", reason=reason)
+
+
+def _events(name: str, data: bytes, version: Version, reason: str) -> dict[str, Any]:
+    guide = GuideReader()
+    events: list[Any] = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        if line.strip():
+            events += guide.feed(_line(line, name, number))
+    begun = next((e["at"] for e in events if isinstance(e, dict) and isinstance(e.get("at"), str)), _BEGUN)
+    ended = any(isinstance(e, dict) and e.get("event_kind") in _ENDING for e in events)
+    times = [e["at"] for e in events if isinstance(e, dict) and isinstance(e.get("at"), str)]
+    cut = None if ended else Interrupted(reason=reason, at=times[-1] if times else begun)
+    run = RunScript(agent_id="assistant", started_at=begun, events=tuple(events), interruption=cut)
+    session = ReferenceServer(_script(name, run, version, {}))
+    for _ in serve_run(session, run):
+        pass
+    script = _script(name, run, version, make_registry(session.journal(), created_at=begun))
+
+    def streams(packets: Any) -> tuple[Stream]:
+        sent = tuple(packets[0])
+        end = StreamEnd(reason=None if cut is None else cut.reason, at=sent[-1].at)
+        return (Stream(agent_id="assistant", begun_at=begun, packets=sent, end=end),)
+
+    film = Film(script=script, streams=streams, reason=reason)
+    return as_timeline(name, play_film(film, version), title="Recorded server events", reason=reason)
+
+
+def _script(name: str, run: RunScript, version: Version, agents: Mapping[str, Mapping[str, Any]]) -> Script:
+    header = ThreadHeader(thread_id=f"view:{Path(name).name}", created_at=run.started_at, agents=agents)
+    return Script(header=header, turns=(run,), versions=(version,))
+
+
+def _line(line: bytes, name: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}:{number}: not JSON: {error}", hint="one server event on each line") from error
+
+
+def _thread(name: str, data: bytes) -> dict[str, Any]:
+    parsed = parse_json(data, file=name)
+    if not parsed.ok:
+        raise InputError(
+            f"{name}: {parsed.findings[-1].message}", hint="name streams .sse, server events .jsonl, scenarios .yaml"
+        )
+    thread = parsed.value
+    if not isinstance(thread, dict) or not isinstance(thread.get("turns"), list):
+        raise InputError(
+            f"{name} is not a thread: it has no list of turns", hint="`tpharness check` says what it lacks"
+        )
+    play = Play(version=next((one for one in Version if one.value == thread.get("version")), newest_version()))
+    findings = (*parsed.findings, *check_as_read(thread, observations=True))
+    found = [finding_json(finding) for finding in findings]
+    play.rows.append({"kind": "thread", "turn": 0, "at": "", "server": play.thread(thread, "server"), "found": found})
+    return as_timeline(name, play, title="A thread")

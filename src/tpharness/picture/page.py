@@ -1,0 +1,159 @@
+"""Timelines and tables → one HTML file, which asks the network for nothing.
+
+In: a title, sections of HTML, and timelines. Out: the text of a page. Everything that others wrote is either escaped
+text in a section (`text_html`), or a value in a JSON element, where no `<` is left; the page's script puts it into the
+document as text. A policy in the page allows this style and these scripts by their hashes and nothing else, so that a
+mistake in either has no effect.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+from tpharness.clauses import clause_texts, load_rulings
+from tpharness.printable import make_printable
+
+__all__ = ["Entry", "Page", "render_page", "table_html", "text_html"]
+
+_ASSETS = Path(__file__).parent / "assets"
+_SCRIPTS = ("dom.js", "tables.js", "threads.js", "timeline.js", "page.js")
+_MARKUP = re.compile(r"\*\*|`")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A timeline and what a page says of it besides.
+
+    `outcome` is the verdict on the case, "" if there is none; `failed` are the places of its sweep that failed, as the
+    part of their ids after the `@`; `results` are `{id, findings}`; `note` is a sentence about who played.
+    """
+
+    timeline: Mapping[str, Any]
+    outcome: str = ""
+    green: bool = True
+    failed: Sequence[str] = ()
+    results: Sequence[Mapping[str, Any]] = ()
+    note: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the case, or the name of the file."""
+        return str(self.timeline["id"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What is on a page: a title, HTML below it, sections of HTML, and timelines, the first of which is shown.
+
+    `plain` are sections for a reader without scripts.
+    """
+
+    title: str
+    lead: str = ""
+    sections: Sequence[str] = ()
+    entries: Sequence[Entry] = ()
+    plain: Sequence[str] = ()
+
+
+def text_html(text: str) -> str:
+    """Return text as HTML that shows it, with escapes for what is not printable."""
+    return html.escape(make_printable(text))
+
+
+def render_page(page: Page) -> str:
+    """Return the text of the page."""
+    style, script = _asset("page.css"), "".join(map(_asset, _SCRIPTS))
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+    data = {
+        "cases": [_case(number, entry) for number, entry in enumerate(page.entries)],
+        "rulings": {one.id: {"title": one.title, "text": _MARKUP.sub("", one.text)} for one in load_rulings().values()},
+        "clauses": dict(clause_texts()),
+    }
+    pieces = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta name="generator" content="tpharness {version("tpharness")}">',
+        f"<title>{text_html(page.title)}</title>",
+        f"<style>{style}</style></head><body>",
+        f"<header><h1>{text_html(page.title)}</h1>{page.lead}</header><main>",
+        *page.sections,
+        _asset("viewer.html").replace("{chooser}", _chooser(page.entries)) if page.entries else "",
+        f"<noscript>{''.join(page.plain)}</noscript>" if page.plain else "",
+        "</main>",
+        *(_json_element(f"data-{number}", entry.timeline) for number, entry in enumerate(page.entries)),
+        _json_element("page-data", data),
+        f"<script>{script}</script></body></html>",
+    ]
+    return "\n".join(piece for piece in pieces if piece) + "\n"
+
+
+def _case(number: int, entry: Entry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "data": f"data-{number}",
+        "outcome": entry.outcome,
+        "green": entry.green,
+        "failed": list(entry.failed),
+        "results": list(entry.results),
+        "note": entry.note,
+    }
+
+
+def _chooser(entries: Sequence[Entry]) -> str:
+    """Return the list of cases, those that failed first; nothing for one case."""
+    if len(entries) < 2:
+        return ""
+    groups = {
+        "failed": [one for one in enumerate(entries) if not one[1].green],
+        "passed" if any(entry.outcome for entry in entries) else "files": [
+            one for one in enumerate(entries) if one[1].green
+        ],
+    }
+    lists = "".join(
+        f'<optgroup label="{label}">{"".join(starmap(_option, some))}</optgroup>'
+        for label, some in groups.items()
+        if some
+    )
+    return f'<p id="case-box"><label for="case">Case </label><select id="case">{lists}</select></p>'
+
+
+def _option(number: int, entry: Entry) -> str:
+    return f'<option value="{number}">{text_html(entry.id)}</option>'
+
+
+def _json_element(name: str, value: Any) -> str:
+    """Return a script element that holds JSON: no `<` is left in it, so that nothing in it can end it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def table_html(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str = "") -> str:
+    """Return a table of finished cells."""
+    heads = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    title = f"<caption>{text_html(caption)}</caption>" if caption else ""
+    return f'<div class="scroll"><table>{title}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -1,0 +1,40 @@
+"""A timeline as a table that needs no script: what happened, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tpharness.findings import shorten
+from tpharness.picture.page import table_html, text_html
+
+__all__ = ["plain_timeline"]
+
+_MOST_ROWS = 2000
+
+
+def plain_timeline(timeline: Mapping[str, Any]) -> str:
+    """Return the rows as a table of HTML, the first 2,000 of them; a sentence says how many were left out."""
+    rows = timeline["rows"]
+    cells = [
+        (
+            text_html(str(row["index"] + 1) if "index" in row else ""),
+            text_html(row["kind"]),
+            text_html(_words(row.get("event"))),
+            text_html(f"{row['from']}–{row['to']}" if "frame" in row else ""),
+            text_html(shorten(row.get("frame", "").rstrip(), 200)),
+            text_html(", ".join(found["code"] for found in row.get("found", ()))),
+        )
+        for row in rows[:_MOST_ROWS]
+    ]
+    table = table_html(("#", "row", "server event", "bytes", "frame", "findings"), cells, caption=timeline["id"])
+    left = len(rows) - _MOST_ROWS
+    return table + (f"<p>{left} more rows are left out here; with scripts the page shows them.</p>" if left > 0 else "")
+
+
+def _words(event: Mapping[str, Any] | None) -> str:
+    if event is None:
+        return ""
+    rest = {name: value for name, value in event.items() if name not in ("event_kind", "at", "index")}
+    return f"{event.get('event_kind', '')} {shorten(json.dumps(rest, ensure_ascii=False), 120)}".strip()

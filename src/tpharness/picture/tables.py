@@ -1,0 +1,119 @@
+"""Threads that share what they have in common, as tables of JSON values.
+
+In: many threads of one case, each a little longer than the one before. Out: numbers for them, and tables from which a
+page builds them again. A list is stored as a chain, so that a list that grew by one item costs one entry:
+
+    values   any JSON value: a message, a part, the fields of a turn without its messages
+    chains   [previous chain, value]; chain 0 is the empty list
+    turns    [fields (a value), messages (a chain), or -1 for a turn that has none]
+    lists    [previous list, turn]; list 0 is the empty list of turns
+    threads  [other fields (a value), updated_at, turns (a list)]
+    texts    what open parts said; a text that grew replaces the one before, so that a reader takes a prefix of it
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["Tables"]
+
+
+class _Table:
+    """Entries without repetitions, numbered from 0."""
+
+    def __init__(self, *first: Any) -> None:
+        self.entries: list[Any] = list(first)
+        self._numbers: dict[Hashable, int] = {}
+
+    def add(self, key: Hashable, entry: Any) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.entries)
+            self.entries.append(entry)
+        return number
+
+
+class Tables:
+    """The tables of one timeline."""
+
+    def __init__(self) -> None:
+        self._values, self._chains, self._turns = _Table(), _Table(None), _Table()
+        self._lists, self._threads = _Table(None), _Table()
+        self._texts: list[str] = []
+        self._known: dict[int, tuple[Any, int]] = {}  # by identity; the value is kept, so that its id stays its own
+        self._last: dict[str, tuple[Sequence[Any], list[int]]] = {}
+        self._text_numbers: dict[Hashable, int] = {}
+
+    def value(self, value: Any) -> int:
+        """Return the number of a value. A value must not be changed afterwards."""
+        known = self._known.get(id(value))
+        if known is not None and known[0] is value:
+            return known[1]
+        number = self._values.add(json.dumps(value, sort_keys=True), value)
+        if isinstance(value, dict):
+            self._known[id(value)] = (value, number)
+        return number
+
+    def thread(self, thread: Mapping[str, Any], side: str) -> int:
+        """Return the number of a thread; the threads of one side are given in the order in which it grew."""
+        other = {name: value for name, value in thread.items() if name not in ("turns", "updated_at")}
+        turns = 0
+        for index, turn in enumerate(thread.get("turns") or ()):
+            entry = self._turn(turn, f"{side} {index}")
+            turns = self._lists.add((turns, entry), [turns, entry])
+        key = (self.value(other), thread.get("updated_at"), turns)
+        return self._threads.add(key, list(key))
+
+    def text(self, key: Hashable, text: str) -> list[int]:
+        """Return the number of a growing text and its length in UTF-16 units; `key` says which text it is."""
+        number = self._text_numbers.get(key)
+        if number is None or not text.startswith(self._texts[number]):
+            if number is not None and self._texts[number].startswith(text):
+                return [number, _units(text)]
+            number = self._text_numbers[key] = len(self._texts)
+            self._texts.append("")
+        self._texts[number] = text
+        return [number, _units(text)]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the tables."""
+        return {
+            "values": self._values.entries,
+            "chains": self._chains.entries,
+            "turns": self._turns.entries,
+            "lists": self._lists.entries,
+            "threads": self._threads.entries,
+            "texts": self._texts,
+        }
+
+    def _turn(self, turn: Any, place: str) -> int:
+        if not isinstance(turn, Mapping):
+            return self._turns.add(key := (self.value(turn), -1), list(key))
+        messages = turn.get("messages")
+        if not isinstance(messages, list):
+            return self._turns.add(key := (self.value(dict(turn)), -1), list(key))
+        fields = {name: value for name, value in turn.items() if name != "messages"}
+        key = (self.value(fields), self._chain(messages, place))
+        return self._turns.add(key, list(key))
+
+    def _chain(self, messages: Sequence[Any], place: str) -> int:
+        """Return the chain of a turn's messages, beginning with what it shares with the same turn a place before."""
+        before, numbers = self._last.get(place, ((), []))
+        shared = 0
+        for one, other in zip(messages, before, strict=False):
+            if one is not other:
+                break
+            shared += 1
+        numbers = numbers[:shared]
+        for message in messages[shared:]:
+            entry = [numbers[-1] if numbers else 0, self.value(message)]
+            numbers.append(self._chains.add(tuple(entry), entry))
+        self._last[place] = (tuple(messages), numbers)
+        return numbers[-1] if numbers else 0
+
+
+def _units(text: str) -> int:
+    """Return the length of a text as JavaScript counts it."""
+    return len(text) + sum(character > "\uffff" for character in text) if not text.isascii() else len(text)

@@ -1,0 +1,63 @@
+"""`tpharness view` through the real entry point."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.test_commands import RECORDED, tpharness, words
+
+from tpharness.resources import scenarios_dir
+
+
+def test_writes_one_page_for_several_files(tmp_path: Path) -> None:
+    """A scenario, a stream, server events and a thread; the page is named after the first."""
+    thread = tmp_path / "thread.json"
+    thread.write_bytes(tpharness("fold", str(RECORDED / "parallel-tools.sse")).stdout)
+    scenario = scenarios_dir() / "basics" / "tool-call-and-answer.yaml"
+    stream, events = RECORDED / "parallel-tools.sse", RECORDED / "parallel-tools.events.jsonl"
+    done = tpharness("view", *map(str, (scenario, stream, events, thread)), cwd=tmp_path)
+    assert (done.returncode, words(done)) == (0, "written to tool-call-and-answer.html\n")
+    page = (tmp_path / "tool-call-and-answer.html").read_text("utf-8")
+    assert page.count('<script type="application/json"') == 5
+    assert "<title>4 files</title>" in page
+
+
+def test_writes_to_standard_output(tmp_path: Path) -> None:
+    """`-o -` prints the page and nothing else."""
+    done = tpharness("view", str(RECORDED / "parallel-tools.sse"), "-o", "-", cwd=tmp_path)
+    assert done.stdout.startswith(b"<!doctype html>")
+    assert done.stdout.endswith(b"</html>\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("odd.json", "[1]", "odd.json is not a thread: it has no list of turns"),
+        ("odd.json", "data: {}", "odd.json: "),
+        ("odd.jsonl", "{}\nx", "odd.jsonl:2: not JSON"),
+        ("gone.sse", None, "gone.sse: No such file"),
+    ],
+)
+def test_says_what_is_wrong_with_a_file(name: str, content: str | None, told: str, tmp_path: Path) -> None:
+    """One line and a hint, exit code 2, and no page."""
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    done = tpharness("view", name, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in words(done)
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_cuts_for_another_reason_in_another_version(tmp_path: Path) -> None:
+    """A version without interrupted turns shows that the whole turn goes (R18); a misspelt reason is refused."""
+    args = ("view", str(RECORDED / "parallel-tools.sse"), "-o", "-", "--reason")
+    done = tpharness(*args, "timeout", "--version", "0.0.3", cwd=tmp_path)
+    timeline = json.loads(done.stdout.decode().partition('id="data-0">')[2].partition("</script>")[0])
+    assert (timeline["reason"], timeline["version"]) == ("timeout", "0.0.3")
+    gone = [timeline["tables"]["values"][row["gone"]["client"]] for row in timeline["rows"] if "gone" in row]
+    assert {one["why"] for each in gone for one in each} == {"R18"}
+    refused = tpharness(*args, "user_canceled", cwd=tmp_path)
+    assert (refused.returncode, "did you mean user_cancelled?" in words(refused)) == (2, True)

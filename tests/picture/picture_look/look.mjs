@@ -1,0 +1,57 @@
+// Opens a page from the file system in a browser and does what it is told on standard input:
+// {"file": PATH, "width": N, "height": N, "dark": bool, "scripts": bool, "steps": [[name, …], …]}
+// It prints {"results": […], "requests": […], "errors": […]}: a result for each step, every address that was asked for,
+// and every error of the page.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { browser } from "./chromium.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const { file, width = 1280, height = 900, dark = false, scripts = true, hash = "", steps } = JSON.parse(readFileSync(0, "utf8"));
+
+const chromium = await browser();
+const context = await chromium.newContext({
+  viewport: { width, height },
+  colorScheme: dark ? "dark" : "light",
+  javaScriptEnabled: scripts,
+  reducedMotion: "reduce",
+});
+const page = await context.newPage();
+const [requests, errors] = [[], []];
+page.on("request", (request) => requests.push(request.url()));
+page.on("pageerror", (error) => errors.push(String(error)));
+page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+await page.goto(pathToFileURL(file).href + hash, { timeout: 60000 });
+
+const doing = {
+  eval: (expression) => page.evaluate(expression),
+  text: (selector) => page.locator(selector).innerText(),
+  press: async (selector, key, times = 1) => {
+    await page.focus(selector);
+    for (let n = 0; n < times; n += 1) await page.keyboard.press(key);
+  },
+  click: (selector) => page.locator(selector).first().click(),
+  drag: async (selector, down) => {
+    const box = await page.locator(selector).boundingBox();
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    for (let n = 1; n <= 4; n += 1) await page.mouse.move(x, y + (down * n) / 4);
+    await page.mouse.up();
+  },
+  choose: (selector, value) => page.selectOption(selector, value),
+  shot: (path, whole = false) => page.screenshot({ path, fullPage: whole }).then(() => true),
+  axe: async () => {
+    const found = await context.newCDPSession(page).then(async (session) => {
+      await session.send("Runtime.evaluate", { expression: axe }); // beside the page's own policy
+      return page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    });
+    return found.violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary) }));
+  },
+};
+const results = [];
+for (const [name, ...given] of steps) results.push((await doing[name](...given)) ?? null);
+await chromium.close();
+console.log(JSON.stringify({ results, requests, errors }));

@@ -1,0 +1,160 @@
+"""The page in a real browser: opened from the file system, stepped with mouse and keys, by whoever uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.picture.looking import look_at
+from tests.picture.test_page import HOSTILE, hostile_page
+from tests.scenarios import load_builtin
+
+from tpharness.picture import Entry, Page, plain_timeline, render_page, timeline_of_case, timeline_of_file
+from tpharness.run.plan import base_case
+
+pytestmark = pytest.mark.browser
+WORDS = ["eval", "document.getElementById('server-words').textContent"]
+THREADS = ["text", "#threads"]
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """Return a page with two cases, the second with bytes that the client lost."""
+    timelines = [timeline_of_case(base_case(load_builtin(name))) for name in CASES]
+    file = tmp_path / "page.html"
+    entries = [Entry(timeline=timeline) for timeline in timelines]
+    plain = [plain_timeline(timeline) for timeline in timelines]
+    file.write_text(render_page(Page(title="Two cases", entries=entries, plain=plain)), "utf-8")
+    return file
+
+
+CASES = ("basics/tool-call-and-answer", "interruptions/client-loses-a-running-tool")
+
+
+def test_opens_from_the_file_system_and_asks_for_nothing(page: Path) -> None:
+    """The only address is its own, and nothing goes wrong."""
+    seen = look_at(page, WORDS)
+    assert seen.requests == [page.as_uri()]
+    assert seen.errors == []
+    assert seen.results[0].startswith("end of the run")
+
+
+def test_the_arrow_keys_move_the_cut_and_the_threads_follow(page: Path) -> None:
+    """Event by event, on the slider and on the list; Home is before everything, where there is no agent's turn yet."""
+    seen = look_at(
+        page,
+        ["press", "#server-cut", "ArrowLeft", 12],
+        WORDS,
+        THREADS,
+        ["press", "#rows", "ArrowDown", 2],
+        WORDS,
+        ["press", "#rows", "Home"],
+        THREADS,
+    )
+    _, words, threads, _, later, _, first = seen.results
+    assert words.startswith("event 13 · part_delta")
+    assert "not kept" in threads
+    assert "R20" in threads
+    assert later.startswith("event 15 · model_response_end")
+    assert "What is the weather" in first
+    assert "agent" not in first
+    assert seen.errors == []
+
+
+def test_the_cut_is_dragged_with_the_mouse(page: Path) -> None:
+    """The line in the list follows the pointer, row by row; a click on a row cuts there."""
+    up = ["drag", ".handle.server", -3 * 28]
+    seen = look_at(
+        page, ["press", "#server-cut", "ArrowLeft", 12], WORDS, up, WORDS, ["click", "[data-row='9'] .event"], WORDS
+    )
+    _, before, _, dragged, _, clicked = seen.results
+    assert before.startswith("event 13 ")
+    assert dragged.startswith("event 11 ")  # whose two frames are two rows
+    assert clicked != dragged
+    assert seen.errors == []
+
+
+def test_the_sides_can_be_cut_at_different_places(page: Path) -> None:
+    """The client further back than the server: its thread is a prefix, and what it lacks is marked."""
+    seen = look_at(
+        page,
+        ["click", "#together"],
+        ["press", "#client-cut", "ArrowLeft", 12],
+        ["text", "#panel"],
+        ["eval", "document.querySelectorAll('.differing').length"],
+        ["eval", "document.querySelector('#threads .absent').textContent"],
+    )
+    assert "prefix of the server's (R32)" in seen.results[2]
+    assert seen.results[3] > 0
+    assert seen.results[4] == "not in the client's thread"
+
+
+def test_an_address_names_a_case_and_a_place(page: Path) -> None:
+    """A link from a finding opens the timeline at the place that it is about."""
+    seen = look_at(page, ["text", "#about h3"], WORDS, hash=f"#view/{CASES[0]}@event-9")
+    assert seen.results[0] == CASES[0]
+    assert seen.results[1].startswith("event 9 ")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_is_accessible_and_no_wider_than_the_screen(page: Path, width: int, dark: bool) -> None:
+    """Axe finds nothing, in both colour schemes, where threads differ and where something is not kept."""
+    wide = ["eval", "document.documentElement.scrollWidth"]
+    case = ["choose", "#case", CASES[1]]
+    seen = look_at(
+        page, ["press", "#server-cut", "ArrowLeft", 12], ["axe"], wide, case, ["axe"], wide, width=width, dark=dark
+    )
+    assert (seen.results[1], seen.results[4]) == ([], [])
+    assert (seen.results[2], seen.results[5]) == (width, width)
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    """No element comes of it, nothing is asked for, and what turns the direction of writing is shown as an escape."""
+    file = tmp_path / "hostile.html"
+    file.write_bytes(hostile_page().encode("utf-8", "backslashreplace"))
+    count = "document.querySelectorAll('img, script:not([type]), iframe').length"
+    seen = look_at(
+        file, ["eval", count], ["press", "#server-cut", "ArrowLeft", 1], ["text", "#threads"], ["text", "#rows"]
+    )
+    assert seen.results[0] == 1
+    for shown in seen.results[2:]:
+        assert "<script>alert(1)</script>" in shown
+        assert "\\u202egnp" in shown
+        assert "\\u001b[31m" in shown
+        assert "\u202e" not in shown
+    assert seen.requests == [file.as_uri()]
+    assert seen.errors == []
+    assert "alert" in HOSTILE
+
+
+def test_a_megabyte_in_one_string_is_cut_where_it_is_shown(tmp_path: Path) -> None:
+    """The page shows its beginning, and says how much more there is; a button shows the rest."""
+    chunks: list[dict[str, Any]] = [
+        {"type": "start"},
+        {"type": "text-start", "id": "t"},
+        {"type": "text-delta", "id": "t", "delta": "x" * 1_000_000},
+        {"type": "text-end", "id": "t"},
+        {"type": "finish-step"},
+        {"type": "finish"},
+    ]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    file = tmp_path / "large.html"
+    timeline = timeline_of_file("large.sse", body.encode())
+    file.write_text(render_page(Page(title="large", entries=[Entry(timeline=timeline)])), "utf-8")
+    length = "document.getElementById('threads').textContent.length"
+    seen = look_at(file, ["eval", length], ["text", "#threads .rest"], ["click", "#threads .rest"], ["eval", length])
+    assert seen.results[0] < 5000
+    assert seen.results[1] == "Show 999,400 more characters"
+    assert seen.results[3] > 1_000_000
+    assert seen.errors == []
+
+
+def test_without_scripts_the_rows_are_a_table(page: Path) -> None:
+    """Every frame of both cases, and no empty controls."""
+    seen = look_at(page, ["text", "body"], scripts=False)
+    assert "tool-input-available" in seen.results[0]
+    assert "part_delta" in seen.results[0]
+    assert "Cut after" not in seen.results[0]

@@ -1,0 +1,157 @@
+"""A timeline holds, at every place, the threads that a run cut there has; they share what they have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tests.scenarios import load_builtin
+
+from tpharness.picture import timeline_of_case, timeline_of_file
+from tpharness.run.plan import SweepPlace, base_case, cut_case, make_script, make_streams
+from tpharness.scenario import CutAt, CutPlan, load_text
+from tpharness.targets import Reference
+
+TWO_STEPS = """
+description: A tool answers, and the user cancels while the second answer streams.
+clauses: [cycle.kept]
+turns:
+  - user: "What's the weather in Paris?"
+  - steps:
+      - response:
+          - {text: "Let me look."}
+          - {call: get_weather, id: c1, args: {city: Paris}}
+      - returns: {c1: {temp: 18}}
+      - response: [{text: "It is eighteen degrees", label: answer}]
+    interrupt: {reason: user_cancelled, after: answer.mid}
+"""
+
+
+def thread_of(timeline: dict[str, Any], number: int) -> dict[str, Any]:
+    """Build a thread again from the tables, as the page does."""
+    tables = timeline["tables"]
+
+    def unroll(name: str, at: int) -> list[int]:
+        found: list[int] = []
+        while at > 0:
+            at, item = tables[name][at]
+            found.insert(0, item)
+        return found
+
+    other, updated, turns = tables["threads"][number]
+    built = []
+    for turn in unroll("lists", turns):
+        fields, chain = tables["turns"][turn]
+        messages = {} if chain < 0 else {"messages": [tables["values"][m] for m in unroll("chains", chain)]}
+        built.append({**tables["values"][fields], **messages})
+    return {**tables["values"][other], "updated_at": updated, "turns": built}
+
+
+@pytest.mark.parametrize(
+    "name", ["cycles/three-steps", "basics/parallel-returns-in-call-order", "parts/every-kind-in-one-response"]
+)
+def test_every_place_has_the_threads_of_a_run_that_is_cut_there(name: str) -> None:
+    """Each place is played once more as a case of its own, from its beginning to its cut."""
+    scenario = load_builtin(name)
+    index, run = scenario.runs[0]
+    scenario = replace(scenario, cut=CutPlan(at=CutAt.EVERY_EVENT, reasons=("timeout",), turn=index))
+    timeline = timeline_of_case(base_case(scenario))
+    version = scenario.versions[-1]
+    rows = [timeline["rows"][n] for n in timeline["places"]]
+    *rows, _end = [row for row in rows if row["turn"] == index]  # the beginning, each event, the end
+    assert len(rows) == len(run.events or ()) + 1
+    reference = Reference()
+    for count, row in enumerate(rows):
+        place = SweepPlace(id=scenario.id, turn=index, count=count, reason="timeout")
+        case = cut_case(base_case(scenario, [version]), place)
+        script = make_script(case)
+        served = asyncio.run(reference.serve(script))
+        received = asyncio.run(reference.receive(script, make_streams(case, served.streams)))
+        assert thread_of(timeline, row["server"]) == served.threads[version]
+        assert thread_of(timeline, row["client"]) == received.threads[version]
+
+
+def test_the_last_row_has_the_threads_of_the_case_itself() -> None:
+    """The interruption of the scenario is played as it stands, and the half answer is named as what goes (R20)."""
+    timeline = timeline_of_case(base_case(load_text(TWO_STEPS, id="chat/cancelled")))
+    last = timeline["rows"][-1]
+    assert last["server"] == last["client"]
+    turn = thread_of(timeline, last["server"])["turns"][-1]
+    assert turn["interruption"]["reason"] == "user_cancelled"
+    assert [message["message_type"] for message in turn["messages"]] == ["response", "request"]
+    (gone,) = timeline["tables"]["values"][last["gone"]["client"]]
+    assert (gone["what"], gone["why"], gone["finished"]) == ("response", "R20", False)
+    number, length = gone["parts"][0]["text"]
+    chunks = [json.loads(row["frame"][6:]) for row in timeline["rows"] if "delta" in row.get("frame", "")]
+    deltas = [chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta"]
+    assert "".join(deltas) == "Let me look." + timeline["tables"]["texts"][number][:length]
+
+
+def test_a_response_whose_call_has_no_return_goes_by_another_ruling() -> None:
+    """R21: after the end of the response that calls, and before the return."""
+    timeline = timeline_of_case(base_case(load_text(TWO_STEPS, id="chat/cancelled")))
+    values = timeline["tables"]["values"]
+    at = next(row for row in timeline["rows"] if row.get("event", {}).get("event_kind") == "model_response_end")
+    (gone,) = values[at["gone"]["server"]]
+    assert (gone["why"], gone["finished"]) == ("R21", True)
+    assert [part["kind"] for part in gone["parts"]] == ["text", "tool-call"]
+    answered = next(row for row in timeline["rows"] if row.get("event", {}).get("event_kind") == "function_tool_result")
+    assert "server" not in answered.get("gone", {})
+
+
+def test_bytes_that_the_client_never_got_are_marked() -> None:
+    """The server's frames stay on the page, and the client's thread stays where its stream ended (R32)."""
+    timeline = timeline_of_case(base_case(load_builtin("basics/client-loses-the-end")))
+    frames = [row for row in timeline["rows"] if "frame" in row]
+    lost = [row for row in frames if row.get("lost")]
+    assert lost
+    assert frames[-len(lost) :] == lost
+    assert len({json.dumps(thread_of(timeline, row["client"])["turns"][0]) for row in lost}) == 1
+    assert timeline["rows"][-1]["differences"]
+    offsets = [(row["from"], row["to"]) for row in frames if row["turn"] == frames[0]["turn"]]
+    assert all(one[1] == other[0] for one, other in pairwise(offsets))
+
+
+def test_threads_share_their_messages() -> None:
+    """A run ten times as long has tables ten times as large, and not a hundred times."""
+
+    def size(calls: int) -> int:
+        steps = "".join(
+            f"      - response: [{{call: look, id: c{n}, args: {{}}}}]\n      - returns: {{c{n}: {'x' * 50}}}\n"
+            for n in range(calls)
+        )
+        text = f"description: Many calls.\nclauses: [cycle.kept]\nturns:\n  - user: Hi\n  - steps:\n{steps}"
+        return len(json.dumps(timeline_of_case(base_case(load_text(text, id="chat/long")))))
+
+    assert size(100) < 12 * size(10)
+
+
+def test_a_stream_alone_has_the_client_only() -> None:
+    """What the body says, with the place of every frame; at its end the thread that `fold` gives."""
+    data = b'data: {"type":"start"}\n\ndata: {"type":"text-start","id":"t"}\n\n: ping\n\ndata: {"type":"text-de'
+    timeline = timeline_of_file("odd.sse", data)
+    rows = timeline["rows"]
+    assert [row["kind"] for row in rows] == ["begin", "chunk", "chunk", "chunk", "chunk", "end"]
+    assert all("server" not in row for row in rows)
+    assert (rows[-2]["from"], rows[-2]["to"]) == (len(data) - len('data: {"type":"text-de'), len(data))
+    assert thread_of(timeline, rows[-1]["client"])["turns"] == []
+    (gone,) = timeline["tables"]["values"][rows[3]["gone"]["client"]]
+    assert gone["why"] == "R20"
+
+
+def test_server_events_alone_are_played_to_a_client() -> None:
+    """Both sides are there, and a finding stands at the row that caused it."""
+    events = [
+        {"event_kind": "part_start", "index": 0, "part": {"part_kind": "text", "content": "Hi"}},
+        {"event_kind": "part_delta", "index": 7, "delta": {"part_delta_kind": "text", "content_delta": "!"}},
+        {"event_kind": "agent_run_result"},
+    ]
+    timeline = timeline_of_file("odd.jsonl", b"\n".join(json.dumps(event).encode() for event in events))
+    last = timeline["rows"][-1]
+    assert last["server"] == last["client"]
+    found = {row["index"]: [one["code"] for one in row["found"]] for row in timeline["rows"] if "found" in row}
+    assert found == {1: ["server-part-unknown"], 2: ["server-open-part-discarded", "open-part-discarded"]}
