@@ -52,7 +52,8 @@ class Fetched:
 class ContractClient:
     """The client's half of the contract, for a `RawServer`; `breaks` are promises that it does not keep.
 
-    `late` is how many seconds of its limits go by before it listens, as on a machine that is busy.
+    `late` is how many seconds of its limits go by before it listens, as on a machine that is busy. `stalls` is how many
+    streams that fall silent it does not get to reading until their limit is over.
     """
 
     declares: dict[str, Any] = field(default_factory=lambda: dict(CLIENT))
@@ -60,6 +61,7 @@ class ContractClient:
     fetched: list[Fetched] = field(default_factory=list)
     cases: list[dict[str, Any]] = field(default_factory=list)
     late: float = 0.0
+    stalls: int = 0
     kept_open: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
 
     async def __call__(self, request: Request, connection: Connection) -> None:
@@ -156,6 +158,10 @@ class ContractClient:
             seconds = seconds / 10 if "patience" in self.breaks else max(0.0, seconds - self.late)
         data, reason = b"", "network_failure"
         try:
+            if seconds is not None and self.stalls:
+                self.stalls -= 1
+                await asyncio.sleep(3 * seconds)
+                raise TimeoutError  # noqa: TRY301  # what a timer says that is looked at before the socket
             if "read" in self.breaks:
                 await asyncio.sleep(3600)
             deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds

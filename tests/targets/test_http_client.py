@@ -113,6 +113,24 @@ def test_a_client_that_gives_up_before_all_was_told_gets_a_longer_limit() -> Non
     assert limits[:2] == [0.1, 0.4]
 
 
+def test_a_client_that_does_not_get_to_reading_within_its_limit_gets_a_longer_one() -> None:
+    """All was sent and it left long after its limit, so nothing but its thread shows that it has read nothing."""
+    client = ContractClient(stalls=1)
+    got, wanted = bounded(received(TIMEOUT, client, patience=replace(PATIENT, limit=0.1)))
+    assert got == TargetOutput(threads=wanted.threads)
+    assert client.fetched[0].body == b""
+    limits = [turn["limits"]["stream_seconds"] for case in client.cases for turn in case["turns"] if "end" in turn]
+    assert limits == [0.1, 0.4]
+
+
+def test_a_client_that_is_wrong_stays_wrong_with_a_longer_limit() -> None:
+    """It is asked as often as one that is late, and what it answers last counts."""
+    client = ContractClient(stalls=3)
+    got, wanted = bounded(received(TIMEOUT, client, patience=replace(PATIENT, limit=0.05)))
+    assert got.threads != wanted.threads
+    assert len(client.cases) == 3
+
+
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_connection_breaks_after_all_of_a_large_stream_has_come(reset: bool) -> None:
     """What was sent is there, however slowly it is read; RST would take away what is still on its way."""

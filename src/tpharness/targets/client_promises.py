@@ -12,13 +12,14 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
+from tpharness.protocol.compare import same_content
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.targets.contract import Script, Stream
 from tpharness.targets.reference import ReferenceClient, receive_turns
 from tpharness.targets.remote import CAPABILITY_KINDS, CUT_ALIVE, LEFT, NOT_FETCHED
 from tpharness.targets.stream_server import Ending, ServedStream
 
-__all__ = ["CaseStream", "broken_promises", "describe_streams", "find_unclosed_stream"]
+__all__ = ["CaseStream", "broken_promises", "describe_streams", "find_unclosed_stream", "has_missed_something"]
 
 _WHERE = Place(side="client")
 _DETECTS = CAPABILITY_KINDS["detects"]
@@ -97,6 +98,25 @@ def _find_overlooked_end(
     else:
         return []
     return [_finding(_DETECTS, f"stream {last.number} {_HAPPENED[last.reason]}, and {said}")]
+
+
+def has_missed_something(
+    script: Script, turns: Sequence[UserTurn | Stream], offered: Sequence[CaseStream], threads: Mapping[Version, Any]
+) -> bool:
+    """Whether a stream fell silent and the threads are not what the streams have: perhaps the client was only late.
+
+    All of a stream may have been sent, and its limit be over, before a client on a busy machine reads any of it. It is
+    then asked again with a longer limit; one that is wrong stays wrong.
+    """
+    if not any(one.offer.ending is Ending.SILENT for one in offered):
+        return False
+    session = ReferenceClient(replace(script, versions=tuple(threads)))
+    receive_turns(session, turns)
+    owed = session.threads()
+    try:
+        return not all(same_content(thread, owed[version]) for version, thread in threads.items())
+    except (TypeError, LookupError, AttributeError, ValueError):  # the thread of a client may have any shape
+        return True
 
 
 def _complete(thread: Mapping[str, Any]) -> bool:

@@ -20,7 +20,13 @@ from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Place
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
-from tpharness.targets.client_promises import CaseStream, broken_promises, describe_streams, find_unclosed_stream
+from tpharness.targets.client_promises import (
+    CaseStream,
+    broken_promises,
+    describe_streams,
+    find_unclosed_stream,
+    has_missed_something,
+)
 from tpharness.targets.contract import Capabilities, Script, Stream, TargetOutput
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import (
@@ -51,9 +57,10 @@ _ENDINGS = {
 }
 """What a client may detect → how its stream really ends."""
 _LIMIT_FACTORS = (1, 4, 10)
-"""The factors by which a client's limit is raised while it gives up before the harness has sent everything.
+"""The factors by which a client's limit is raised while it gives up before it has received everything.
 
-The usual limit is short, so that tests are fast; on a busy machine it may be over before the stream has begun.
+The usual limit is short, so that tests are fast; on a busy machine it may be over before the stream has begun, or
+before the client gets to reading what was sent. The time that another run takes on the same client is not a departure.
 """
 
 
@@ -165,7 +172,8 @@ class HttpClient:
             threads, offered = await self._ask_once(script, turns, limit=limit, resumed=resumed)
             if self._relay is not None:  # what its plan did cannot be distinguished from what the client did
                 return TargetOutput(threads=threads)
-            if not any(one.offer.gave_up for one in offered):
+            hurried = any(one.offer.gave_up for one in offered) or has_missed_something(script, turns, offered, threads)
+            if not hurried:
                 break
         settle = self._http.patience.settle
         return TargetOutput(threads=threads, findings=tuple(broken_promises(script, turns, offered, threads, settle)))
