@@ -10,6 +10,7 @@ import ast
 import importlib
 import json
 import shlex
+import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +89,24 @@ class ReferenceSubject(Subject):
 
     def install(self, source: bytes, *, tables: bool = False, **names: Any) -> list[Pair]:
         """See `Subject`."""
-        name = self.file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        install(importlib.import_module(name), source, tables=tables, **names)
+        install(self._module(), source, tables=tables, **names)
         return [Pair(players=Players(server=Reference(), client=Reference()), judged=("server", "client"))]
+
+    def watch(self) -> tuple[list[Pair], Callable[[], Iterable[int]]]:
+        """See `Subject`: what a playing before has left in a cache runs again."""
+        pairs, ran = super().watch()
+        caches = [value.cache_clear for value in vars(self._module()).values() if hasattr(value, "cache_clear")]
+
+        def ran_afresh() -> Iterable[int]:
+            for clear in caches:
+                clear()
+            return ran()
+
+        return pairs, ran_afresh
+
+    def _module(self) -> types.ModuleType:
+        name = self.file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return importlib.import_module(name)
 
 
 class ProgramSubject(Subject):
