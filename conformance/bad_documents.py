@@ -17,6 +17,7 @@ from tpharness.resources import conformance_dir
 __all__ = [
     "BadDocument",
     "apply_patch",
+    "find_difference",
     "judge",
     "load_bad_documents",
     "load_good_threads",
@@ -29,7 +30,7 @@ class _Always(TypedDict):
     name: str
     says: str
     finding: str
-    at: str
+    at: str | None
     clauses: list[str]
 
 
@@ -40,6 +41,8 @@ class BadDocument(_Always, total=False):
     version: str
     patch: list[dict[str, Any]]
     json: str
+    got: Any
+    expected: Any
     also: list[str]
 
 
@@ -102,6 +105,21 @@ def judge(document: Any) -> list[Finding]:
         return check_as_read(document, observations=True)
     parsed = parse_json(document.encode())
     return [*parsed.findings, *(check_as_read(parsed.value, observations=True) if parsed.ok else ())]
+
+
+def find_difference(entry: BadDocument) -> str:
+    """Return how what is found in a bad document differs from what its entry says, "" if it does not."""
+    found = judge(make_document(entry))
+    told = [finding for finding in found if finding.code == entry["finding"]]
+    if [finding.place.pointer for finding in told] != [entry["at"]]:
+        return f"{entry['finding']} is not found at {entry['at']}, but at {[one.place.pointer for one in told]}"
+    if not set(entry["clauses"]) <= set(told[0].as_json()["clauses"]):
+        return f"{entry['finding']} does not cite {', '.join(entry['clauses'])}"
+    for name in ("got", "expected"):
+        if name in entry and getattr(told[0], name) != entry[name]:
+            return f"{name} is {getattr(told[0], name)!r}"
+    codes = {finding.code for finding in found}
+    return "" if codes == {entry["finding"], *entry.get("also", ())} else f"found {', '.join(sorted(codes))}"
 
 
 def _read(name: str) -> Any:

@@ -13,10 +13,10 @@ import yaml
 from conformance.bad_documents import (
     BadDocument,
     apply_patch,
+    find_difference,
     judge,
     load_bad_documents,
     load_good_threads,
-    make_document,
 )
 
 from tpharness.clauses import load_clauses
@@ -35,11 +35,7 @@ def test_nothing_is_found_in_a_good_thread(name: str) -> None:
 @pytest.mark.parametrize("entry", load_bad_documents(), ids=lambda entry: entry["name"])
 def test_a_bad_document_is_found_out(entry: BadDocument) -> None:
     """One finding, at the place, which cites each clause that the document breaks; nothing that is not announced."""
-    found = judge(make_document(entry))
-    told = [finding for finding in found if finding.code == entry["finding"]]
-    assert [finding.place.pointer for finding in told] == [entry["at"]]
-    assert set(entry["clauses"]) <= set(told[0].as_json()["clauses"])
-    assert {finding.code for finding in found} == {entry["finding"], *entry.get("also", ())}
+    assert find_difference(entry) == ""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -5,7 +5,7 @@ In: nothing. Out: the name of each, which begins with `documents/`, and how tpha
 
 from __future__ import annotations
 
-from conformance.bad_documents import judge, load_bad_documents, load_good_threads, make_document
+from conformance.bad_documents import find_difference, judge, load_bad_documents, load_good_threads
 from conformance.vectors import load_vectors, run_vector
 
 __all__ = ["PREFIX", "document_names", "judge_document"]
@@ -27,12 +27,4 @@ def judge_document(name: str) -> str:
         return "something is found in a good thread" if judge(load_good_threads()[rest]) else ""
     if kind != "bad":
         return run_vector(name)
-    entry = next(one for one in load_bad_documents() if one["name"] == rest)
-    found = judge(make_document(entry))
-    told = [finding for finding in found if finding.code == entry["finding"]]
-    if [finding.place.pointer for finding in told] != [entry["at"]]:
-        return f"{entry['finding']} is not found at {entry['at']}"
-    if not set(entry["clauses"]) <= set(told[0].as_json()["clauses"]):
-        return f"{entry['finding']} does not cite {', '.join(entry['clauses'])}"
-    codes = {finding.code for finding in found}
-    return "" if codes == {entry["finding"], *entry.get("also", ())} else f"found {', '.join(sorted(codes))}"
+    return find_difference(next(one for one in load_bad_documents() if one["name"] == rest))

@@ -68,7 +68,7 @@ class _Twins:
                 self._swap_methods(old, new, tables=tables)
         elif (function := _function(new)) is not None:
             if _belongs(function, self._keep):
-                _swap(_function(old), function)
+                self._swap(_function(old), function)
                 getattr(old, "cache_clear", lambda: None)()
         elif tables and old is not new:
             self._replace(name, old, self._translate(new))
@@ -77,7 +77,7 @@ class _Twins:
         for name, value in vars(new).items():
             for ours, theirs in zip(_functions(vars(old).get(name)), _functions(value), strict=False):
                 if _belongs(theirs, self._keep):
-                    _swap(ours, theirs)
+                    self._swap(ours, theirs)
             if (
                 tables
                 and isinstance(value, dict)
@@ -85,6 +85,12 @@ class _Twins:
                 and isinstance(vars(old).get(name), dict)
             ):
                 _fill(vars(old)[name], self._translate(value, old))
+
+    def _swap(self, old: Any, new: types.FunctionType) -> None:
+        if isinstance(old, types.FunctionType) and len(old.__code__.co_freevars) == len(new.__code__.co_freevars):
+            old.__code__ = new.__code__
+            old.__defaults__ = self._translate(new.__defaults__)
+            old.__kwdefaults__ = self._translate(new.__kwdefaults__)
 
     def _translate(self, value: Any, owner: type | None = None) -> Any:
         """Return a value with what belongs to the module in the place of its twins."""
@@ -132,9 +138,3 @@ def _functions(value: Any) -> Iterator[types.FunctionType]:
         function = _function(getattr(value, "__func__", value))
         if function is not None:
             yield function
-
-
-def _swap(old: Any, new: types.FunctionType) -> None:
-    if isinstance(old, types.FunctionType) and len(old.__code__.co_freevars) == len(new.__code__.co_freevars):
-        old.__code__ = new.__code__
-        old.__defaults__, old.__kwdefaults__ = new.__defaults__, new.__kwdefaults__

@@ -19,8 +19,7 @@ __all__ = ["DEFINED_KINDS", "find_bad_metadata_keys", "find_bad_parts", "find_od
 _LARGE = 100 * 1024
 _HASH = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
 _SEPARATOR = re.compile(r"[:./_-]")
-_SCHEMES = ("https:", "s3:", "gs:", "azure:")
-_CUSTOM_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _INTERRUPTED = "[Request interrupted by user"
 _RESPONSE = "a response"
 _REQUEST = "a request or a user turn"
@@ -81,7 +80,7 @@ def _reference(reference: Mapping[str, Any], content: Any, pointer: str) -> Iter
     if digest is not None and not _HASH.fullmatch(digest):
         yield p.REF_HASH.at(Place(pointer=f"{pointer}/content_ref/hash"), got=digest)
     uri = reference["uri"]
-    if not uri.startswith(_SCHEMES) and (not _CUSTOM_SCHEME.match(uri) or uri.startswith(("file:", "http:"))):
+    if not _SCHEME.match(uri) or uri.startswith(("file:", "http:")):
         yield p.REF_SCHEME.at(Place(pointer=f"{pointer}/content_ref/uri"), got=uri)
 
 
