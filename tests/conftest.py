@@ -1,12 +1,16 @@
 """Settings of the whole test suite."""
 
 import gc
+import os
 
 from hypothesis import HealthCheck, settings
 
 # Fixed seeds and no deadline: a test that fails here fails everywhere, also on a slow machine.
 settings.register_profile("tpharness", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tpharness")
+
+# Runs that fail on purpose leave no traces in the folder that the tests are started from; tests of traces ask for them.
+os.environ.setdefault("TPHARNESS_TRACE", "none")
 
 pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites"]
 

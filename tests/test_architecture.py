@@ -27,6 +27,7 @@ LAYERS = {
     "journal": 1,
     "protocol": 2,
     "acceptance": 3,
+    "trace": 3,
     "vsp": 3,
     "server_events": 4,
     "dialects": 4,

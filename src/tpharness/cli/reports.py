@@ -20,14 +20,21 @@ from tpharness.run import RunEvent
 __all__ = ["shown_on_every_way_out", "take_all", "written_on_every_way_out"]
 
 
-def take_all(events: Iterable[RunEvent], report: Report, console: ConsoleReport | None) -> None:
-    """Feed the events of a run to its report and to the console.
+def take_all(
+    events: Iterable[RunEvent],
+    report: Report,
+    console: ConsoleReport | None,
+    trace: Callable[[RunEvent], None] | None = None,
+) -> None:
+    """Feed the events of a run to its report, to its trace and to the console.
 
     What ends the run early is raised again, after the report and the console have been told.
     """
     try:
         for event in events:
             report.feed(event)
+            if trace is not None:
+                trace(event)
             if console is not None:
                 console.feed(event)
     except BaseException as error:

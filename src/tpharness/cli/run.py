@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,15 +11,18 @@ import typer
 from rich.console import Console
 
 from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
+from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import TargetError
 from tpharness.printable import make_printable
 from tpharness.profiles import parse_profiles
 from tpharness.report import ConsoleReport, Destination, Report, parse_reports, print_matrix, report_words
+from tpharness.report.trace import TraceReport
 from tpharness.run import RunOptions
 from tpharness.run.cluster import check_address
 from tpharness.run.order import Order
 from tpharness.run.pairs import Pair, parse_compare, parse_faults, plan_runs, play_run
 from tpharness.run.shard import Shard
+from tpharness.trace.format import Traced
 
 __all__ = ["run"]
 
@@ -75,6 +79,8 @@ def run(
             metavar="NAME", help="Only scenarios of this profile; may be given again. `tpharness list profiles`."
         ),
     ] = None,
+    trace: TraceOption = Traced.FAILED,
+    trace_to: TraceToOption = DEFAULT_TRACE,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -95,14 +101,20 @@ def run(
         cluster="" if cluster is None else check_address(cluster),
         order=None if order is None else Order.parse(order),
         profiles=parse_profiles(profile or []),
+        trace=trace,
     )
     plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
     reports = {pair: Report() for pair in plays}
     pipe = any(destination.path == "-" for destination in destinations)
+    names = tuple(name for one in plays.values() for name in (one.server, one.client))
+    show_trace = partial(tracing, trace_to, trace, targets=names, quiet=not wants_console, stderr=pipe)
     if len(plays) == 1:
         (options,), (played,) = plays.values(), reports.values()
-        with written_on_every_way_out(destinations, lambda destination: destination.write(played)):
-            _play(options, played, wants_console=wants_console, stderr=pipe)
+        with (
+            written_on_every_way_out(destinations, lambda destination: destination.write(played)),
+            show_trace() as traced,
+        ):
+            _play(options, played, traced, wants_console=wants_console, stderr=pipe)
         raise typer.Exit(0 if played.passed else 1)
 
     def show() -> None:
@@ -112,9 +124,13 @@ def run(
     def write(destination: Destination) -> None:
         destination.write_matrix(_by_name(reports))
 
-    with written_on_every_way_out(destinations, write), shown_on_every_way_out(reports.values(), show):
+    with (
+        written_on_every_way_out(destinations, write),
+        show_trace() as traced,
+        shown_on_every_way_out(reports.values(), show),
+    ):
         for pair, one in plays.items():
-            _play_of_several(pair, one, reports[pair], wants_console=wants_console, stderr=pipe)
+            _play_of_several(pair, one, reports[pair], traced, wants_console=wants_console, stderr=pipe)
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
 
 
@@ -128,20 +144,29 @@ def _by_name(reports: Mapping[Pair, Report]) -> dict[str, Report]:
 
 
 def _play(
-    options: RunOptions, report: Report, *, wants_console: bool, stderr: bool, one_of_several: bool = False
+    options: RunOptions,
+    report: Report,
+    traced: TraceReport,
+    *,
+    wants_console: bool,
+    stderr: bool,
+    one_of_several: bool = False,
 ) -> None:
     console = None
     if wants_console:
         console = ConsoleReport(
             stderr=stderr, roots=options.roots, played_on=options.target_words, one_of_several=one_of_several
         )
-    take_all(play_run(options), report, console)
+    trace = partial(traced.feed, server=options.server, client=options.client)
+    take_all(play_run(options), report, console, trace)
 
 
-def _play_of_several(pair: Pair, options: RunOptions, report: Report, *, wants_console: bool, stderr: bool) -> None:
+def _play_of_several(
+    pair: Pair, options: RunOptions, report: Report, traced: TraceReport, *, wants_console: bool, stderr: bool
+) -> None:
     """Play one pair. A target that is unavailable does not affect the other pairs."""
     try:
-        _play(options, report, wants_console=wants_console, stderr=stderr, one_of_several=True)
+        _play(options, report, traced, wants_console=wants_console, stderr=stderr, one_of_several=True)
     except TargetError as error:
         if wants_console:
             out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)

@@ -7,6 +7,7 @@ a run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
@@ -16,6 +17,7 @@ from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
+from tpharness.run.tracing.record import find_secrets, make_ready
 from tpharness.run.workers import Workers, map_in_order
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
@@ -35,6 +37,7 @@ def open_session(options: RunOptions) -> Session:
         compare=options.compare,
         patience=options.patience,
         faults=options.faults,
+        trace=options.trace,
         alone=options.order is not None
         or (options.server.startswith("peer:") and any(fault.kills for fault in faults)),
     )
@@ -56,7 +59,9 @@ def play_selected(
 
 def _play_in_worker(one: SelectedScenario, options: RunOptions) -> list[Result]:
     with open_session(options) as session:
-        return session.run(_play_file(one, session))
+        results = session.run(_play_file(one, session))
+    secrets = find_secrets((options.server, options.client))
+    return [replace(result, record=make_ready(result, secrets)) for result in results]
 
 
 async def _play_file(one: SelectedScenario, session: Session) -> list[Result]:

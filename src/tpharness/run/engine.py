@@ -83,9 +83,9 @@ def apply_baseline(
     """Apply the baseline to the results, yield them as events, and add them to `played`."""
     for one, some in zip(selected, results, strict=True):
         for result in some:
-            judged = baseline.apply(result)
+            judged = replace(baseline.apply(result), record=None)
             played.append(judged)
-            yield ResultReady(result=judged)
+            yield ResultReady(result=judged, record=result.record)
         yield ScenarioFinished(id=one.id)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.findings import Finding
-from tpharness.run.judge import Outcome, Result
+from tpharness.run.judge import Outcome, Recorded, Result
 
 __all__ = ["ResultReady", "RunEvent", "RunFinished", "RunStarted", "ScenarioFinished"]
 
@@ -32,9 +32,13 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultReady:
-    """One verdict: a scenario, or one failing place of its sweep, or `…@event-*` for all its places that passed."""
+    """One verdict: a scenario, or one failing place of its sweep, or `…@event-*` for all its places that passed.
+
+    `record` is there for a trace; no result keeps it, since a run has many.
+    """
 
     result: Result
+    record: Recorded | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from tpharness.checks import CHECKS, Check, Evidence, NotApplicable
 from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.jcs import CanonicalError
 from tpharness.protocol.versions import Version
+from tpharness.trace.secrets import Secrets
+from tpharness.trace.write import CaseFiles
 
-__all__ = ["CheckState", "NotJudged", "Outcome", "Result", "judge", "merge_not_judged"]
+__all__ = ["CheckState", "NotJudged", "Outcome", "Recorded", "Result", "judge", "merge_not_judged"]
 
 NotJudged = Mapping[Version, Mapping[str, NotApplicable]]
 """By version, the names of the checks that had nothing to judge in it, each with its reason."""
@@ -43,13 +46,21 @@ class CheckState(Enum):
     NOT_APPLICABLE = "not-applicable"
 
 
+class Recorded(Protocol):
+    """What was recorded of a case while it was played."""
+
+    def files(self, result: Result, secrets: Secrets) -> CaseFiles:
+        """Return what a trace says of the case, whose verdict is `result`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The verdict on one case. `cases` counts the places of a sweep that this result stands for.
 
     `played_again` counts the playings that were discarded because this machine had stood still.
     `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and
-    why.
+    why. `record` is what a trace needs, which no verdict depends on.
     """
 
     id: str
@@ -62,6 +73,7 @@ class Result:
     seconds: float = 0.0
     played_again: int = 0
     clauses: tuple[str, ...] = ()
+    record: Recorded | None = field(default=None, compare=False, repr=False)
 
     @property
     def failing_codes(self) -> frozenset[str]:

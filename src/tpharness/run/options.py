@@ -11,6 +11,7 @@ from tpharness.run.order import Order
 from tpharness.run.shard import Shard
 from tpharness.scenario.records import Compare
 from tpharness.targets.remote import Patience
+from tpharness.trace.format import Traced
 
 __all__ = ["RunOptions"]
 
@@ -25,6 +26,7 @@ class RunOptions:
     room plays instead of ThreadProtocol. `order` None plays by id; with an order one case is played at a time, so that
     the same order is the same run. `profiles` are names of `conformance/profiles.yaml`: only scenarios that belong to
     one of them are played, some of them with faults as well.
+    the same order is the same run. `trace` says which results come with what a trace needs; no verdict depends on it.
     """
 
     ids: tuple[str, ...] = ()
@@ -42,6 +44,7 @@ class RunOptions:
     cluster: str = ""
     order: Order | None = None
     profiles: tuple[str, ...] = ()
+    trace: Traced = Traced.NONE
 
     @property
     def whole_suite(self) -> bool:

@@ -41,6 +41,7 @@ from tpharness.targets.reference import (
     serve_turns,
 )
 from tpharness.targets.remote import KINDS, CannotPlayError, Remote
+from tpharness.trace.tape import current_tape
 from tpharness.vsp.frames import split_frames
 
 __all__ = ["Observer", "Played", "Players", "comparison_mode", "play"]
@@ -109,8 +110,13 @@ async def play(
         _check_event_packets(case, served)
     turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
-    if observe is not None:
-        observe(Played(served=served, turns=turns, received=received, recorded=recorded is not None))
+    tape = current_tape()
+    if observe is not None or tape is not None:
+        seen = Played(served=served, turns=turns, received=received, recorded=recorded is not None)
+        if observe is not None:
+            observe(seen)
+        if tape is not None:
+            tape.close(seen)
     trail = _collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
     rechunked, repeated = ([], []) if not thorough else await _play_variants(script, turns, players, again)

@@ -26,11 +26,14 @@ from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, cut_case, cut_places
 from tpharness.run.play import Observer, Players, comparison_mode, play
 from tpharness.run.sweeps.stepped import sweep
+from tpharness.run.tracing.record import PlaceRecorder, make_record, record_place
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
 from tpharness.targets.contract import SteppableClient, SteppableServer
 from tpharness.targets.reference import Reference, is_foreign
 from tpharness.targets.spec import resolve_client, resolve_server
+from tpharness.trace.format import Traced
+from tpharness.trace.tape import recording
 
 __all__ = ["Session"]
 
@@ -50,7 +53,7 @@ class Session:
     """A server and a client, and the event loop on which they play.
 
     `specs` are the values of `--server` and `--client`; `versions` restricts the versions, None means all. `alone`
-    plays one case at a time.
+    plays one case at a time. `trace` says which results have a record.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Session:
         compare: Compare | None = None,
         patience: remote.Patience | None = None,
         faults: Sequence[str] = (),
+        trace: Traced = Traced.NONE,
         alone: bool = False,
     ) -> None:
         self.players = Players(
@@ -71,6 +75,7 @@ class Session:
         )
         self.specs = (server, client)
         self.versions = versions
+        self.trace = trace
         self._faults = faults
         self._runner = asyncio.Runner()
         # A fault that kills the server kills it for every case in progress.
@@ -172,7 +177,7 @@ class Session:
         scenario, players = case.scenario, self.players
         if isinstance(players.server, SteppableServer) and isinstance(players.client, SteppableClient):
             mode = comparison_mode(scenario, players)
-            found = sweep(case, players.server, players.client, compare=mode, only=place)
+            found = sweep(case, players.server, players.client, compare=mode, only=place, record=self.recorder)
             passed = found.tried - len(found.failed)
             word = "event" if scenario.cut is not None and scenario.cut.at is CutAt.EVERY_EVENT else "byte"
             name = place or f"{scenario.id}@{word}-*"
@@ -221,14 +226,31 @@ class Session:
         """
         async with self._gate:
             if not self.has_remote:
-                return await self._play_once(case, playing)
+                return await self._play_recorded(case, playing)
             for again in range(_MOST_PLAYS):
                 async with LoopLag() as lag:
-                    result = replace(await self._play_once(case, playing), played_again=again)
+                    result = replace(await self._play_recorded(case, playing), played_again=again)
                 ran = lag.max_delay < _STOOD_STILL
                 if result.outcome.green or ran or self._outages >= _MOST_OUTAGES:
                     break
         return result
+
+    async def _play_recorded(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+        """Play a case once; its result has a record if a trace wants it."""
+        if self.trace is Traced.NONE:
+            return await self._play_once(case, playing)
+        begun = time.perf_counter()
+        with recording() as tape:
+            result = await self._play_once(case, playing)
+        wanted = self.trace is Traced.ALL or not result.outcome.green
+        if not wanted or (tape.played is None and not tape.notes):
+            return result
+        return replace(result, record=make_record(case, self.players, tape, time.perf_counter() - begun))
+
+    @property
+    def recorder(self) -> PlaceRecorder | None:
+        """What makes records of the places of a sweep; None if no trace wants them."""
+        return None if self.trace is Traced.NONE else partial(record_place, self.players)
 
     async def _play_once(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
         clauses = case.scenario.clauses

@@ -25,6 +25,8 @@ from tpharness.protocol.parse import parse_json
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net_errors import content_type_of, error_text, explain_error, quote_start, status_error
 from tpharness.targets.remote import Limits, Patience, UnreachableError
+from tpharness.trace.secrets import shown_headers
+from tpharness.trace.tape import Tape, current_tape
 
 __all__ = ["Answer", "Http", "OpenStream"]
 
@@ -49,7 +51,7 @@ class OpenStream:
     An open one does not hold a stack frame: there may be thousands.
     """
 
-    __slots__ = ("_asked", "_content", "_response", "_what")
+    __slots__ = ("_asked", "_content", "_response", "_run", "_tape", "_what")
 
     def __init__(self, what: str, asked: Coroutine[Any, Any, aiohttp.ClientResponse]) -> None:
         self._what = what
@@ -59,6 +61,8 @@ class OpenStream:
         asked, self._asked = self._asked, None
         if asked is None:
             raise RuntimeError("a stream is requested once")
+        self._tape: Tape | None = current_tape()
+        self._run = 0 if self._tape is None else self._tape.next_run()
         self._response = await asked
         self._content = self._response.content
         return self
@@ -69,11 +73,14 @@ class OpenStream:
     async def read(self) -> bytes:
         """Return the next bytes. ConnectionError when the connection broke, TimeoutError when it fell silent."""
         try:
-            return await self._content.readany()
+            piece = await self._content.readany()
         except TimeoutError as error:
             raise TimeoutError(f"{self._what} fell silent") from error
         except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
             raise ConnectionError(f"{self._what}: {error_text(error)}") from error
+        if self._tape is not None:
+            self._tape.note("read", self._what, run=self._run, size=len(piece))
+        return piece
 
     def abandon(self) -> None:
         """Close the connection at once, as a client does that disconnects."""
@@ -137,6 +144,9 @@ class Http:
         finally:
             _release(response)
         status = response.status
+        tape = current_tape()
+        if tape is not None:
+            tape.note("answered", what, status=status, headers=shown_headers(response.headers), body=body or None)
         if status == 204 or status in passes:
             return Answer(status=status)
         if status != 200:
@@ -173,6 +183,9 @@ class Http:
     ) -> aiohttp.ClientResponse:
         response = await self._request(what, method, endpoint, path, document)
         if response.status == 200 and response.content_type == _EVENTS:
+            tape = current_tape()
+            if tape is not None:
+                tape.note("answered", what, status=200, headers=shown_headers(response.headers))
             return response
         try:
             if response.status != 200:
@@ -202,6 +215,9 @@ class Http:
             silence = patience.silence if endpoint.silence is None else endpoint.silence
             timeout = aiohttp.ClientTimeout(sock_connect=patience.connect, sock_read=silence)
         data = None
+        tape = current_tape()
+        if tape is not None:
+            tape.note("asked", what, headers=shown_headers(headers), body=document)
         if document is not None:
             data = _encode(document)
             headers["Content-Type"] = _JSON

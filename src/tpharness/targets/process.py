@@ -23,6 +23,7 @@ from tpharness.errors import TargetError
 from tpharness.findings import shorten
 from tpharness.targets.guard import can_guard, guarded, kill_group, require_program
 from tpharness.targets.remote import UnreachableError
+from tpharness.trace.tape import note_stderr
 
 __all__ = ["CAN_WAIT_FOR_PIPES", "LineProcess"]
 
@@ -184,6 +185,8 @@ class LineProcess:
             return True
         *lines, rest = (self._err + piece).split(b"\n")
         self._tail.extend(line[:_LINE_SHOWN] for line in lines)
+        for line in lines:
+            note_stderr(self.name, line[:_LINE_SHOWN].decode("utf-8", "replace").rstrip())
         self._err = rest[-_TAIL_BYTES:]
         return bool(piece)
 

@@ -16,12 +16,14 @@ import socket
 import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextvars import Context
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Self
 
 from tpharness.targets.guard import can_guard, guarded, kill_group, require_program
 from tpharness.targets.remote import UnreachableError
+from tpharness.trace.tape import note_stderr
 
 __all__ = ["ServerProcess", "free_port"]
 
@@ -106,7 +108,7 @@ class ServerProcess:
             raise UnreachableError(f"{self._name}: cannot be started: {error.strerror}", hint=hint) from error
         self._process = process
         self._finalizer = Finalize(self, kill_group, args=(process.pid,), exitpriority=10)
-        self._reading = asyncio.create_task(self._read(process))
+        self._reading = asyncio.create_task(self._read(process), context=Context())  # it outlives the case
         try:
             await self._wait_for_port(process)
         except BaseException:
@@ -152,7 +154,10 @@ class ServerProcess:
         while data := await process.stderr.read(1 << 16):
             *lines, half = (half + data).split(b"\n")
             half = half[:_LINE_SHOWN]
-            self._tail.extend(line[:_LINE_SHOWN].decode("utf-8", "replace").strip() for line in lines if line.strip())
+            said = [line[:_LINE_SHOWN].decode("utf-8", "replace").strip() for line in lines if line.strip()]
+            self._tail.extend(said)
+            for line in said:
+                note_stderr(self._name, line)
         if half.strip():
             self._tail.append(half.decode("utf-8", "replace").strip())
 

@@ -40,6 +40,7 @@ from tpharness.targets.forms import (
 from tpharness.targets.process import LineProcess
 from tpharness.targets.reference import Reference
 from tpharness.targets.remote import CannotPlayError, Limits, Patience
+from tpharness.trace.tape import current_tape
 
 __all__ = ["StdioClient", "StdioServer"]
 
@@ -146,7 +147,12 @@ class _Stdio:
     def _exchange(self, process: LineProcess, op: str, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a request, its id and its outer shape checked."""
         number = next(self._ids)
+        tape, what = current_tape(), f"{op} (standard input)"
+        if tape is not None:
+            tape.note("asked", what, body=dict(more))
         line = process.ask(_encode({"op": op, "id": number, **more}), self._patience.answer)
+        if tape is not None:
+            tape.note("answered", what, body=line)
         try:
             return self._check_answer(line, op, number)
         except TargetError:

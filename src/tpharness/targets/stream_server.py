@@ -22,6 +22,7 @@ from typing import Self
 
 from tpharness.targets.connection import delivered, reset
 from tpharness.targets.marks import STOP
+from tpharness.trace.tape import Tape, current_tape
 from tpharness.vsp.frames import iter_frames, split_frames
 
 __all__ = ["Ending", "ServedStream", "StreamServer", "resumable"]
@@ -56,7 +57,7 @@ class ServedStream:
     What the client did: `asked` counts requests, `resumed` those with a Last-Event-ID; `whole`: everything was sent;
     `left`: it disconnected before the stream had signalled its end; `unread`: it did not read what was sent; `hasty`:
     it disconnected long before its limit; `cut_alive`: it disconnected while heartbeats arrived; `stayed`: it did not
-    disconnect when it had to.
+    disconnect when it had to. What is sent is noted on `tape` as that of `run`.
     """
 
     url: str
@@ -74,6 +75,8 @@ class ServedStream:
     hasty: bool = False
     cut_alive: bool = False
     stayed: bool = False
+    run: int = 0
+    tape: Tape | None = field(default_factory=current_tape)
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     _open: int = 0
@@ -242,6 +245,10 @@ class StreamServer:
                         patience.reschedule(sent_at + self._silence)
                         writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                         await writer.drain()
+                        if offer.tape is not None:
+                            offer.tape.note(
+                                "sent", "the stream that the client fetches", run=offer.run, size=len(piece)
+                            )
             if breaks is not None:
                 return None
             offer.whole = True

@@ -16,6 +16,7 @@ from tpharness.protocol.versions import Version
 from tpharness.run.sweeps.evidence import Thread
 from tpharness.targets.contract import (
     ClientSession,
+    Packet,
     RunScript,
     Script,
     ServerSession,
@@ -92,7 +93,7 @@ class _WatchedClient(_Watched[ClientSession, ReferenceClient]):
 
 
 class SessionPair:
-    """Both sessions. `at` is the time of the last event that was played."""
+    """Both sessions. `at` is the time of the last event that was played, `sent` what each run has put on the wire."""
 
     def __init__(self, script: Script, server: SteppableServer, client: SteppableClient) -> None:
         self.server: ServerSession = server.server_session(script)
@@ -103,6 +104,7 @@ class SessionPair:
             self.server = _WatchedServer(self.server, self._truths[0])
             self.client = _WatchedClient(self.client, self._truths[1])
         self.at = ""
+        self.sent: list[list[Packet]] = []
 
     def play(self, turn: UserTurn | RunScript, *, one_read: bool = False) -> None:
         """Play a whole turn, with the interruption that a run has; the client reads event by event, or all at once."""
@@ -122,18 +124,24 @@ class SessionPair:
         """Start a run on both sides; return the bytes that open its stream, which the client has not read yet."""
         self.at = run.started_at
         self.client.begin(run.agent_id, run.started_at)
-        return self.server.begin(run)
+        data = self.server.begin(run)
+        self.sent.append([Packet(data=data, at=self.at)])
+        return data
 
     def write(self, event: Mapping[str, Any]) -> bytes:
         """Play one event on the server; return its bytes, which the client has not read yet."""
         self.at = str(event.get("at", self.at))
-        return self.server.feed(event)
+        data = self.server.feed(event)
+        sent = self.sent[-1]
+        sent.append(Packet(data=data, at=self.at, event=len(sent) - 1))
+        return data
 
     def end(self, run: RunScript) -> None:
         """End the run, or interrupt it as its script says."""
         cut = run.interruption
         data = self.server.close() if cut is None else self.server.interrupt(cut, abort=run.abort)
         at = self.at if cut is None else cut.at
+        self.sent[-1].append(Packet(data=data, at=at))
         self.client.feed(data, at)
         self.client.close(StreamEnd(reason=None if cut is None or run.abort else cut.reason, at=at))
 

@@ -24,6 +24,7 @@ from tpharness.run.plan import Case, cut_time, make_script, place_name
 from tpharness.run.sweeps.evidence import ThreadsByVersion, only_the_cut_moved, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.places import CutPlace
+from tpharness.run.tracing.record import MOST_RECORDED, PlaceRecorder
 from tpharness.scenario.records import AgentRun, ClientCut, Compare, CutAt, CutPlan, CutSide, CutUnit, WireEnd
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
 
@@ -53,17 +54,19 @@ def sweep(
     compare: Compare | None = None,
     only: str | None = None,
     apart: bool = False,
+    record: PlaceRecorder | None = None,
 ) -> Sweep:
     """Cut the runs of the case's sweep at every place, or only at the place with the id `only`.
 
-    With `apart` the two sides are also cut at different places, the server further than the client.
+    With `apart` the two sides are also cut at different places, the server further than the client. `record` makes the
+    records of places that fail, for a trace.
     """
     found = Sweep()
     plan = case.scenario.cut
     for index, run in case.scenario.runs if plan is not None else ():
         if plan is not None and plan.turn in (None, index):
             for reason in plan.reasons:
-                _Pass(case, plan, index, run, reason, server, client, found, compare, only, apart=apart).play()
+                _Pass(case, plan, index, run, reason, server, client, found, compare, only, apart, record).play()
     return found
 
 
@@ -82,8 +85,8 @@ class _Pass:
         found: Sweep,
         compare: Compare | None,
         only: str | None,
-        *,
         apart: bool,
+        record: PlaceRecorder | None,
     ) -> None:
         if run.events is None:
             raise ValueError(f"{case.id} has no server events to cut")
@@ -96,6 +99,7 @@ class _Pass:
         self._found = found
         self._only = only
         self._apart = apart
+        self._record = record
         self._mode = (compare or scenario.compare) if scenario.carriers else Compare.CONTENT
         self._allowed = frozenset(scenario.expect.findings or ())
         self._script = make_script(case)
@@ -161,9 +165,11 @@ class _Pass:
             self._name(number), self._evidence(self._name(number), now, expected_delivery, whole=whole)
         )
         if failed is not None:
-            found.failed.append(
-                (self._place(count, None if unit is None else ClientCut(unit=unit, count=number)), failed)
-            )
+            place = self._place(count, None if unit is None else ClientCut(unit=unit, count=number))
+            if self._record is not None and len(found.failed) < MOST_RECORDED:
+                read = number if unit is CutUnit.BYTE else None
+                failed = replace(failed, record=self._record(self._case, place, cut, failed.id, now, pair.sent, read))
+            found.failed.append((place, failed))
         self._passed = failed is None
         self._seen = seen
         self._before = now

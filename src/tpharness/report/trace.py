@@ -1,0 +1,87 @@
+"""The trace of a run: a consumer of run events that writes what was really played, and says where it is.
+
+In: events of one run or of several pairs. Out: a file or a folder, and lines that say what to type to look at it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tpharness.causes import cause_of
+from tpharness.printable import without_credentials
+from tpharness.run import Outcome, Result, ResultReady, RunEvent
+from tpharness.run.judge import Recorded
+from tpharness.run.tracing.record import find_secrets
+from tpharness.trace.format import Traced
+from tpharness.trace.write import TraceWriter
+
+__all__ = ["TraceReport"]
+
+
+class TraceReport:
+    """Writes a trace while a run goes on. `targets` name all targets of the run, whose tokens are left out."""
+
+    def __init__(self, path: Path, traced: Traced, *, targets: Sequence[str] = ()) -> None:
+        self._traced = traced
+        self._secrets = find_secrets(targets)
+        command = without_credentials(shlex.join(["tpharness", *sys.argv[1:]]))
+        self._writer = TraceWriter(path, traced=traced.value, command=command, secrets=self._secrets)
+        self._alike: dict[tuple[object, ...], str] = {}
+        self._first = ""
+        if traced is not Traced.NONE:
+            self._writer.remove_old()
+
+    def feed(self, event: RunEvent, *, server: str = "reference", client: str = "reference") -> None:
+        """Take in one event of the run on these targets."""
+        if isinstance(event, ResultReady):
+            self.add(event.result, event.record, server=server, client=client)
+
+    def add(self, result: Result, record: Recorded | None, *, server: str, client: str, name: str = "") -> None:
+        """Write a case, if it is one of those that have a trace. `name` is its id where that of the result is not."""
+        bad = not result.outcome.green
+        if self._traced is Traced.NONE or not (bad or self._traced is Traced.ALL):
+            return
+        case = name or result.id
+        entry = {
+            "case": case,
+            "server": without_credentials(server),
+            "client": without_credentials(client),
+            "outcome": result.outcome.value,
+            "codes": list(dict.fromkeys(finding.code for finding in result.findings)),
+        }
+        cause = cause_of(result.findings) if bad else None
+        scenario = case.partition("@")[0]
+        alike = (scenario, cause if bad else result.outcome, server, client)
+        if record is None:
+            entry |= {"like": self._alike[alike]} if alike in self._alike else {}
+            self._writer.add({**entry, "left_out": _why_left_out(result)}, None)
+            return
+        if self._writer.add(entry, record.files(result, self._secrets)):
+            self._alike.setdefault(alike, case)
+            self._first = self._first or (case if bad else "")
+
+    def close(self) -> list[str]:
+        """End the trace; return the lines that say where it is, none where nothing was written."""
+        writer = self._writer
+        path = writer.close()
+        if path is None and not writer.problem:
+            return []
+        if path is None:
+            return [f"no trace: {writer.problem}"]
+        cases = f"{writer.cases} case" + ("" if writer.cases == 1 else "s")
+        left_out = f"; {writer.left_out} left out: {writer.problem}" if writer.left_out or writer.problem else ""
+        first = shlex.join(["tpharness", "show", str(path), *([self._first] if self._first else [])])
+        return [f"trace: {path} ({cases}{left_out})", f"look at it: {first}"]
+
+
+def _why_left_out(result: Result) -> str:
+    if result.outcome.green:
+        return "it shows nothing that the trace of its scenario does not show"
+    if result.outcome in (Outcome.COULD_NOT_RUN, Outcome.ERRORED):
+        return "nothing of it was played"
+    if "@" in result.id:
+        return "places of its sweep that fail alike are in the trace"
+    return "no trace of it was made: it passes, and the baseline expects it to fail"
