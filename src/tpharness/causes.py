@@ -2,29 +2,66 @@
 
 In: the findings of a case. Out: a `Cause`; equal causes are one failure, reported once. Crashes are distinguished by
 the place in the code that raised.
+
+There are two grains. `cause_of` takes all findings together: what fails otherwise is another cause, which a saved case
+has to keep. `leading_cause` takes the one finding that says most about the mistake, with its symptom: what one
+correction would repair has one cause, however many consequences a case shows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.findings import Finding, Kind, Level, Place
 
-__all__ = ["CRASHED", "HANGS", "ORDER", "ROUND_TRIP", "Cause", "cause_of", "crash"]
+__all__ = [
+    "CRASHED",
+    "HANGS",
+    "ORDER",
+    "ROUND_TRIP",
+    "Cause",
+    "cause_of",
+    "crash",
+    "independent_codes",
+    "leading_cause",
+]
 
 CRASHED = Kind("fuzz-crashed")
 HANGS = Kind("fuzz-hangs")
 ROUND_TRIP = Kind("round-trip-differs")
 ORDER = Kind("order-matters")
 
+_CONSEQUENCES = frozenset(
+    {
+        "canonical-shrank",
+        "canonical-unstable",
+        "chunking-matters",
+        "expected-findings-differ",
+        "expected-thread-differs",
+        "history-rewritten",
+        "history-says-otherwise",
+        "identity-differs",
+        "library-differs",
+        "not-converged",
+        "outline-differs",
+        "prefix-broken",
+        "repeat-matters",
+        "thread-departs",
+    }
+)
+"""What compares two threads, and so follows from whatever is wrong in one of them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """What makes two failures the same one. `where` is the place in the code for a crash, "" otherwise."""
+    """What makes two failures the same one.
+
+    `where` is the place in the code for a crash; for a leading cause the side and the symptom; "" otherwise.
+    """
 
     codes: tuple[str, ...]
     clauses: tuple[str, ...] = ()
@@ -55,6 +92,26 @@ def cause_of(findings: Iterable[Finding]) -> Cause | None:
         rulings=tuple(sorted({ruling for kind in kinds.values() for ruling in kind.rulings})),
         where=", ".join(crashes),
     )
+
+
+def leading_cause(findings: Sequence[Finding]) -> Cause | None:
+    """Return the cause of the finding at MUST that says most about the mistake, or None if there is none.
+
+    The first one that is not a mere consequence, otherwise the first: findings come in the order of their use.
+    """
+    broken = [finding for finding in findings if finding.level is Level.MUST]
+    if not broken:
+        return None
+    lead = next((finding for finding in broken if finding.code not in _CONSEQUENCES), broken[0])
+    where = ": ".join(word for word in (lead.place.side, lead.symptom) if word)
+    if lead.kind in (CRASHED, HANGS):
+        where = str(lead.got)
+    return Cause(codes=(lead.code,), clauses=lead.kind.clauses, rulings=lead.kind.rulings, where=where)
+
+
+def independent_codes(findings: Iterable[Finding]) -> frozenset[str]:
+    """Return the codes at MUST that are no consequence of others: more than one needs more than one correction."""
+    return frozenset(f.code for f in findings if f.level is Level.MUST and f.code not in _CONSEQUENCES)
 
 
 def crash(error: BaseException, kind: Kind = CRASHED) -> Finding:

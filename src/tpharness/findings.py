@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -32,6 +32,7 @@ __all__ = [
     "Place",
     "keep_first",
     "load_kinds",
+    "parse_finding",
     "shorten",
     "shorten_both",
 ]
@@ -108,6 +109,13 @@ class Kind:
 
     code: str
 
+    @classmethod
+    def of_report(cls, code: str) -> Self:
+        """Return the kind that a report names. ValueError if the catalogue does not have the code."""
+        found = cls(code)
+        found.entry  # noqa: B018  # it raises
+        return found
+
     @property
     def entry(self) -> KindEntry:
         """The kind's entry in the catalogue."""
@@ -143,9 +151,12 @@ class Kind:
         """The rulings that decide the case."""
         return self.entry.rulings
 
-    def at(self, place: Place, message: str = "", *, got: Any = None, expected: Any = None) -> Finding:
+    def at(
+        self, place: Place, message: str = "", *, got: Any = None, expected: Any = None, symptom: str = ""
+    ) -> Finding:
         """Make a finding of this kind; `message` defaults to the title."""
-        return Finding(kind=self, place=place, message=message or self.title, got=got, expected=expected)
+        said = message or self.title
+        return Finding(kind=self, place=place, message=said, got=got, expected=expected, symptom=symptom)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,13 +192,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something of a `kind` that is wrong at a `place`; `message` says it for this case, with `got` and `expected`."""
+    """Something of a `kind` that is wrong at a `place`; `message` says it for this case, with `got` and `expected`.
+
+    `symptom` says it without what differs from case to case, such as indices, ids and values, where the kind alone says
+    too little: one mistake shows with one symptom in many cases. "" where the kind says enough.
+    """
 
     kind: Kind
     place: Place
     message: str
     got: Any = field(default=None, hash=False)
     expected: Any = field(default=None, hash=False)
+    symptom: str = ""
 
     @property
     def code(self) -> str:
@@ -227,6 +243,7 @@ class Finding:
             "message": self.message,
             "place": place,
             **self.shown(),
+            **({"symptom": self.symptom} if self.symptom else {}),
             "clauses": list(self.kind.clauses),
             "rulings": list(self.kind.rulings),
             "remedy": self.kind.remedy,
@@ -288,6 +305,16 @@ def keep_first(found: Iterable[Finding]) -> list[Finding]:
     for finding in found:
         log.add(finding)
     return log.findings()
+
+
+def parse_finding(value: Mapping[str, Any]) -> Finding:
+    """Return the finding that `as_json` wrote; `got` and `expected` are the texts that were shown.
+
+    KeyError, TypeError or ValueError for what it has not written.
+    """
+    given = {key: value.get(key) for key in ("got", "expected")}
+    kind, place = Kind.of_report(value["code"]), Place(**value["place"])
+    return Finding(kind=kind, place=place, message=value["message"], symptom=value.get("symptom", ""), **given)
 
 
 def shorten(value: Any, limit: int = 160) -> str:

@@ -176,7 +176,7 @@ def test_colours_follow_terminal_and_environment(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    console = ConsoleReport(quiet=True)
+    console = ConsoleReport()
     for event in events(EVERY_OUTCOME[1]):
         console.feed(event)
     console.close()

@@ -20,9 +20,10 @@ def _judge(evidence: Evidence) -> list[Finding]:
         lost = find_lost_links(evidence.server.thread, evidence.adopted)
         return [finding.with_place(case=evidence.case, side="client") for finding in lost]
     first = diff(evidence.server.thread, evidence.adopted, names=("server", "client after the fetch"), mode="exact")[:1]
-    return [NOT_CONVERGED.at(Place(case=evidence.case, side="client", pointer=d.pointer), d.text) for d in first] or [
-        NOT_CONVERGED.at(Place(case=evidence.case, side="client"))
-    ]
+    return [
+        NOT_CONVERGED.at(Place(case=evidence.case, side="client", pointer=d.pointer), d.text, symptom=d.symptom)
+        for d in first
+    ] or [NOT_CONVERGED.at(Place(case=evidence.case, side="client"))]
 
 
 _NOT_FETCHED = NotApplicable(reason="the client did not fetch the server's thread after a loss")

@@ -15,6 +15,7 @@ from tpharness.scenario.outline import outline
 __all__ = ["EXPECTATIONS", "in_version"]
 
 _EVENT = re.compile(r"event\(([^)]*)\)")
+_INDEX = re.compile(r"/\d+(?=/|$)")
 
 OUTLINE_DIFFERS = Kind("outline-differs")
 THREAD_DIFFERS = Kind("expected-thread-differs")
@@ -65,7 +66,8 @@ def _thread(evidence: Evidence) -> list[Finding]:
         if miss is not None:
             pointer, got, expected = miss
             place = Place(case=evidence.case, side=side.name, pointer=pointer)
-            findings.append(THREAD_DIFFERS.at(place, got=got, expected=expected))
+            symptom = f"at {_INDEX.sub('/*', pointer)}"
+            findings.append(THREAD_DIFFERS.at(place, got=got, expected=expected, symptom=symptom))
     return findings
 
 
@@ -103,7 +105,11 @@ def _findings(evidence: Evidence) -> list[Finding]:
     if wanted is None:
         return [
             UNEXPECTED.at(
-                f.with_place(case=evidence.case).place, f"{f.code}: {f.message}", got=f.got, expected=f.expected
+                f.with_place(case=evidence.case).place,
+                f"{f.code}: {f.message}",
+                got=f.got,
+                expected=f.expected,
+                symptom=f.code,
             )
             for f in reported
             if f.level is Level.MUST

@@ -79,7 +79,11 @@ def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compa
     if not differences:
         return [kind.at(Place(case=evidence.case), "the threads differ in a place that the diff does not name")]
     return [
-        kind.at(Place(case=evidence.case, pointer=d.pointer), f"{d.text}{f' ({d.cites})' if d.cites else ''}")
+        kind.at(
+            Place(case=evidence.case, pointer=d.pointer),
+            f"{d.text}{f' ({d.cites})' if d.cites else ''}",
+            symptom=d.symptom,
+        )
         for d in differences
     ]
 

@@ -23,7 +23,8 @@ def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Ki
         text = first[0].text if first else "the canonical bytes differ"
         pointer = first[0].pointer if first else None
         place = Place(case=evidence.case, side=side.name, pointer=pointer)
-        findings.append(kind.at(place, f"{variant.name}: {text}"))
+        symptom = first[0].symptom if first else ""
+        findings.append(kind.at(place, f"{variant.name}: {text}", symptom=symptom))
     return findings
 
 

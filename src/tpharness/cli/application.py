@@ -158,7 +158,7 @@ def application(
         else lambda variables: _tell_environment(out, chosen, variables),
     )
     again = f"tpharness app {name or ''} {{id}}".replace("  ", " ")
-    console = ConsoleReport(stderr=pipe, again=again) if wants_console else None
+    console = ConsoleReport(stderr=pipe, again=again, by_cause=False) if wants_console else None
     model = Report()
     if wants_console and not chosen.allow:
         out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")

@@ -12,7 +12,9 @@ from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
 from tpharness.printable import say
 from tpharness.report import tally_lines, write_atomically
+from tpharness.report.failures import group_heading, group_line
 from tpharness.report.json import json_text
+from tpharness.run.grouping import group_failures
 from tpharness.run.shard import merge_reports
 from tpharness.run.sweeps.report import FORMAT as SWEEP
 from tpharness.run.sweeps.report import merge_sweeps
@@ -55,10 +57,8 @@ def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
 def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     merged = merge_reports(reports)
     finished = merged.finished
-    for result in merged.results:
-        if result["outcome"] in ("failed", "errored", "stale", "could-not-run"):
-            codes = ", ".join(sorted({finding["code"] for finding in result["findings"]}))
-            say(f"{result['outcome'].upper()} {result['id']} {codes} {result['reason']}".rstrip())
+    for group in group_failures(merged.results):
+        say(f"{group.smallest.outcome.value.upper()} {group_heading(group)}", f"  {group_line(group).strip()}")
     for problem in finished.problems:
         say(problem.line())
     if merged.report.get("error"):

@@ -19,11 +19,15 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadDifference:
-    """One difference: JSON pointer into the canonical forms, words for a person, the rulings that decide there."""
+    """One difference: JSON pointer into the canonical forms, words for a person, the rulings that decide there.
+
+    `symptom` says the same without indices, ids and values: which sort of thing differs, in which way.
+    """
 
     pointer: str
     text: str
     cites: str = ""
+    symptom: str = ""
 
 
 def diff(
@@ -35,14 +39,16 @@ def diff(
 ) -> list[ThreadDifference]:
     """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39)."""
     form = canonical_thread if mode == "exact" else content_form
-    return list(_Diff(names).threads(form(one), form(other)))
+    return list(_Diff(names, form(one)).threads(form(other)))
 
 
 class _Diff:
-    def __init__(self, names: tuple[str, str]) -> None:
+    def __init__(self, names: tuple[str, str], one: dict[str, Any]) -> None:
         self.a, self.b = names
+        self._one = one
 
-    def threads(self, one: dict[str, Any], other: dict[str, Any]) -> Iterator[ThreadDifference]:
+    def threads(self, other: dict[str, Any]) -> Iterator[ThreadDifference]:
+        one = self._one
         if one["version"] != other["version"]:
             yield from self._value("/version", "the version", one["version"], other["version"], "R1")
         yield from self._sequence(one["turns"], other["turns"], "/turns", "", self._turn, _turn_key, "R24")
@@ -62,11 +68,18 @@ class _Diff:
             if i is not None and j is not None:
                 yield from compare(one[i], other[j], f"{pointer}/{i}", prefix, i)
             elif i is not None:
-                text = f"{prefix}{_describe(one[i], i)} is only on the {self.a} side"
-                yield ThreadDifference(pointer=f"{pointer}/{i}", text=text, cites=_why(one[i]) or cites)
+                yield self._alone(one[i], i, self.a, f"{pointer}/{i}", prefix, cites)
             elif j is not None:
-                text = f"{prefix}{_describe(other[j], j)} is only on the {self.b} side"
-                yield ThreadDifference(pointer=f"{pointer}/{j}", text=text, cites=_why(other[j]) or cites)
+                yield self._alone(other[j], j, self.b, f"{pointer}/{j}", prefix, cites)
+
+    def _alone(self, item: Any, index: int, side: str, pointer: str, prefix: str, cites: str) -> ThreadDifference:
+        text = f"is only on the {side} side"
+        named = f"{prefix}{_describe(item, index)} {text}"
+        return ThreadDifference(pointer=pointer, text=named, cites=_why(item) or cites, symptom=f"{_sort(item)} {text}")
+
+    def _at(self, pointer: str, text: str, cites: str, how: str) -> ThreadDifference:
+        symptom = f"{_sort_at(self._one, pointer)} {how}"
+        return ThreadDifference(pointer=pointer, text=text, cites=cites, symptom=symptom)
 
     def _turn(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
         where = f"{prefix}{_describe(one, index)}"
@@ -88,7 +101,7 @@ class _Diff:
             mine, theirs = [_part_key(p) for p in parts[0]], [_part_key(p) for p in parts[1]]
             if mine != theirs and sorted(mine) == sorted(theirs):
                 text = f"{where}: the parts are in a different order: {self.a} {_list(mine)}, {self.b} {_list(theirs)}"
-                yield ThreadDifference(pointer=f"{pointer}/parts", text=text, cites="R11")
+                yield self._at(f"{pointer}/parts", text, "R11", "are in a different order")
                 return
             yield from self._sequence(*parts, f"{pointer}/parts", f"{where}, ", self._part, _part_key, "R10")
 
@@ -123,20 +136,19 @@ class _Diff:
             return
         if one is _ABSENT or other is _ABSENT:
             here, value = (self.b, other) if one is _ABSENT else (self.a, one)
-            yield ThreadDifference(
-                pointer=pointer, text=f"{where} is only on the {here} side: {shorten(value, 80)}", cites=cites
-            )
+            text = f"{where} is only on the {here} side: {shorten(value, 80)}"
+            yield self._at(pointer, text, cites, f"is only on the {here} side")
             return
         if isinstance(one, str) and isinstance(other, str):
             at = next(
                 (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
             )
             text = f"{where} differs at character {at}: {self.a} {_around(one, at)}, {self.b} {_around(other, at)}"
-            yield ThreadDifference(pointer=pointer, text=text, cites=cites)
+            yield self._at(pointer, text, cites, "differs")
             return
         mine, theirs = shorten_both(one, other, 80)
         text = f"{where} differs: {self.a} {mine}, {self.b} {theirs}"
-        yield ThreadDifference(pointer=pointer, text=text, cites=cites)
+        yield self._at(pointer, text, cites, "differs")
 
 
 _FIELD_CITES = {
@@ -218,6 +230,34 @@ def _describe(item: Any, index: int) -> str:
         what = item.get("event_type") or ", ".join(_part_key(p) for p in item.get("parts") or ())
         return f"message {index} ({item['message_type']}: {shorten(str(what), 80)})"
     return f"part {index} ({_part_key(item)})"
+
+
+def _sort(item: Any) -> str:
+    """Return what an item of a thread is, without what differs from thread to thread."""
+    if not isinstance(item, Mapping):
+        return "an item"
+    if "turn_type" in item:
+        return f"a turn ({item['turn_type']})"
+    if "message_type" in item:
+        return f"a message ({item['message_type']})"
+    return f"a part ({item.get('part_kind', '?')})"
+
+
+def _sort_at(thread: Mapping[str, Any], pointer: str) -> str:
+    """Return what is at a pointer: the turn, message or part that it leads to, and the field of it that is meant."""
+    item: Any = thread
+    sort = "the thread"
+    field = ""
+    for name in pointer.split("/")[1:]:
+        if isinstance(item, list) and name.isdecimal() and int(name) < len(item):
+            item, field = item[int(name)], ""
+            sort = _sort(item)
+        elif name in ("turns", "messages", "parts") and isinstance(item, Mapping) and isinstance(item.get(name), list):
+            item, field = item[name], name
+        else:
+            field = name
+            break
+    return f"{field} of {sort}" if field else sort
 
 
 def _around(text: str, at: int) -> str:

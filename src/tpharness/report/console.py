@@ -1,4 +1,4 @@
-"""The report for people: progress while it runs, each failure as a block, a verdict in one line."""
+"""The report for people: progress while it runs, failures by their cause, the profiles, a verdict in one line."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from tpharness.clauses import clause_texts
-from tpharness.findings import Finding
 from tpharness.printable import make_printable
+from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line
 from tpharness.report.not_judged import never_judged
+from tpharness.report.profiles import profile_lines
+from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run.grouping import Group, group_failures
+from tpharness.run.profile_tally import tally_profiles
 from tpharness.run.tally import tally_json
 
-__all__ = ["ConsoleReport", "failure_lines", "finding_lines", "tally_lines"]
+__all__ = ["ConsoleReport", "tally_lines"]
 
 _COLOURS = {"must": "red", "should": "yellow", "may": "dim"}
-_MOST_FINDINGS = 6
+_MOST_BLOCKS = 8
+_MOST_CAUSES = 30
 _MOST_REASONS = 12
 _MOST_IDS = 5
 
@@ -30,38 +33,35 @@ _MOST_IDS = 5
 class ConsoleReport:
     """Writes to standard output, or to standard error when another report has standard output for itself.
 
-    The progress bar goes to standard error, and only when that is a terminal. `roots` are the folders that scenarios
+    Progress goes to standard error. `roots` are the folders that scenarios
     were found in when they are not the built-in ones, and `played_on` the options that name the targets: the commands
     that are suggested have both. `one_of_several` is for a run whose verdict is one line among others': known
-    departures are counted but not listed. `again` is the command that plays one case alone, with `{id}` for its id,
-    where that is not `tpharness replay`.
+    departures are counted but not listed. With `verbosity` 1 every case is told as it ends and every failure in full;
+    with -1 a cause is one line; otherwise the smallest case of a cause stands for all of them, unless `by_cause` is
+    False: every failure is then told as it comes. `again` is the command that plays one case alone, with `{id}` for its
+    id, where that is not `tpharness replay`.
     """
 
     def __init__(
         self,
         *,
-        quiet: bool = False,
+        verbosity: int = 0,
         stderr: bool = False,
         roots: Sequence[Path] = (),
         played_on: Sequence[str] = (),
         one_of_several: bool = False,
         again: str = "",
+        by_cause: bool = True,
     ) -> None:
         self._out = Console(highlight=False, soft_wrap=True, stderr=stderr)
         self._roots = roots
         self._played_on = played_on
         self._one_of_several = one_of_several
         self._again = again
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._show_bar = self._bar.console.is_terminal and not quiet
-        self._task: TaskID | None = None
+        self._verbosity = verbosity
+        self._by_cause = by_cause and verbosity < 1
+        self._progress = RunProgress()
+        self._failures_told = False
         self._report = Report()
 
     def feed(self, event: RunEvent) -> None:
@@ -76,24 +76,20 @@ class ConsoleReport:
                 )
                 if event.order:
                     self._out.print(escape(make_printable(f"order {event.order}")))
-                if self._show_bar:
-                    self._bar.start()
-                    self._task = self._bar.add_task("playing", total=event.scenarios)
-            case ResultReady(result=result) if not result.outcome.green:
-                self._print_failure(result)
-            case ScenarioFinished() if self._task is not None:
-                self._bar.advance(self._task)
+                self._progress.start(event.scenarios)
+            case ResultReady(result=result):
+                self._print_result(result)
+            case ScenarioFinished():
+                self._progress.advance()
             case RunFinished():
                 self._print_verdict(event)
-            case _:
-                pass
 
     def stop(self, report: Report) -> None:
         """Print the verdict on a run that ended early, if it has begun."""
         if report.started is None or report.finished is not None:
             return
         self.close()
-        self._print_tally(report.results)
+        self._print_dim(tally_lines(tally_json(report.results)))
         counts = ", ".join(f"{count} {outcome.value}" for outcome, count in report.counts.items()) or "nothing played"
         cases = _count_words(sum(report.counts.values()), "case")
         of = _count_words(report.started.scenarios, "scenario")
@@ -101,41 +97,66 @@ class ConsoleReport:
         self._out.print(f"\n[bold red]INCOMPLETE[/] {escape(make_printable(words))}")
 
     def close(self) -> None:
-        """Remove the progress bar, also after an error."""
-        if self._show_bar:
-            self._bar.stop()
+        """End the progress, and print the failures so far if the run ends before its verdict, as after an error."""
+        self._progress.stop()
+        self._print_causes()
 
-    def _print_failure(self, result: Result) -> None:
+    def _print_result(self, result: Result) -> None:
+        if not result.outcome.green:
+            self._progress.count_failures(result.cases)
+            if not self._by_cause:
+                self._print_failure(result, result.id)
+        elif self._verbosity > 0:
+            cases = f" ({result.cases} cases)" if result.cases != 1 else ""
+            self._out.print(escape(make_printable(f"{result.outcome.value} {result.id}{cases}")))
+
+    def _print_causes(self) -> None:
+        """Print what failed by its cause, once."""
+        if self._failures_told or not self._by_cause:
+            return
+        self._failures_told = True
+        groups = group_failures(self._report.results)
+        if len(groups) > 1:
+            failed = _count_words(sum(group.cases for group in groups), "case")
+            self._out.print(f"\n{failed} failed for {len(groups)} causes; first the one that concerns most of them")
+        blocks = [] if self._verbosity < 0 else groups[:_MOST_BLOCKS]
+        for group in blocks:
+            self._print_failure(group.smallest, group_heading(group), group)
+        self._print_short(groups[len(blocks) :], after=bool(blocks))
+
+    def _print_short(self, groups: Sequence[Group], *, after: bool) -> None:
+        """Print causes as a line each, and count those that are too many for it."""
+        if groups:
+            self._out.print("\nother causes:" if after else "\ncauses:")
+        for group in groups[:_MOST_CAUSES]:
+            self._out.print(f"  [red]{escape(group_line(group))}[/]")
+        others = groups[_MOST_CAUSES:]
+        if others:
+            cases = _count_words(sum(group.cases for group in others), "case")
+            self._out.print(f"  and {len(others)} more causes with {cases} (--report json:PATH has them all)")
+
+    def _print_failure(self, result: Result, heading: str, group: Group | None = None) -> None:
         started = self._report.started
         history = started.history if started is not None else ""
         lines = failure_lines(result, roots=self._roots, played_on=self._played_on, history=history, again=self._again)
-        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(result.id))}[/]")
+        self._out.print(f"\n[bold red]{result.outcome.value.upper()}[/] [bold]{escape(make_printable(heading))}[/]")
         for level, line in lines:
             style = _COLOURS.get(level, "")
             self._out.print(f"  [{style}]{escape(line)}[/]" if style else f"  {escape(line)}")
+        if group is not None and len(group.results) > 1:
+            self._out.print(f"  [dim]{escape(other_cases_line(group))}[/]")
 
-    def _print_tally(self, results: Sequence[Result]) -> None:
-        lines = tally_lines(tally_json(results))
+    def _print_dim(self, lines: Sequence[str]) -> None:
         if lines:
             self._out.print()
         for line in lines:
-            self._out.print(f"[dim]{escape(line)}[/]")
+            self._out.print(f"[dim]{escape(make_printable(line))}[/]")
 
     def _print_verdict(self, event: RunFinished) -> None:
         self.close()
         report = self._report
-        expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
-        if expected and not self._one_of_several:
-            self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
-            for name, reason in _group_by_reason(expected):
-                self._out.print(f"  [yellow]{escape(make_printable(name))}[/]: {escape(make_printable(reason))}")
-        if report.scenarios > 1 and not self._one_of_several:
-            lines = [one.line() for one in never_judged(report.results)]
-            if lines:
-                self._out.print()
-            for line in lines:
-                self._out.print(f"[dim]{escape(make_printable(line))}[/]")
-        self._print_tally(report.results)
+        if self._verbosity >= 0:
+            self._print_details(report)
         for problem in event.problems:
             self._out.print(
                 f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.kind.remedy)}"
@@ -153,6 +174,19 @@ class ConsoleReport:
         self._out.print(
             f"\n{word} {_count_words(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
         )
+
+    def _print_details(self, report: Report) -> None:
+        """Print what stands between the failures and the verdict: known departures, what nothing judged, profiles."""
+        expected = [r for r in report.results if r.outcome is Outcome.EXPECTED]
+        if expected and not self._one_of_several:
+            self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
+            for name, reason in _group_by_reason(expected):
+                self._out.print(f"  [yellow]{escape(make_printable(name))}[/]: {escape(make_printable(reason))}")
+        if report.scenarios > 1 and not self._one_of_several:
+            self._print_dim([one.line() for one in never_judged(report.results)])
+        self._print_dim(tally_lines(tally_json(report.results)))
+        if report.scenarios > 1 and not self._one_of_several and not (report.started and report.started.history):
+            self._print_dim(profile_lines(tally_profiles(report.results)))
 
 
 def tally_lines(tally: Mapping[str, Any]) -> list[str]:
@@ -176,56 +210,6 @@ def tally_lines(tally: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def failure_lines(
-    result: Result,
-    *,
-    roots: Sequence[Path] = (),
-    played_on: Sequence[str] = (),
-    history: str = "",
-    again: str = "",
-    hint: bool = True,
-) -> list[tuple[str, str]]:
-    """Return what went wrong as lines with a level: what, where, got and expected, why, what to do.
-
-    `roots` are the folders of scenarios that are not built in; `played_on` are the options that name the targets;
-    `history` is the history that was played, if one was; `again` is the command that plays the case alone, with `{id}`
-    for its id, where that is not `tpharness run`. `hint` adds the command that shows more.
-    """
-    lines: list[tuple[str, str]] = []
-    if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
-        lines.append(("", result.reason))
-    for finding in result.findings[:_MOST_FINDINGS]:
-        lines += finding_lines(finding)
-    if len(result.findings) > _MOST_FINDINGS:
-        lines.append(
-            ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
-        )
-    lines += _about_lines(result) if hint and not (history or again) else []
-    options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
-    _, fault, name = result.id.partition("@fault-")
-    if not hint:
-        pass
-    elif again:
-        lines.append(("may", f"alone: {again.replace('{id}', shlex.quote(result.id))}"))
-    elif fault:
-        alone = shlex.join(["tpharness", "run", result.id, *options])
-        lines.append(("may", f"what the fault does: tpharness explain {name}; alone: {alone}"))
-    elif history:
-        alone = shlex.join(["tpharness", "run", result.id, "--dialect", history, *options])
-        lines.append(("may", f"alone: {alone}"))
-    elif result.outcome is not Outcome.ERRORED:
-        steps = shlex.join(["tpharness", "replay", result.id, *options])
-        lines.append(("may", f"see both sides step by step: {steps}"))
-    return [(level, make_printable(line)) for level, line in lines]
-
-
-def _about_lines(result: Result) -> list[tuple[str, str]]:
-    """Return what the scenario is about, if no finding cites a clause: its clauses are then what is broken."""
-    if not result.clauses or not result.findings or any(finding.kind.clauses for finding in result.findings):
-        return []
-    return [("", f"the scenario is about {', '.join(result.clauses)} (tpharness explain {result.clauses[0]})")]
-
-
 def _group_by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:
     """Return each reason once with its cases: the id of the first, and the number of the others."""
     by_reason: dict[str, list[str]] = {}
@@ -238,21 +222,3 @@ def _group_by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:
 
 def _count_words(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def finding_lines(finding: Finding) -> list[tuple[str, str]]:
-    """Return a finding as lines with a level: its code, the place, got and expected, what decides, what to do."""
-    level = finding.level.value
-    where = str(finding.with_place(case=None).place)
-    lines = [(level, f"{finding.code}: {finding.message}")]
-    if where:
-        lines.append(("", f"  at        {where}"))
-    lines += [("", f"  {word:<10}{text}") for word, text in finding.shown(300).items()]
-    known = clause_texts()
-    lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
-    if finding.kind.rulings:
-        lines.append(
-            ("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})")
-        )
-    lines.append(("", f"  to do     {finding.kind.remedy}"))
-    return lines

@@ -11,6 +11,8 @@ from typing import Any
 from tpharness.report.not_judged import unjudged
 from tpharness.report.summary import Report
 from tpharness.run import Result
+from tpharness.run.grouping import group_failures, groups_json, leading_cause_of_result
+from tpharness.run.profile_tally import tallies_json, tally_profiles
 from tpharness.run.tally import tally_json
 
 __all__ = ["as_json", "json_text", "render_json", "render_matrix"]
@@ -36,6 +38,8 @@ def as_json(report: Report) -> dict[str, Any]:
         "seconds": round(finished.seconds, 3) if finished else None,
         "counts": {outcome.value: count for outcome, count in report.counts.items()},
         **tally_json(report.results),
+        **tallies_json(tally_profiles(report.results)),
+        "causes": groups_json(group_failures(report.results)),
         "results": [_result(result) for result in report.results],
         "problems": [finding.as_json() for finding in finished.problems] if finished else [],
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()} if finished else {},
@@ -80,6 +84,7 @@ def _result(result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 4),
         "reason": result.reason,
         "played_again": result.played_again,
+        **({} if result.outcome.green else {"cause": str(leading_cause_of_result(result)), "size": result.size}),
         "clauses": list(result.clauses),
         "checks": {name: state.value for name, state in result.checks.items()},
         "not_judged": [one.as_json() for one in unjudged(result)],

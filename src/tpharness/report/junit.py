@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from tpharness.printable import make_printable
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result
+from tpharness.run.grouping import leading_cause_of_result
 from tpharness.run.tally import find_played_again
 
 __all__ = ["render_junit", "render_suites"]
@@ -77,7 +78,8 @@ def _case(result: Result, kind: str | None) -> str:
         return f"<testcase {attributes}/>"
     message = result.reason or (result.findings[0].message if result.findings else result.outcome.value)
     text = "\n".join(finding.line() for finding in result.findings)
-    return f"<testcase {attributes}><{kind} message={_quote(message)}>{_escape_text(text)}</{kind}></testcase>"
+    cause = "" if kind == "skipped" else f" type={_quote(str(leading_cause_of_result(result)))}"
+    return f"<testcase {attributes}><{kind}{cause} message={_quote(message)}>{_escape_text(text)}</{kind}></testcase>"
 
 
 def _quote(text: str) -> str:

@@ -59,6 +59,7 @@ class Result:
     """The verdict on one case. `cases` counts the places of a sweep that this result stands for.
 
     `played_again` counts the playings that were discarded because this machine had stood still.
+    `size` is how many events a case that is not green plays, 0 where that is not known.
     `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and
     why. `record` is what a trace needs, which no verdict depends on.
     """
@@ -72,6 +73,7 @@ class Result:
     reason: str = ""
     seconds: float = 0.0
     played_again: int = 0
+    size: int = 0
     clauses: tuple[str, ...] = ()
     record: Recorded | None = field(default=None, compare=False, repr=False)
 

@@ -6,6 +6,7 @@ In: a loaded scenario. Out: its cases (one, or one for each place of a sweep), t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ from tpharness.scenario.records import (
     Interrupt,
     Scenario,
     UserInput,
+    Wire,
     WireEnd,
 )
 from tpharness.server_events import shift
@@ -35,6 +37,7 @@ __all__ = [
     "Case",
     "SweepPlace",
     "base_case",
+    "case_size",
     "cut_case",
     "cut_places",
     "cut_time",
@@ -44,6 +47,9 @@ __all__ = [
     "make_streams",
     "place_name",
 ]
+
+_COUNT = re.compile(r"@(?:turn-(\d+)-)?(event|byte)-(\d+)")
+_BYTES_OF_AN_EVENT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +90,25 @@ def place_name(scenario: Scenario, turn: int, reason: str, count: int) -> str:
     where = f"turn-{turn}-" if len(runs) > 1 else ""
     why = f":{reason}" if len(plan.reasons) > 1 else ""
     return f"{scenario.id}@{where}{word}-{count}{why}"
+
+
+def case_size(scenario: Scenario, case: str) -> int:
+    """Return how many events, or chunks of a stream, the case with this id plays: small cases are read first.
+
+    Bytes of a stream without events count as an event a hundred.
+    """
+    sizes = {turn: len(run.events_before_cut) or _wire_size(run.wire) for turn, run in scenario.runs}
+    place = _COUNT.search(case)
+    if place is not None:
+        before = sum(size for turn, size in sizes.items() if place[1] is not None and turn < int(place[1]))
+        return before + (int(place[3]) if place[2] == "event" else int(place[3]) // _BYTES_OF_AN_EVENT)
+    return sum(sizes.values())
+
+
+def _wire_size(wire: Wire | None) -> int:
+    if wire is None:
+        return 0
+    return len(wire.chunks) if wire.chunks is not None else len(wire.data or b"") // _BYTES_OF_AN_EVENT
 
 
 def cut_places(scenario: Scenario) -> Iterator[SweepPlace]:

@@ -23,7 +23,7 @@ from tpharness.run.applicable import adapt_scenario, needs_carriers
 from tpharness.run.fault_cases import FaultCase, find_obstacle, plan_faults, play_fault, unplayed_result
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
-from tpharness.run.plan import Case, cut_case, cut_places
+from tpharness.run.plan import Case, case_size, cut_case, cut_places
 from tpharness.run.play import Observer, Players, comparison_mode, play
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.tracing.record import PlaceRecorder, make_record, record_place
@@ -154,6 +154,7 @@ class Session:
         if case.scenario.cut is not None:
             results += await self._sweep(case, place)
         seconds = time.perf_counter() - begun
+        results = [r if r.outcome.green else replace(r, size=case_size(case.scenario, r.id)) for r in results]
         return [replace(results[0], seconds=seconds), *results[1:]] if results else []
 
     def find_no_part(self, scenario: Scenario) -> str:

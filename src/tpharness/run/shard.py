@@ -17,10 +17,12 @@ from typing import Any
 
 from tpharness.clauses import load_clauses
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import Finding
+from tpharness.findings import Finding, parse_finding
 from tpharness.run.baseline import load_baseline
 from tpharness.run.events import RunFinished
+from tpharness.run.grouping import group_failures, groups_json
 from tpharness.run.judge import Outcome, Result
+from tpharness.run.profile_tally import tallies_json, tally_profiles
 from tpharness.run.select import SelectedScenario
 from tpharness.run.tally import tally_json
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
@@ -69,7 +71,7 @@ class Merged:
     shards: int
     scenarios: int
     finished: RunFinished
-    results: tuple[Mapping[str, Any], ...]
+    results: tuple[Result, ...]
     report: Mapping[str, Any]
 
 
@@ -93,7 +95,11 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
     shards = check_shards(reports, "tpharness-report/1", what="run", write="--report json:PATH")
     first = next(iter(shards))
     results = sorted((r for report in reports.values() for r in report["results"]), key=lambda r: str(r["id"]))
-    played = [_parse_result(result) for result in results]
+    try:
+        played = [_parse_result(result) for result in results]
+    except (KeyError, TypeError, ValueError) as error:
+        said = f"a result of {', '.join(reports)} cannot be read: {type(error).__name__}: {error}"
+        raise InputError(said, hint="merge with the version of tpharness that wrote the reports") from error
     errors = [str(report["error"]) for report in reports.values() if report.get("error")]
     problems: list[Finding] = []
     if shards[first]["whole_suite"]:
@@ -119,14 +125,15 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
         "seconds": round(finished.seconds + time.perf_counter() - begun, 3),
         "counts": {outcome.value: count for outcome, count in counts.items()},
         **tally_json(played),
-        "departing": {side: sum(r["departing"][side] for r in reports.values()) for side in ("server", "client")},
+        **tallies_json(tally_profiles(played)),
+        "causes": groups_json(group_failures(played)),
         "results": results,
         "problems": [finding.as_json() for finding in problems],
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()},
         **({"error": "; ".join(errors)} if errors else {}),
     }
     scenarios = int(shards[first]["scenarios"])
-    return Merged(shards=len(shards), scenarios=scenarios, finished=finished, results=tuple(results), report=whole)
+    return Merged(shards=len(shards), scenarios=scenarios, finished=finished, results=tuple(played), report=whole)
 
 
 def check_shards(
@@ -184,5 +191,7 @@ def _parse_result(result: Mapping[str, Any]) -> Result:
         cases=int(result["cases"]),
         reason=str(result["reason"]),
         played_again=int(result["played_again"]),
+        size=int(result.get("size", 0)),
+        findings=tuple(map(parse_finding, result["findings"])),
         clauses=tuple(result["clauses"]),
     )

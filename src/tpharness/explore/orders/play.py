@@ -24,12 +24,13 @@ from tpharness.protocol.compare import content_form
 from tpharness.protocol.diff import diff
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.versions import Version
+from tpharness.run.grouping import group_by_cause
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.plan import Case
 from tpharness.run.play import play
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
-from tpharness.run.sweeps.failures import Failure, group_by_cause, make_failure_file
+from tpharness.run.sweeps.failures import Failure, make_failure_file
 from tpharness.run.sweeps.places import without_pins
 from tpharness.run.sweeps.scenarios import ScenarioReport, sweep_each
 from tpharness.run.workers import THIS_PROCESS, Workers

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
-from tpharness.causes import Cause, cause_of
+from tpharness.causes import Cause
 from tpharness.clauses import load_clauses
 from tpharness.errors import InputError
 from tpharness.findings import Finding, Level, shorten
@@ -23,14 +22,10 @@ from tpharness.scenario import Scenario, dump, write_text
 __all__ = [
     "Failure",
     "FailureFile",
-    "cause_of_result",
     "describe_failure",
-    "group_by_cause",
     "make_failure_file",
     "make_folder",
 ]
-
-_T = TypeVar("_T")
 
 _LONGEST_DESCRIPTION = 200
 
@@ -54,19 +49,6 @@ class Failure:
     def file(self) -> Path | None:
         """Where the scenario file is, or None if an id names the case."""
         return None if self.saved is None else self.saved.path
-
-
-def group_by_cause(failed: Iterable[_T], result_of: Callable[[_T], Result]) -> dict[Cause, list[_T]]:
-    """Return what failed by its cause, in order; a target that did not respond is a cause of its own."""
-    groups: dict[Cause, list[_T]] = {}
-    for one in failed:
-        groups.setdefault(cause_of_result(result_of(one)), []).append(one)
-    return groups
-
-
-def cause_of_result(result: Result) -> Cause:
-    """Return the cause of a result that is not green."""
-    return cause_of(result.findings) or Cause(codes=(result.outcome.value,), where=result.reason)
 
 
 def describe_failure(what: str, findings: Sequence[Finding]) -> str:

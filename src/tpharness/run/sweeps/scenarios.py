@@ -19,12 +19,13 @@ from tpharness.causes import Cause
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
 from tpharness.protocol.versions import Version
+from tpharness.run.grouping import cause_of_result, group_by_cause
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case, make_script
 from tpharness.run.play import comparison_mode
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
-from tpharness.run.sweeps.failures import Failure, cause_of_result, group_by_cause, make_failure_file
+from tpharness.run.sweeps.failures import Failure, make_failure_file
 from tpharness.run.sweeps.places import (
     CutPlace,
     Places,

@@ -1,0 +1,110 @@
+"""A failure as lines for people: what is wrong, where, got and expected, why, what to do; many failures by cause."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from tpharness.clauses import clause_texts
+from tpharness.findings import Finding
+from tpharness.printable import make_printable
+from tpharness.run import Outcome, Result
+from tpharness.run.grouping import Group
+
+__all__ = ["failure_lines", "finding_lines", "group_heading", "group_line", "other_cases_line"]
+
+_MOST_FINDINGS = 6
+_MOST_IDS = 3
+
+
+def failure_lines(
+    result: Result,
+    *,
+    roots: Sequence[Path] = (),
+    played_on: Sequence[str] = (),
+    history: str = "",
+    again: str = "",
+    hint: bool = True,
+) -> list[tuple[str, str]]:
+    """Return what went wrong as lines with a level: what, where, got and expected, why, what to do.
+
+    `roots` are the folders of scenarios that are not built in; `played_on` are the options that name the targets;
+    `history` is the history that was played, if one was; `again` is the command that plays the case alone, with `{id}`
+    for its id, where that is not `tpharness run`. `hint` adds the command that shows more.
+    """
+    lines: list[tuple[str, str]] = []
+    if result.reason and not (result.findings and result.outcome is Outcome.ERRORED):  # the findings say it better
+        lines.append(("", result.reason))
+    for finding in result.findings[:_MOST_FINDINGS]:
+        lines += finding_lines(finding)
+    if len(result.findings) > _MOST_FINDINGS:
+        lines.append(
+            ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
+        )
+    lines += _about_lines(result) if hint and not (history or again) else []
+    options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
+    _, fault, name = result.id.partition("@fault-")
+    if not hint:
+        pass
+    elif again:
+        lines.append(("may", f"alone: {again.replace('{id}', shlex.quote(result.id))}"))
+    elif fault:
+        alone = shlex.join(["tpharness", "run", result.id, *options])
+        lines.append(("may", f"what the fault does: tpharness explain {name}; alone: {alone}"))
+    elif history:
+        alone = shlex.join(["tpharness", "run", result.id, "--dialect", history, *options])
+        lines.append(("may", f"alone: {alone}"))
+    elif result.outcome is not Outcome.ERRORED:
+        steps = shlex.join(["tpharness", "replay", result.id, *options])
+        lines.append(("may", f"see both sides step by step: {steps}"))
+    return [(level, make_printable(line)) for level, line in lines]
+
+
+def _about_lines(result: Result) -> list[tuple[str, str]]:
+    """Return what the scenario is about, if no finding cites a clause: its clauses are then what is broken."""
+    if not result.clauses or not result.findings or any(finding.kind.clauses for finding in result.findings):
+        return []
+    return [("", f"the scenario is about {', '.join(result.clauses)} (tpharness explain {result.clauses[0]})")]
+
+
+def finding_lines(finding: Finding) -> list[tuple[str, str]]:
+    """Return a finding as lines with a level: its code, the place, got and expected, what decides, what to do."""
+    level = finding.level.value
+    where = str(finding.with_place(case=None).place)
+    lines = [(level, f"{finding.code}: {finding.message}")]
+    if where:
+        lines.append(("", f"  at        {where}"))
+    lines += [("", f"  {word:<10}{text}") for word, text in finding.shown(300).items()]
+    known = clause_texts()
+    lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
+    if finding.kind.rulings:
+        lines.append(
+            ("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})")
+        )
+    lines.append(("", f"  to do     {finding.kind.remedy}"))
+    return lines
+
+
+def group_heading(group: Group) -> str:
+    """Return what stands above the smallest case of a cause: the outcome, the case, and how many others there are."""
+    more = group.cases - group.smallest.cases
+    return f"{group.smallest.id}{f' and {more} more' if more else ''}"
+
+
+def other_cases_line(group: Group) -> str:
+    """Return the other cases of a cause in one line, "" if there are none."""
+    others = [result.id for result in group.results[1:]]
+    if not others:
+        return ""
+    some = ", ".join(others[:_MOST_IDS]) + (", …" if len(others) > _MOST_IDS else "")
+    tangled = group.cases - group.only
+    besides = f"; {tangled} of them fail for other causes, too" if tangled else ""
+    return make_printable(f"the same in {some} (-v shows every case, --report json:PATH has them all){besides}")
+
+
+def group_line(group: Group) -> str:
+    """Return a cause in one line: how many cases, what is wrong, what decides, the smallest case."""
+    cites = ", ".join((*group.clauses[:1], *group.cause.rulings[:1]))
+    lead = f"{' + '.join(group.cause.codes)}{f' at {group.cause.where}' if group.cause.where else ''}"
+    return make_printable(f"{group.cases:>5}  {lead}{f' [{cites}]' if cites else ''}, smallest {group.smallest.id}")

@@ -1,0 +1,125 @@
+"""Failures grouped by what causes them, so that many cases with one mistake are read once. Pure.
+
+In: results. Out: groups, the one first whose cause, corrected, would turn most cases green.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tpharness.causes import Cause, cause_of, independent_codes, leading_cause
+from tpharness.run.judge import Outcome, Result
+
+__all__ = ["Group", "cause_of_result", "group_by_cause", "group_failures", "groups_json", "leading_cause_of_result"]
+
+_T = TypeVar("_T")
+_MOST_CLAUSES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Results that are not green, of one cause, the smallest case first.
+
+    `only` counts the cases that have no independent finding besides: those that correcting the cause turns green.
+    `about` are the clauses that the scenarios of the group are about and the other scenarios of the run are not, as far
+    as that can be: what is broken where no finding cites a clause.
+    """
+
+    cause: Cause
+    results: tuple[Result, ...]
+    about: tuple[str, ...] = ()
+
+    @property
+    def smallest(self) -> Result:
+        """The case with the fewest events."""
+        return self.results[0]
+
+    @property
+    def cases(self) -> int:
+        """How many cases fail for this cause."""
+        return sum(result.cases for result in self.results)
+
+    @property
+    def only(self) -> int:
+        """How many of them fail for this cause alone."""
+        return sum(result.cases for result in self.results if len(independent_codes(result.findings)) < 2)
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The clauses that are broken: those of the finding, or else those that the scenarios are about."""
+        return self.cause.clauses or self.about
+
+
+def group_by_cause(failed: Iterable[_T], result_of: Callable[[_T], Result]) -> dict[Cause, list[_T]]:
+    """Return what failed by its cause, in order; a target that did not respond is a cause of its own."""
+    groups: dict[Cause, list[_T]] = {}
+    for one in failed:
+        groups.setdefault(cause_of_result(result_of(one)), []).append(one)
+    return groups
+
+
+def cause_of_result(result: Result) -> Cause:
+    """Return the cause of a result that is not green, of all its findings together."""
+    return cause_of(result.findings) or Cause(codes=(result.outcome.value,), where=result.reason)
+
+
+def leading_cause_of_result(result: Result) -> Cause:
+    """Return what one correction would have to repair in a result that is not green.
+
+    What broke in the harness or could not be run is told by its reason: its findings are not about the target.
+    """
+    judged = result.outcome in (Outcome.FAILED, Outcome.STALE)
+    cause = leading_cause(result.findings) if judged else None
+    return cause or Cause(codes=(result.outcome.value,), where=result.reason)
+
+
+def group_failures(results: Iterable[Result]) -> list[Group]:
+    """Return what is not green among the results, by its leading cause, that of the most cases first."""
+    results = list(results)
+    failed: dict[Cause, list[Result]] = {}
+    for result in results:
+        if not result.outcome.green:
+            failed.setdefault(leading_cause_of_result(result), []).append(result)
+    cited = _count_citing(results)
+    groups = [
+        Group(
+            cause=cause,
+            results=tuple(sorted(found, key=lambda result: (result.size, result.id))),
+            about=_find_subject(found, cited),
+        )
+        for cause, found in failed.items()
+    ]
+    return sorted(groups, key=lambda group: (-group.only, -group.cases))
+
+
+def groups_json(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """Return groups as `causes` in `conformance/schemas/report.schema.json`."""
+    return [
+        {
+            "cause": str(group.cause),
+            "codes": list(group.cause.codes),
+            "clauses": list(group.clauses),
+            "rulings": list(group.cause.rulings),
+            "cases": group.cases,
+            "only": group.only,
+            "smallest": group.smallest.id,
+            "ids": [result.id for result in group.results],
+        }
+        for group in groups
+    ]
+
+
+def _count_citing(results: Iterable[Result]) -> Counter[str]:
+    """Return how many of the scenarios cite each clause; the places of a sweep are one scenario."""
+    scenarios = {result.id.partition("@")[0]: result.clauses for result in results}
+    return Counter(clause for clauses in scenarios.values() for clause in clauses)
+
+
+def _find_subject(found: Sequence[Result], cited: Counter[str]) -> tuple[str, ...]:
+    """Return the clauses that are cited by most of these results, and by few of the others."""
+    here = _count_citing(found)
+    ranked = sorted(here, key=lambda clause: (-(here[clause] ** 2) / cited[clause], clause))
+    return tuple(ranked[:_MOST_CLAUSES])

@@ -1,0 +1,101 @@
+"""Many failures with one cause are one block; every one of them is in the other reports."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.report.test_reports import events, report_of
+
+from tpharness.findings import Finding, Kind, Place
+from tpharness.report import ConsoleReport, render_json, render_junit
+from tpharness.run import Outcome, Result, RunEvent
+
+DIFFERS = Kind("identity-differs")
+
+
+def failing(count: int, symptom: str = "a part (text) differs", theme: str = "a") -> list[Result]:
+    """Return so many failures of one cause, the smallest last."""
+    return [
+        Result(
+            id=f"{theme}/case-{n}",
+            outcome=Outcome.FAILED,
+            size=count - n,
+            findings=(wrong(f"text number {n}", symptom),),
+            clauses=("sync.identity",),
+        )
+        for n in range(count)
+    ]
+
+
+def wrong(message: str, symptom: str) -> Finding:
+    """Return a difference on the server's side."""
+    return DIFFERS.at(Place(side="server"), message, symptom=symptom)
+
+
+def shown(told: list[RunEvent], capsys: pytest.CaptureFixture[str], *, verbosity: int = 0) -> str:
+    """Return what the console prints of events."""
+    console = ConsoleReport(verbosity=verbosity)
+    for event in told:
+        console.feed(event)
+    console.close()
+    return capsys.readouterr().out
+
+
+def test_one_cause_is_one_block_however_many_cases_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """The smallest case, how many more, three of them by name; never a thousand lines."""
+    text = shown(events(*failing(143)), capsys)
+    assert "FAILED a/case-142 and 142 more\n  identity-differs: text number 142\n" in text
+    assert "the same in a/case-141, a/case-140, a/case-139, … (-v shows every case" in text
+    assert text.count("identity-differs") == 1
+    assert len(text.splitlines()) < 30
+
+
+def test_the_cause_of_most_cases_comes_first_and_many_causes_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight blocks, thirty lines, and the number of what is beyond."""
+    results = [one for n in range(50) for one in failing(1 + n, f"symptom {n}", f"t{n}")]
+    text = shown(events(*results), capsys)
+    assert f"{len(results)} cases failed for 50 causes; first the one that concerns most of them" in text
+    assert text.index("FAILED t49/case-49 and 49 more") < text.index("FAILED t42/case-42 and 42 more")
+    assert "   42  identity-differs at server: symptom 41 [sync.identity, R39], smallest t41/case-41\n" in text
+    assert "and 12 more causes with 78 cases (--report json:PATH has them all)" in text
+    assert len(text.splitlines()) < 150
+
+
+def test_verbose_is_every_case_as_it_ends_and_quiet_a_line_for_a_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    """-v has what was printed always; -q has the causes and the verdict."""
+    results = [*failing(3), Result(id="b/swept@event-*", outcome=Outcome.PASSED, cases=9)]
+    verbose = shown(events(*results), capsys, verbosity=1)
+    assert all(f"FAILED a/case-{n}\n  identity-differs: text number {n}\n" in verbose for n in range(3))
+    assert "passed b/swept@event-* (9 cases)\n" in verbose
+    assert "more\n" not in verbose
+    quiet = shown(events(*results), capsys, verbosity=-1).splitlines()
+    assert quiet[1:] == [
+        "",
+        "causes:",
+        "      3  identity-differs at server: a part (text) differs [sync.identity, R39], smallest a/case-2",
+        "",
+        "FAILED 4 scenarios, 12 cases (9 passed, 3 failed), 0 of 3 clauses exercised, 1.2 s",
+    ]
+
+
+def test_a_run_that_does_not_end_still_shows_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Closing prints it, and only once."""
+    assert shown(events(*failing(2))[:-1], capsys).count("FAILED a/case-1 and 1 more") == 1
+    assert shown(events(*failing(2)), capsys).count("FAILED a/case-1") == 1
+
+
+def test_the_other_reports_have_every_case_with_its_cause() -> None:
+    """The JSON report lists the causes besides, JUnit has the cause as the type of the failure."""
+    results = [*failing(3), Result(id="b/ok", outcome=Outcome.PASSED, clauses=("sync.identity",))]
+    told = json.loads(render_json(report_of(events(*results))))
+    cause = "identity-differs at server: a part (text) differs [R39]"
+    assert [result.get("cause") for result in told["results"]] == [cause, cause, cause, None]
+    assert [(one["cause"], one["cases"], one["smallest"], len(one["ids"])) for one in told["causes"]] == [
+        (cause, 3, "a/case-2", 3)
+    ]
+    assert told["next_profile"] == "stream"
+    assert told["profiles"][0]["causes"] == [cause]
+    suite = ET.fromstring(render_junit(report_of(events(*results))).encode())  # noqa: S314  # our own
+    assert [failure.get("type") for failure in suite.iter("failure")][:3] == [cause] * 3

@@ -1,0 +1,77 @@
+"""How much of each profile has passed, and which one to take on next."""
+
+from __future__ import annotations
+
+from tpharness.findings import Kind, Place
+from tpharness.report.profiles import profile_lines
+from tpharness.run import Outcome, Result
+from tpharness.run.profile_tally import next_profile, tallies_json, tally_profiles
+
+DIFFERS = Kind("identity-differs")
+
+
+def result(case: str, clause: str, outcome: Outcome = Outcome.PASSED, symptom: str = "", cases: int = 1) -> Result:
+    """Return a result of a scenario that cites one clause."""
+    findings = (DIFFERS.at(Place(), symptom=symptom),) if outcome is Outcome.FAILED else ()
+    return Result(id=case, outcome=outcome, clauses=(clause,), cases=cases, findings=findings, reason=symptom)
+
+
+RESULTS = [
+    result("mine/a", "turn.fields"),
+    result("mine/a@event-*", "turn.fields", cases=7),
+    result("mine/a@event-3", "turn.fields", Outcome.FAILED, "x"),
+    result("mine/b", "turn.fields", Outcome.FAILED, "y"),
+    result("mine/c", "turn.fields", Outcome.NOT_APPLICABLE),
+    result("mine/d", "stream.text", Outcome.EXPECTED),
+    result("mine/d@event-*", "stream.text", cases=4),
+    result("mine/e", "tool.denied", Outcome.FAILED, "x"),
+    result("mine/f", "tool.denied", Outcome.FAILED, "x"),
+    result("mine/g", "carrier.scope", Outcome.ERRORED, "gone"),
+    result("mine/d@fault-reset", "stream.text"),
+]
+
+
+def test_each_profile_is_counted_by_scenarios_and_cases() -> None:
+    """A scenario is whole if nothing of it failed; what does not apply counts nowhere but beside."""
+    counted = {
+        tally["name"]: tuple(
+            tally[key] for key in ("whole", "scenarios", "passed", "expected", "failed", "cases", "not_judged")
+        )
+        for tally in tallies_json(tally_profiles(RESULTS))["profiles"]
+    }
+    assert counted == {
+        "documents": (0, 2, 8, 0, 2, 10, 1),
+        "stream": (1, 1, 4, 1, 0, 5, 0),
+        "tools": (0, 2, 0, 0, 2, 2, 0),
+        "carriers": (0, 1, 0, 0, 1, 1, 0),
+        "faults": (1, 1, 1, 0, 0, 1, 0),
+    }
+
+
+def test_the_next_profile_has_the_fewest_causes_and_is_the_first_of_several() -> None:
+    """Two failures of one cause are less work than two causes; what is whole is done."""
+    tallies = tally_profiles(RESULTS)
+    following = next_profile(tallies)
+    assert following is not None
+    assert (following.profile.name, len(following.causes)) == ("tools", 1)
+    assert tallies_json(tallies)["next_profile"] == "tools"
+    whole = tally_profiles([one for one in RESULTS if one.outcome.green])
+    assert next_profile(whole) is None
+    assert tallies_json(whole)["next_profile"] is None
+    assert tallies_json([]) == {"profiles": [], "next_profile": None}
+
+
+def test_profiles_are_lines_for_people() -> None:
+    """Aligned; causes, known departures, what was not judged and faults that were not played are notes."""
+    lines = profile_lines(tally_profiles([*RESULTS, result("mine/h", "sync.convergence")]))
+    assert lines == [
+        "profiles, by scenarios and cases that passed (tpharness list profiles):",
+        "  documents  0 of 2 scenarios  8 of 10 cases  2 causes, 1 not judged",
+        "  stream     1 of 1 scenarios   4 of 5 cases  1 known",
+        "  tools      0 of 2 scenarios   0 of 2 cases  1 cause",
+        "  carriers   0 of 1 scenarios   0 of 1 cases  1 cause",
+        "  resume     1 of 1 scenarios   1 of 1 cases  its faults: --profile resume",
+        "  faults     1 of 1 scenarios   1 of 1 cases",
+        "next: tools, where one cause is left (tpharness run --profile tools)",
+    ]
+    assert profile_lines([]) == []
