@@ -108,6 +108,7 @@ READS_THE_CLOCK = {
     "apps/provider/chat.py": "`created`, which the API states and nobody judges",
     "apps/provider/responses.py": "`created_at`, which the API states and nobody judges",
     "cli/record.py": "when a stream was recorded, once",
+    "trace/write.py": "when the run began, for whoever reads the trace",
 }
 
 

@@ -105,6 +105,9 @@ def test_files_are_harmless_where_they_are_printed(name: str) -> None:
         harmless(text)
         if name == "json":
             assert isinstance(json.loads(text), dict)
+        elif name == "html":
+            assert text.startswith("<!doctype html>")
+            assert text.count("<script") == 2  # the values, and the page's own; test_html_report.py has the elements
         else:
             assert ET.fromstring(text).tag in ("testsuite", "testsuites")  # noqa: S314  # ours
     value = json.loads(FORMATS["json"].render(reported(HOSTILE)))

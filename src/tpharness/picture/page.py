@@ -156,4 +156,5 @@ def table_html(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str 
     heads = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     title = f"<caption>{text_html(caption)}</caption>" if caption else ""
-    return f'<div class="scroll"><table>{title}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    region = f'<div class="scroll" tabindex="0" role="group" aria-label="{text_html(caption or "table")}">'
+    return f"{region}<table>{title}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -103,7 +103,7 @@ class _Side:
 def finding_json(finding: Finding, side: str = "") -> dict[str, Any]:
     """Return a finding as a page shows it: `as_json`, with its place in words."""
     shown = {name: value for name, value in finding.as_json().items() if value not in ([], "")}
-    return {**shown, "place": str(finding.place), "side": side or finding.place.side or ""}
+    return {**shown, "place": str(finding.with_place(case=None).place), "side": side or finding.place.side or ""}
 
 
 def play_film(film: Film, version: Version) -> Play:

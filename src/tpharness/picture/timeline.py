@@ -9,6 +9,8 @@ A row at which the two sides hold different threads has their `differences` in w
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +20,10 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.plan import Case, make_script, make_streams
 from tpharness.scenario.records import AgentRun, Compare, Scenario
 
-__all__ = ["FORMAT", "as_timeline", "timeline_of_case"]
+__all__ = ["FORMAT", "as_timeline", "place_number", "timeline_of_case"]
 
 FORMAT = "tpharness-timeline/1"
+_PLACE = re.compile(r"(?:turn-(?P<turn>\d+)-)?(?P<unit>event|byte)-(?P<count>\d{1,12})(?::|\Z)")
 _MOST_DIFFERENCES = 200
 """How many pairs of different threads are described in words; further ones are only marked on the page."""
 
@@ -80,6 +83,20 @@ def as_timeline(name: str, play: Play, *, mode: str = "exact", **about: Any) -> 
         "places": places,
         "tables": play.tables.as_json(),
     }
+
+
+def place_number(timeline: Mapping[str, Any], place: str) -> int | None:
+    """Return the number of a place such as `turn-1-event-12:timeout` in `places`, None if there is no such place."""
+    found = _PLACE.match(place)
+    if found is None:
+        return None
+    turn = timeline["turn"] if found["turn"] is None else int(found["turn"])
+    rows = [(number, timeline["rows"][row]) for number, row in enumerate(timeline["places"])]
+    within = [(number, row) for number, row in rows if row["turn"] == turn]
+    count = int(found["count"])
+    if found["unit"] == "event":
+        return within[count][0] if count < len(within) else None
+    return next((number for number, row in within if row.get("to", -1) >= count), None)
 
 
 def _reason_of(case: Case) -> str:

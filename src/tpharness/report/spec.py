@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.report.files import write_atomically
+from tpharness.report.html import render_html, render_html_of_several
 from tpharness.report.json import render_json, render_matrix
 from tpharness.report.junit import render_junit, render_suites
 from tpharness.report.summary import Report
@@ -25,6 +26,7 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
+    "html": Format(render_html, render_html_of_several),
     "json": Format(render_json, lambda reports: render_matrix(list(reports.values()))),
     "junit": Format(render_junit, render_suites),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tpharness.findings import Finding
@@ -26,6 +27,8 @@ class RunStarted:
     history: str = ""
     order: str = ""
     """The order that was asked for, such as `random:17`; empty where scenarios are played by id."""
+    roots: tuple[Path, ...] | None = None
+    """The folders that the scenarios were found in; None for a run of something else."""
     shard: Mapping[str, Any] | None = None
     """Which part of a run this is, as the report of a shard says it; None for a whole run."""
 

@@ -33,6 +33,7 @@ class Viewer {
     byId("strip").addEventListener("pointermove", (event) => event.buttons && this.pick(event));
     for (const [id, step] of [["earlier", -1], ["later", 1]])
       byId(id).addEventListener("click", () => this.move("server", this.place + step));
+    byId("next-bad").addEventListener("click", () => this.nextBad());
     addEventListener("hashchange", () => this.route());
     this.route();
   }
@@ -60,7 +61,8 @@ class Viewer {
     const { timeline, tables } = this.loaded.get(entry.data);
     Object.assign(this, { entry, tables, current: timeline });
     this.sides = ["server", "client"].filter((side) => timeline.rows.some((row) => row[side] !== undefined));
-    this.bad = new Set((entry.failed ?? []).map((one) => rowOfPlace(timeline, one)));
+    this.bad = new Set((entry.failed ?? []).map((one) => rowOfPlace(timeline, one)).filter((row) => row !== null));
+    byId("next-bad").hidden = this.bad.size < 2;
     const lost = timeline.rows.findIndex((row) => row.lost || row.broken !== undefined);
     this.lossFrom = lost < 0 ? Infinity : lost;
     const places = timeline.places;
@@ -107,6 +109,13 @@ class Viewer {
     this.place = Math.max(0, Math.min(this.current.places.length - 1, place));
     if (byId("together").checked) this.client = this.current.places[this.place];
     this.show(side);
+  }
+
+  /** Go to the next place that failed, after the last one to the first. */
+  nextBad() {
+    const rows = [...this.bad].sort((a, b) => a - b);
+    const row = rows.find((one) => one > this.client) ?? rows[0];
+    this.move("server", this.placeOf(row));
   }
 
   moveClient(row) {
@@ -210,15 +219,22 @@ class Viewer {
 
   panel(serverRow, clientRow, differing, gone, together) {
     const box = byId("panel");
-    const found = [...this.verdict(serverRow, clientRow, differing, together)];
+    const here = (this.entry.results ?? []).filter((one) => one.findings.length && this.isHere(one.id)).slice(0, 6);
+    const found = here.flatMap((one) => [make("p.differs", {}, `Failed: ${one.id}`), ...this.findings(one.findings, "")]);
+    found.push(...this.verdict(serverRow, clientRow, differing, together));
     const dropped = [...new Set([...(gone.server ?? []), ...(gone.client ?? [])].map((one) => one.why))];
     if (dropped.length) found.push(make("h4", {}, "What a cut here takes away"), ...dropped.map((why) => make("p", {}, ruling(why, page), ` ${LOST[why]}.`)));
     found.push(...this.findings([...(serverRow.found ?? []), ...(clientRow === serverRow ? [] : clientRow.found ?? [])], "Found at this row"));
     found.push(make("h4", {}, "This row"), ...this.details(serverRow, clientRow));
-    const results = (this.entry.results ?? []).filter((one) => one.findings.length);
-    for (const one of results.slice(0, 20)) found.push(...this.findings(one.findings, one.id));
     found.push(...this.cited(dropped, differing, serverRow));
     box.replaceChildren(...found);
+  }
+
+  /** Whether a result is about the whole case, or about the place of the cut. */
+  isHere(id) {
+    const place = id.split("@")[1];
+    const row = place === undefined ? null : rowOfPlace(this.current, place);
+    return row === null || row === this.client || row === this.current.places[this.place];
   }
 
   verdict(serverRow, clientRow, differing, together) {
@@ -226,7 +242,7 @@ class Viewer {
     const same = serverRow.server === clientRow.client;
     const behind = !together || this.behind(this.current.rows.indexOf(clientRow)) || clientRow.to < serverRow.to;
     const differences = serverRow === clientRow ? serverRow.differences : undefined;
-    if (same || differences?.length === 0) return [make("p.same", { role: "status" }, same ? "Both sides hold the same thread." : "Both sides hold the same thread but for generated facts (R39).")];
+    if (same || differences?.length === 0) return [make("p.same", { role: "status" }, same ? `Both sides hold the same thread${this.entry.note ? ", as the reference plays it" : ""}.` : "Both sides hold the same thread but for generated facts (R39).")];
     const prefix = differing.every((line) => line.right === undefined || line.what === "turn");
     const head = behind && prefix ? "The client got less of the stream: its thread is a prefix of the server's (R32)." : "The threads differ.";
     const list = make("ul.differences", {}, ...(differences ?? []).slice(0, 30).map((one) => make("li", {}, one.text, " ", ...one.cites.split(", ").filter(Boolean).map((id) => ruling(id, page)))));
@@ -248,7 +264,7 @@ class Viewer {
 
   findings(list, title) {
     if (!list.length) return [];
-    return [make("h4", {}, title), ...list.slice(0, 20).map((one) => {
+    return [...(title ? [make("h4", {}, title)] : []), ...list.slice(0, 20).map((one) => {
       const node = make(`div.finding-block.${one.level}`, {}, make("p", {}, make("strong", {}, one.code), ` ${one.message}`));
       const facts = make("dl");
       for (const [name, key] of [["at", "place"], ["got", "got"], ["expected", "expected"], ["to do", "remedy"]])

@@ -1,0 +1,252 @@
+"""The report to look at: one HTML file with the verdict, what failed and why, and the timeline of every scenario.
+
+In: reports. Out: the text of a page (`tpharness.picture`). Its tables need no script. The timelines are what the
+embedded reference makes of the scenarios; where another target was played, the page says so, since nobody has recorded
+what that one sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from tpharness.errors import TpharnessError
+from tpharness.picture import Entry, Page, place_number, render_page, table_html, text_html, timeline_of_case
+from tpharness.picture.rows import finding_json
+from tpharness.report.html_tables import causes_table, clauses_table, expected_table, facts_list, verdict_html
+from tpharness.report.summary import Report
+from tpharness.run import Outcome, Result
+from tpharness.run.plan import base_case
+from tpharness.run.select import select_scenarios
+from tpharness.run.tally import tally_json
+from tpharness.scenario import Scenario, load_scenario
+
+__all__ = ["render_html", "render_html_of_several"]
+
+_MOST_BYTES = 14_000_000
+"""Of all timelines of a page, in characters of JSON: those that failed come first, and what is left out is said."""
+_MOST_RESULTS = 500
+_MOST_FINDINGS = 20
+
+
+def render_html(report: Report) -> str:
+    """Return the page of one run."""
+    started = report.started
+    name = f"server {started.server}, client {started.client}" if started else "a run"
+    return render_html_of_several({name: report})
+
+
+def render_html_of_several(reports: Mapping[str, Report]) -> str:
+    """Return one page for several runs, by the names of their pairs; each timeline stands there once."""
+    several = len(reports) > 1
+    entries, left_out = _entries(reports)
+    shown = {entry.id: entry for entry in entries}
+    sections = [_pairs_section(reports)] if several else []
+    for name, report in reports.items():
+        sections += _sections(name if several else "", report, shown)
+    if left_out:
+        sections.append(_left_out(left_out))
+    passed = bool(reports) and all(report.passed for report in reports.values())
+    lead = f'<p class="chips">{verdict_html(passed)} {text_html(", ".join(reports))}</p>'
+    if entries:
+        lead += '<p class="note scripts-only"><a href="#viewer">Go to the timelines</a></p>'
+        lead += "<noscript><p>The timelines need scripts; the tables do not.</p></noscript>"
+    return render_page(Page(title="tpharness run", lead=lead, sections=sections, entries=entries))
+
+
+def _sections(name: str, report: Report, shown: Mapping[str, Entry]) -> Iterator[str]:
+    """Yield the sections of one run; `shown` has the timelines by the ids of their scenarios."""
+    prefix = f"{text_html(name)}: " if name else ""
+    finished = report.finished
+    facts = facts_list(report)
+    if finished is None:
+        facts += f"<p>{text_html(report.error or 'The run did not finish.')}</p>"
+    else:
+        facts += "".join(_finding_block(finding_json(problem)) for problem in finished.problems)
+    yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
+    wrong = [result for result in report.results if not result.outcome.green]
+    if wrong:
+        yield f"<section><h2>{prefix}Causes</h2>{causes_table(wrong, _anchor)}</section>"
+        blocks = "".join(
+            _result_block(result, shown, opened=number < 3) for number, result in enumerate(wrong[:_MOST_RESULTS])
+        )
+        more = len(wrong) - _MOST_RESULTS
+        blocks += f"<p>and {more} more: --report json:PATH has them all</p>" if more > 0 else ""
+        yield f"<section><h2>{prefix}What failed</h2>{''.join(_strips(wrong, shown))}{blocks}</section>"
+    expected = [result for result in report.results if result.outcome is Outcome.EXPECTED]
+    if expected:
+        yield f"<section><h2>{prefix}Known departures</h2>{expected_table(expected)}</section>"
+    reasons = tally_json(report.results)["reasons"]
+    if reasons:
+        rows = [
+            (text_html(outcome), str(cases), text_html(reason))
+            for outcome, counted in reasons.items()
+            for reason, cases in counted.items()
+        ]
+        table = table_html(("outcome", "cases", "reason"), rows)
+        yield f"<section><h2>{prefix}Not judged</h2>{table}</section>"
+    if any(result.clauses for result in report.results):
+        yield f"<section><h2>{prefix}Clauses</h2><details><summary>Every clause, by version</summary>"
+        yield f"{clauses_table(report, _anchor)}</details></section>"
+
+
+def _pairs_section(reports: Mapping[str, Report]) -> str:
+    """Return the table of servers and clients; each cell links to the first case that failed."""
+    started = {name: report.started for name, report in reports.items()}
+    servers = list(dict.fromkeys(one.server if one else name for name, one in started.items()))
+    clients = list(dict.fromkeys(one.client if one else "" for one in started.values()))
+    cells: dict[tuple[str, str], list[str]] = {}
+    for name, report in reports.items():
+        one = started[name]
+        place = (one.server, one.client) if one else (name, "")
+        cells.setdefault(place, []).append(_pair_cell(report))
+    rows = [(text_html(s), *("<br>".join(cells.get((s, c), ["–"])) for c in clients)) for s in servers]
+    return f"<section><h2>Servers and clients</h2>{table_html(('server', *map(text_html, clients)), rows)}</section>"
+
+
+def _pair_cell(report: Report) -> str:
+    if report.finished is None:
+        return f'<span class="bad">could not run</span> {text_html(report.error)}'
+    counts = report.finished.counts
+    words = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items())
+    wrong = next((result for result in report.results if not result.outcome.green), None)
+    if wrong is None:
+        word, colour = ("passed", "good") if report.passed else ("failed", "bad")
+        return f'<span class="{colour}">{word}</span> {words}'
+    return f'<a class="bad" href="#{_anchor(wrong.id)}">failed</a> {words}'
+
+
+def _result_block(result: Result, shown: Mapping[str, Entry], *, opened: bool) -> str:
+    """Return one case that failed: its findings, and a link to its timeline."""
+    head = f'<span class="bad">{result.outcome.value}</span> {text_html(result.id)}'
+    reason = f"<p>{text_html(result.reason)}</p>" if result.reason else ""
+    blocks = "".join(_finding_block(finding_json(finding)) for finding in result.findings[:_MOST_FINDINGS])
+    more = len(result.findings) - _MOST_FINDINGS
+    blocks += f"<p>and {more} more findings</p>" if more > 0 else ""
+    link = ""
+    if result.id.partition("@")[0] in shown:
+        address = quote(result.id, safe="/@:", errors="backslashreplace")
+        link = f'<p class="scripts-only"><a href="#view/{address}">Show the timeline</a></p>'
+    state = " open" if opened else ""
+    inner = f"<summary>{head}</summary>{reason}{blocks}{link}"
+    return f'<details class="result" id="{_anchor(result.id)}"{state}>{inner}</details>'
+
+
+def _finding_block(finding: Mapping[str, Any]) -> str:
+    facts = {"at": "place", "got": "got", "expected": "expected", "to do": "remedy"}
+    lines = "".join(
+        f"<dt>{name}</dt><dd>{text_html(str(finding[key]))}</dd>" for name, key in facts.items() if finding.get(key)
+    )
+    cites = "".join(
+        f'<span class="ruling">{text_html(one)}</span>'
+        for one in (*finding.get("clauses", ()), *finding.get("rulings", ()))
+    )
+    head = f"<p><strong>{text_html(finding['code'])}</strong> {text_html(finding['message'])}</p>"
+    return f'<div class="finding-block {finding["level"]}">{head}<dl>{lines}</dl>{cites}</div>'
+
+
+def _strips(wrong: Sequence[Result], shown: Mapping[str, Entry]) -> Iterator[str]:
+    """Yield for each sweep that failed a strip of its places, those that failed in red."""
+    failed: dict[str, set[int]] = {}
+    for result in wrong:
+        name, _, place = result.id.partition("@")
+        number = place_number(shown[name].timeline, place) if name in shown else None
+        if number is not None:
+            failed.setdefault(name, set()).add(number)
+    for name, numbers in failed.items():
+        places = len(shown[name].timeline["places"])
+        rects = "".join(f'<rect class="bad" x="{number}" y="0" width="1" height="1"/>' for number in sorted(numbers))
+        words = text_html(f"{name}: wrong after {len(numbers)} of {places} steps")
+        yield (
+            f'<p>{words}<svg class="strip-line" role="img" aria-label="{words}" '
+            f'viewBox="0 0 {places} 1" preserveAspectRatio="none">{rects}</svg></p>'
+        )
+
+
+def _left_out(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    words = f"The timelines of {len(names)} scenarios are left out, so that this file stays below 15 MB: {listed}. "
+    return f"<p class='note'>{text_html(words)}<code>tpharness view FILE</code> shows one.</p>"
+
+
+def _anchor(name: str) -> str:
+    return f"case-{quote(name, safe='', errors='backslashreplace')}"
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the runs of a page say of one scenario."""
+
+    results: list[tuple[str, Result]] = field(default_factory=list)
+    versions: list[str] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+
+
+def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
+    """Return the timelines that fit, those of scenarios that failed first, and the ids of those that do not."""
+    seen: dict[str, _Seen] = {}
+    roots = None
+    for name, report in reports.items():
+        started = report.started
+        if started is None or started.roots is None:
+            continue
+        roots = started.roots
+        others = [one for one in (started.server, started.client) if one != "reference"]
+        for result in report.results:
+            one = seen.setdefault(result.id.partition("@")[0], _Seen())
+            one.results.append((name if len(reports) > 1 else "", result))
+            one.versions = list(started.versions)
+            if others:
+                one.notes[
+                    f"Played by the reference: what {' and '.join(others)} really sent was not recorded. "
+                    "The findings are those of the run."
+                ] = None
+    if roots is None:
+        return [], []
+    entries, left_out, size = [], [], 0
+    order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
+    found = {one.id: one for one in select_scenarios((), roots)}
+    for name in order:
+        if name not in found:
+            continue
+        try:
+            scenario = load_scenario(found[name].path, root=found[name].root)
+        except TpharnessError:  # the file has changed since it was played
+            continue
+        timeline = _timeline(scenario, seen[name])
+        needs = len(json.dumps(timeline, separators=(",", ":")))
+        if size + needs > _MOST_BYTES:
+            left_out.append(name)
+            continue
+        size += needs
+        entries.append(_entry(timeline, seen[name]))
+    return entries, left_out
+
+
+def _timeline(scenario: Scenario, seen: _Seen) -> dict[str, Any]:
+    versions = [version for version in scenario.versions if version.value in seen.versions] or list(scenario.versions)
+    return timeline_of_case(base_case(scenario, versions))
+
+
+def _entry(timeline: Mapping[str, Any], seen: _Seen) -> Entry:
+    wrong = [(pair, result) for pair, result in seen.results if not result.outcome.green]
+    places = dict.fromkeys(result.id.partition("@")[2] for _, result in wrong)
+    worst = wrong[0][1] if wrong else max((result for _, result in seen.results), key=lambda result: result.cases)
+    return Entry(
+        timeline=timeline,
+        outcome=worst.outcome.value,
+        green=not wrong,
+        failed=[place for place in places if place],
+        results=[
+            {
+                "id": f"{pair}: {result.id}" if pair else result.id,
+                "findings": [finding_json(finding) for finding in result.findings[:_MOST_FINDINGS]],
+            }
+            for pair, result in seen.results
+            if result.findings
+        ],
+        note=" ".join(seen.notes),
+    )

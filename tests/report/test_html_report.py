@@ -1,0 +1,181 @@
+"""The page of a run: its tables need no script, its links lead somewhere, and it says who played what it shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+from urllib.parse import unquote
+
+import pytest
+from tests.picture.looking import look_at
+from tests.picture.test_page import HOSTILE, Elements
+from tests.report.test_reports import EVERY_OUTCOME, events, finding, report_of
+
+from tpharness.readings import Readings, UnfinishedRule
+from tpharness.report import Report, parse_reports
+from tpharness.report.html import render_html, render_html_of_several
+from tpharness.run import Outcome, Result, RunOptions, run_suite
+from tpharness.targets import Capabilities, Script, TargetOutput
+from tpharness.targets.reference import ReferenceServer, serve_turns
+
+SWEPT = "cycles/three-steps"
+
+
+class KeepsCompleteParts:
+    """A server that keeps the complete parts of a response that was still streaming (an alternative of R20)."""
+
+    capabilities = Capabilities(name="keeps-parts")
+
+    def server_session(self, script: Script) -> ReferenceServer:
+        return ReferenceServer(replace(script, readings=Readings(R20=UnfinishedRule.COMPLETE_PARTS)))
+
+    async def serve(self, script: Script) -> TargetOutput:
+        session = self.server_session(script)
+        streams = serve_turns(session, script.turns)
+        return TargetOutput(threads=session.threads(), findings=session.findings(), streams=streams)
+
+
+TARGET = KeepsCompleteParts()
+
+
+def played(*ids: str, server: str = "reference") -> Report:
+    """Play scenarios and return the report."""
+    return report_of(list(run_suite(RunOptions(ids=ids, server=server))))
+
+
+@pytest.fixture(scope="module")
+def broken() -> Report:
+    """A run of a server that is wrong at some places of a sweep."""
+    return played(SWEPT, "basics/parallel-returns-in-call-order", server=f"python:{__name__}:TARGET")
+
+
+def cases(page: str) -> list[dict[str, Any]]:
+    """Return what the page's script is told of its cases."""
+    (data,) = [text for attrs, text in Elements(page).named("script") if attrs.get("id") == "page-data"]
+    found: list[dict[str, Any]] = json.loads(data)["cases"]
+    return found
+
+
+def hrefs(page: str) -> Iterator[str]:
+    """Yield where the links lead."""
+    for attrs, _ in Elements(page).named("a"):
+        yield str(attrs["href"])
+
+
+def test_a_failed_run_shows_causes_findings_and_the_places_that_failed(broken: Report) -> None:
+    """The cause, what to do, a strip, and the sweep's timeline first, with a word on who played it."""
+    page = render_html(broken)
+    assert '<span class="verdict bad">failed</span>' in page
+    assert "thread-departs" in page or "identity-differs" in page
+    wrong = [result for result in broken.results if not result.outcome.green]
+    assert page.count('<details class="result"') == len(wrong)
+    first = cases(page)[0]
+    assert first["id"] == SWEPT
+    assert first["failed"] == [result.id.partition("@")[2] for result in wrong if result.id.startswith(SWEPT)]
+    assert first["note"].startswith("Played by the reference: what keeps-parts really sent was not recorded.")
+    assert f"{SWEPT}: wrong after {len(set(first['failed']))} of" in page
+
+
+def test_every_link_leads_somewhere(broken: Report) -> None:
+    """To a case that is on the page, or to the timeline of a scenario that is there."""
+    page = render_html(broken)
+    ids = {attrs["id"] for _, attrs, _ in Elements(page).found if "id" in attrs}
+    known = {case["id"] for case in cases(page)}
+    for href in hrefs(page):
+        if href.startswith("#view/"):
+            assert unquote(href.removeprefix("#view/")).partition("@")[0] in known
+        else:
+            assert href.removeprefix("#") in ids
+
+
+def test_the_clauses_are_counted_by_version(broken: Report) -> None:
+    """A clause that the sweep is about failed in the versions that were judged, and another was not played."""
+    page = render_html(broken)
+
+    def row(clause: str) -> str:
+        return page.partition(f"<code>{clause}</code>")[2].partition("</tr>")[0]
+
+    assert ">1 of 1 failed</a>" in row("sync.idempotent")
+    assert row("ref.verified").count("not played") == 2  # 2.0.0 does not have it
+    assert ">1 passed<" in row("tool.status-error")
+
+
+def test_a_green_run_has_the_timelines_of_all_that_was_played() -> None:
+    """They are there to be read, and nothing is said to have failed."""
+    page = render_html(played("basics"))
+    assert "<h2>What failed</h2>" not in page
+    assert len(cases(page)) == 4
+    assert all(case["green"] and not case["note"] for case in cases(page))
+
+
+def test_several_pairs_are_a_table_and_each_timeline_stands_there_once(broken: Report) -> None:
+    """A cell for each server with each client; findings name the pair that they are of."""
+    page = render_html_of_several({"server a, client b": broken, "server c, client b": played(SWEPT)})
+    assert "<h2>Servers and clients</h2>" in page
+    assert [case["id"] for case in cases(page)].count(SWEPT) == 1
+    assert all(one["id"].startswith("server a, client b: ") for one in cases(page)[0]["results"])
+
+
+def test_what_does_not_fit_is_named(broken: Report) -> None:
+    """The page stays small: timelines that failed come first, the others are listed."""
+    with mock.patch("tpharness.report.html._MOST_BYTES", 50_000):
+        page = render_html(broken)
+    assert [case["id"] for case in cases(page)] == [SWEPT]
+    assert "The timelines of 1 scenarios are left out" in page
+    assert "basics/parallel-returns-in-call-order" in page
+
+
+def test_every_outcome_and_hostile_text_is_only_text() -> None:
+    """Names, reasons and findings of others are escaped; a run of something else than scenarios has no timelines."""
+    hostile = Result(id=f"theme/{HOSTILE}", outcome=Outcome.FAILED, findings=(finding(HOSTILE),), reason=HOSTILE)
+    page = render_html(report_of(events(*EVERY_OUTCOME, hostile, problems=(finding(HOSTILE),))))
+    assert [attrs.get("type") for attrs, _ in Elements(page).named("script")] == ["application/json", None]
+    assert not Elements(page).named("img")
+    assert "\u202e" not in page
+    for outcome in Outcome:
+        assert outcome.value in page
+
+
+def test_a_run_that_did_not_finish_says_why() -> None:
+    """There is no verdict to show, only the reason."""
+    assert "the target is gone" in render_html(Report(error="the target is gone"))
+
+
+def test_the_option_names_it() -> None:
+    """`--report html:PATH`, beside the others."""
+    _, (destination,) = parse_reports(["html:-"])
+    assert (destination.format, destination.path) == ("html", "-")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_link_from_a_failure_opens_its_place(broken: Report, width: int, tmp_path: Path) -> None:
+    """The cut stands where the case was cut, its finding is beside it; axe finds nothing, and nothing overflows."""
+    file = tmp_path / "run.html"
+    file.write_text(render_html(broken), "utf-8")
+    failed = next(result.id for result in broken.results if not result.outcome.green)
+    seen = look_at(
+        file,
+        ["axe"],
+        ["eval", "document.documentElement.scrollWidth"],
+        ["click", ".result[open] a"],
+        ["eval", "document.getElementById('server-words').textContent"],
+        ["text", "#panel"],
+        ["axe"],
+        ["click", "#next-bad"],
+        ["eval", "document.getElementById('server-words').textContent"],
+        width=width,
+    )
+    found, wide, _, words, panel, again, _, later = seen.results
+    assert (found, wide, again) == ([], width, [])
+    count = failed.partition("@event-")[2].partition(":")[0]
+    assert words.startswith(f"event {count} ")
+    assert f"Failed: {failed}" in panel
+    assert "as the reference plays it" in panel
+    assert later != words
+    assert seen.requests == [file.as_uri()]
+    assert seen.errors == []
