@@ -21,6 +21,7 @@ import jsonschema_rs
 import pytest
 
 from tpharness.cli.stop_signals import StopSignals
+from tpharness.explore.mutation import Row, load_changes
 from tpharness.resources import conformance_dir
 
 TOP = Path(__file__).parents[2]
@@ -41,6 +42,16 @@ from tpharness.targets import Reference
 class Waits(Reference):
     async def serve(self, script):
         if script.header.thread_id == "b":
+            print("in the case", file=sys.stderr, flush=True)
+            await asyncio.Event().wait()
+        return await super().serve(script)
+
+class WaitsInTheThird(Reference):
+    asked = 0
+
+    async def serve(self, script):
+        WaitsInTheThird.asked += 1
+        if WaitsInTheThird.asked == 3:
             print("in the case", file=sys.stderr, flush=True)
             await asyncio.Event().wait()
         return await super().serve(script)
@@ -220,6 +231,87 @@ def test_the_pairs_that_were_not_played_are_in_the_report_of_all(folder: Path) -
     ]
     for one in document["reports"]:
         REPORT.validate(one)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["words", "json"])
+def test_a_sweep_that_a_signal_ends_tells_what_was_tried(folder: Path, form: tuple[str, ...]) -> None:
+    """The scenarios before the one in which it was."""
+    sides = ["--server", "python:stop_targets:Waits", "--budget", "100"]
+    with started(folder, "sweep", "--scenarios", "own", *sides, *form) as process:
+        wait_for(process, b"in the case")
+        process.send_signal(signal.SIGTERM)
+        code, out, err = ended(process)
+    assert (code, err[-1]) == (128 + signal.SIGTERM, "tpharness: interrupted by SIGTERM")
+    if not form:
+        assert out[-1].startswith("INCOMPLETE 1 of 3 scenarios, tried ")
+        assert out[-1].endswith(" places, interrupted by SIGTERM")
+        return
+    document = json.loads("\n".join(out))
+    assert document["passed"] is False
+    assert document["incomplete"] == {"played": 1, "scenarios": 3, "signal": "SIGTERM"}
+    assert [one["id"] for one in document["scenarios"]] == ["t/a"]
+
+
+def test_a_campaign_that_a_signal_ends_goes_on_where_it_was(folder: Path) -> None:
+    """What was judged is in its folder; the verdict is none."""
+    options = ["--db", "kept", "--kind", "programs", "--cases", "9", "--server", "python:stop_targets:WaitsInTheThird"]
+    with started(folder, "fuzz", *options) as process:
+        wait_for(process, b"in the case")
+        process.send_signal(signal.SIGTERM)
+        code, out, err = ended(process)
+    assert (code, err[-1]) == (128 + signal.SIGTERM, "tpharness: interrupted by SIGTERM")
+    played = json.loads((folder / "kept" / "campaign.json").read_text("utf-8"))["cases"]
+    assert out[-2].startswith(f"INCOMPLETE {played} of 9 cases in ")
+    assert out[-2].endswith(", interrupted by SIGTERM")
+    assert out[-1].startswith("continue with: tpharness fuzz --db kept")
+
+
+def test_defects_that_were_not_played_do_not_count_as_found(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor as surviving; the table beside the module is left alone."""
+
+    def one_and_a_signal(module: str, names: list[str], *_: object, **__: object) -> Iterator[Row]:
+        yield Row(change=load_changes(module).named(names[0]), kills=(), played=1, seconds=0.0)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("tpharness.cli.mutate.play_module", one_and_a_signal)
+    called = call("mutate", "tests.seeded_defects", "basics/cancelled-in-arguments")
+    assert called.code == 128 + signal.SIGTERM
+    assert called.out.splitlines()[-1].startswith("INCOMPLETE 1 of ")
+    assert called.out.splitlines()[-1].endswith(" defects, interrupted by SIGTERM")
+
+
+def test_an_incomplete_shard_makes_the_whole_incomplete(call: Any, folder: Path) -> None:
+    """Every case that was played passed, and the verdict is not that all pass."""
+    whole = ["run", "--scenarios", "own", "--server", "python:stop_targets:Waits"]
+    for name, shard in (("one", "1/2"), ("two", "2/2")):
+        with started(folder, *whole, "--shard", shard, "--report", f"json:{name}.json") as process:
+            if name == "two":
+                wait_for(process, b"in the case")
+                process.send_signal(signal.SIGHUP)
+            ended(process)
+    merged = folder / "whole.json"
+    called = call("merge", str(folder / "two.json"), str(folder / "one.json"), "-o", str(merged))
+    assert called.code == 1
+    assert called.out.splitlines()[-1].startswith("INCOMPLETE 2 of 2 shards, 2 of 3 scenarios, 2 cases (2 passed)")
+    document = json.loads(merged.read_text("utf-8"))
+    REPORT.validate(document)
+    assert document["passed"] is False
+    assert document["incomplete"] == {"played": 2, "scenarios": 3, "signal": "SIGHUP"}
+    assert document["error"] == "interrupted by SIGHUP"
+
+
+def test_an_incomplete_shard_makes_the_whole_sweep_incomplete(call: Any, folder: Path) -> None:
+    """A scenario that a shard leaves out is an error only if the shard says that it came to its end."""
+    whole = ["sweep", "--scenarios", "own", "--server", "python:stop_targets:Waits", "--budget", "100", "--json"]
+    for name, shard in (("one", "1/2"), ("two", "2/2")):
+        with started(folder, *whole, "--shard", shard) as process:
+            if name == "two":
+                wait_for(process, b"in the case")
+                process.send_signal(signal.SIGHUP)
+            (folder / f"{name}.json").write_text("\n".join(ended(process)[1]), "utf-8")
+    called = call("merge", str(folder / "one.json"), str(folder / "two.json"))
+    assert called.code == 1
+    assert called.out.splitlines()[-1].startswith("INCOMPLETE 2 of 2 shards, 2 of 3 scenarios, tried ")
 
 
 def test_serve_ends_in_order_on_each_signal(folder: Path) -> None:

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from tpharness.cli.files import print_findings, print_json, side_options
+from tpharness.cli.stop_signals import STOP
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.judging import Judge
-from tpharness.explore.campaigns.state import CampaignState, FoundFailure, load_state
+from tpharness.explore.campaigns.state import CampaignState, load_state
 from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.printable import say
@@ -91,11 +92,17 @@ def fuzz(
             say(f"seed {campaign.state.seed}, {', '.join(campaign.state.kinds)}, kept in {db}{again}")
             sys.stdout.flush()
         progress = _Progress(before, begun)
+        stopped = ""
         try:
-            state = campaign.run(progress.show)
+            campaign.run(progress.show)
+        except KeyboardInterrupt:
+            stopped = STOP.note().name
         finally:
             progress.clear()
-        _tell(state, campaign.new, state.cases - before, time.monotonic() - begun, db, as_json=as_json)
+        state = campaign.state
+        _tell(campaign, state.cases - before, time.monotonic() - begun, stopped, as_json=as_json)
+    if stopped:
+        raise KeyboardInterrupt
     raise typer.Exit(1 if state.failures else 0)
 
 
@@ -136,17 +143,26 @@ class _Progress:
         sys.stderr.flush()
 
 
-def _tell(state: CampaignState, new: list[FoundFailure], cases: int, took: float, db: Path, *, as_json: bool) -> None:
+def _tell(campaign: Campaign, cases: int, took: float, stopped: str, *, as_json: bool) -> None:
+    """Print what the campaign has found; `stopped` is the signal that has ended this sitting early, if one has."""
+    state, wanted = campaign.state, campaign.options.cases
     if as_json:
-        print_json({**state.as_json(), "passed": not state.failures, "cases_now": cases, "seconds_now": round(took, 3)})
+        early = {"incomplete": {"played": cases, "signal": stopped}} if stopped else {}
+        passed = not state.failures and not stopped
+        now = {"passed": passed, **early, "cases_now": cases, "seconds_now": round(took, 3)}
+        print_json({**state.as_json(), **now})
         return
     for failure in state.failures.values():
-        known = "" if failure in new else " (found before)"
+        known = "" if failure in campaign.new else " (found before)"
         say(f"FAILED {failure.cause}{known}")
         say(f"  wrong     {failure.message}")
         say(f"  cases     {failure.count}, the first is {failure.case} of seed {state.seed} ({failure.kind})")
         say(f"  play it   {failure.command}")
-    word = "FAILED" if state.failures else "PASSED"
+    word = "INCOMPLETE" if stopped else "FAILED" if state.failures else "PASSED"
+    of = f" of {wanted}" if stopped and wanted is not None else ""
+    why = f", interrupted by {stopped}" if stopped else ""
     rate = f"{cases / max(took, 0.001):.0f} a second"
-    say(f"{word} {cases} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}")
-    say(f"continue with: tpharness fuzz --db {db}; {state.cases} cases so far in {state.seconds:.0f} s")
+    say(f"{word} {cases}{of} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}{why}")
+    say(
+        f"continue with: tpharness fuzz --db {campaign.options.db}; {state.cases} cases so far in {state.seconds:.0f} s"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ def merge(
 ) -> None:
     """Merge the shards of a run or of a sweep.
 
-    The command fails if a shard is missing, given twice or of another run.
+    The command fails if a shard is missing, given twice, of another run, or was ended early.
     """
     if len(set(files)) != len(files):
         raise UsageError("a file is named twice", hint="give each shard once")
@@ -40,6 +41,16 @@ def merge(
     raise typer.Exit(0 if passed else 1)
 
 
+def _verdict(document: Mapping[str, Any]) -> str:
+    return "INCOMPLETE" if document.get("incomplete") else "PASSED" if document["passed"] else "FAILED"
+
+
+def _count_scenarios(document: Mapping[str, Any], scenarios: int) -> str:
+    """Return how many scenarios were played, of how many if shards were ended early."""
+    early = document.get("incomplete")
+    return f"{scenarios} scenarios" if early is None else f"{early['played']} of {early['scenarios']} scenarios"
+
+
 def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     document = merge_sweeps(reports)
     for one in document["scenarios"]:
@@ -47,10 +58,9 @@ def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
             say(f"FAILED {failure['id']} {', '.join(failure['codes'])}")
             say(f"  play it   {failure['command']}")
     passed = bool(document["passed"])
-    say(
-        f"{'PASSED' if passed else 'FAILED'} {len(reports)} of {len(reports)} shards, "
-        f"{len(document['scenarios'])} scenarios, tried {document['tried']} of {document['total']} {document['counts']}"
-    )
+    tried = f"tried {document['tried']} of {document['total']} {document['counts']}"
+    played = _count_scenarios(document, len(document["scenarios"]))
+    say(f"{_verdict(document)} {len(reports)} of {len(reports)} shards, {played}, {tried}")
     return passed, document
 
 
@@ -67,8 +77,8 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
         say(line)
     counts = ", ".join(f"{count} {outcome.value}" for outcome, count in finished.counts.items() if count)
     say(
-        f"{'PASSED' if finished.passed else 'FAILED'} {merged.shards} of {merged.shards} shards, "
-        f"{merged.scenarios} scenarios, {sum(finished.counts.values())} cases ({counts}), "
+        f"{_verdict(merged.report)} {merged.shards} of {merged.shards} shards, "
+        f"{_count_scenarios(merged.report, merged.scenarios)}, {sum(finished.counts.values())} cases ({counts}), "
         f"{len(finished.exercised)} of {finished.clause_count} clauses exercised"
     )
     return finished.passed, dict(merged.report)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tpharness.cli.files import print_json
+from tpharness.cli.reports import EarlyEnd
 from tpharness.errors import UsageError
 from tpharness.explore.mutation import (
     Changes,
@@ -65,17 +66,22 @@ def mutate(
     loaded = load_scenarios(ids or (), roots)
     cases = unharmed(loaded)
     rows = []
-    for row in play_module(module, chosen, ids or (), roots, jobs=jobs):
+    ended = EarlyEnd(len(chosen))
+    for row in ended.until_stopped(play_module(module, chosen, ids or (), roots, jobs=jobs)):
         rows.append(row)
         if not json:
             say(_line(row), flush=True)
     matrix = Matrix(rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere)
-    if update:
+    if update and not ended.signal:
         _write_killers(matrix, cases, changes.folder / "killers.json")
+    early = ended.as_json("defects")
     if json:
-        print_json(matrix.as_json())
+        print_json(matrix.as_json() | ({} if early is None else {"passed": False, "incomplete": early}))
     else:
-        _print_summary(matrix, whole=not defect)
+        _print_summary(matrix, whole=not defect and early is None)
+        if early is not None:
+            say("", f"INCOMPLETE {ended.taken} of {ended.wanted} defects, interrupted by {ended.signal}")
+    ended.interrupt_again()
     raise typer.Exit(0 if matrix.passed and (bool(defect) or bool(ids) or not matrix.unbroken) else 1)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import TpharnessError, UsageError
@@ -17,7 +19,50 @@ from tpharness.printable import say
 from tpharness.report import ConsoleReport, Destination, Report
 from tpharness.run import RunEvent
 
-__all__ = ["shown_on_every_way_out", "take_all", "written_on_every_way_out"]
+__all__ = ["EarlyEnd", "shown_on_every_way_out", "take_all", "written_on_every_way_out"]
+
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class EarlyEnd:
+    """Whether a signal has ended a command early, which has a document of its own. `wanted` is how many items it has.
+
+    `taken` counts the items that came, `signal` names the signal, "" if all came.
+    """
+
+    wanted: int
+    taken: int = 0
+    signal: str = ""
+
+    def until_stopped(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield the items up to a signal, which comes while the next one is made or before that."""
+        more = iter(items)
+        while True:
+            try:
+                item = next(more)
+            except StopIteration:
+                return
+            except KeyboardInterrupt:
+                self.signal = STOP.note().name
+                return
+            self.taken += 1
+            try:
+                with STOP.held():
+                    yield item
+            except KeyboardInterrupt:
+                self.signal = STOP.note().name
+                return
+
+    def as_json(self, items: str) -> dict[str, Any] | None:
+        """Return what a document says of it, None if nothing ended early; `items` is what they are called."""
+        return {"played": self.taken, items: self.wanted, "signal": self.signal} if self.signal else None
+
+    def interrupt_again(self) -> None:
+        """End the command by the signal, if one came, when everything is written."""
+        if self.signal:
+            raise KeyboardInterrupt
 
 
 def take_all(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tpharness.cli.files import print_json, side_options
+from tpharness.cli.reports import EarlyEnd
 from tpharness.errors import UsageError
 from tpharness.printable import say, without_credentials
 from tpharness.protocol.versions import parse_version
@@ -85,6 +86,7 @@ def sweep(
     versions = tuple(map(parse_version, dialect)) if dialect else None
     sides = side_options(server, client)
     workers = Workers.from_options(jobs, cluster)
+    ended = EarlyEnd(len(selected))
     with Session(server=server, client=client, versions=versions) as session:
         found: Iterator[ScenarioReport]
         if orders:
@@ -116,15 +118,17 @@ def sweep(
             if part is not None:
                 settings = (cuts, named, side, orders, bound, budget, seed, versions)
                 about["shard"] = part.as_json(everything, *settings)
-            document = sweep_document(found, counts=word, seed=seed, **about)
+            taken = list(ended.until_stopped(found))
+            document = sweep_document(taken, counts=word, seed=seed, incomplete=ended.as_json("scenarios"), **about)
             print_json(document)
             passed = bool(document["passed"])
         else:
-            passed = _in_words(found, word, seed)
+            passed = _in_words(ended.until_stopped(found), word, seed, ended)
+    ended.interrupt_again()
     raise typer.Exit(0 if passed else 1)
 
 
-def _in_words(found: Iterator[ScenarioReport], word: str, seed: int) -> bool:
+def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: EarlyEnd) -> bool:
     total = tried = failed = swept = 0
     apart: list[ScenarioReport] = []
     for one in found:
@@ -139,10 +143,11 @@ def _in_words(found: Iterator[ScenarioReport], word: str, seed: int) -> bool:
         say(f"not swept: {one.id}: {one.note}")
     left = total - tried
     sampled = f", a sample of seed {seed}; {left} were not tried" if left else ""
-    say(
-        f"{'PASSED' if tried and not failed else 'FAILED'} {swept} scenarios, "
-        f"tried {tried} of {total} {word}{sampled}{f'; {failed} failed' if failed else ''}"
-    )
+    tally = f"tried {tried} of {total} {word}{sampled}{f'; {failed} failed' if failed else ''}"
+    if ended.signal:
+        say(f"INCOMPLETE {ended.taken} of {ended.wanted} scenarios, {tally}, interrupted by {ended.signal}")
+        return False
+    say(f"{'PASSED' if tried and not failed else 'FAILED'} {swept} scenarios, {tally}")
     if not tried:
         say("nothing was tried, so nothing has passed")
     return bool(tried) and not failed

@@ -27,7 +27,7 @@ from tpharness.run.select import SelectedScenario
 from tpharness.run.tally import tally_json
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
-__all__ = ["Merged", "Shard", "check_shards", "merge_reports", "selection_digest"]
+__all__ = ["Merged", "Shard", "check_shards", "merge_incomplete", "merge_reports", "selection_digest"]
 
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
@@ -102,7 +102,10 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
         raise InputError(said, hint="merge with the version of tpharness that wrote the reports") from error
     errors = [str(report["error"]) for report in reports.values() if report.get("error")]
     problems: list[Finding] = []
-    if shards[first]["whole_suite"]:
+    scenarios = int(shards[first]["scenarios"])
+    played_scenarios = sum(_count_played(report, shards[name]) for name, report in reports.items())
+    incomplete = merge_incomplete(reports, played_scenarios, scenarios)
+    if shards[first]["whole_suite"] and incomplete is None:
         problems += load_baseline(server=shards[first]["spec"][0], client=shards[first]["spec"][1]).find_unmatched(
             result.id for result in played
         )
@@ -112,16 +115,17 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
         counts[result.outcome] += result.cases
     judged = counts[Outcome.PASSED] + counts[Outcome.EXPECTED]
     finished = RunFinished(
-        passed=bool(judged) and not problems and not errors and all(o.green for o, n in counts.items() if n),
+        passed=bool(judged) and not (problems or errors or incomplete) and all(o.green for o, n in counts.items() if n),
         counts=dict(counts),
         seconds=sum(float(report.get("seconds") or 0) for report in reports.values()),
         problems=tuple(problems),
         exercised=map_exercised_clauses(played),
         clause_count=len(load_clauses()),
     )
-    whole = {key: value for key, value in reports[first].items() if key not in ("shard", "error")}
+    whole = {key: value for key, value in reports[first].items() if key not in ("shard", "error", "incomplete")}
     whole |= {
         "passed": finished.passed,
+        **({} if incomplete is None else {"incomplete": incomplete}),
         "seconds": round(finished.seconds + time.perf_counter() - begun, 3),
         "counts": {outcome.value: count for outcome, count in counts.items()},
         **tally_json(played),
@@ -132,8 +136,26 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()},
         **({"error": "; ".join(errors)} if errors else {}),
     }
-    scenarios = int(shards[first]["scenarios"])
     return Merged(shards=len(shards), scenarios=scenarios, finished=finished, results=tuple(played), report=whole)
+
+
+def merge_incomplete(reports: Mapping[str, Mapping[str, Any]], played: int, scenarios: int) -> dict[str, Any] | None:
+    """Return what the merged document says if shards were ended early, None if each came to its end.
+
+    `played` is how many scenarios all shards have played, of `scenarios`. The first signal is named.
+    """
+    early = [report["incomplete"] for report in reports.values() if report.get("incomplete") is not None]
+    if not early:
+        return None
+    signal = next((one["signal"] for one in early if one.get("signal")), None)
+    return {"played": played, "scenarios": scenarios, **({"signal": signal} if signal else {})}
+
+
+def _count_played(report: Mapping[str, Any], shard: Mapping[str, Any]) -> int:
+    """Return how many scenarios a shard has played: all of its own, unless it says otherwise."""
+    if report.get("incomplete") is not None:
+        return int(report["incomplete"]["played"])
+    return len(range(int(shard["index"]) - 1, int(shard["scenarios"]), int(shard["of"])))
 
 
 def check_shards(
@@ -164,6 +186,8 @@ def _parse_shard(name: str, report: Mapping[str, Any], form: str, what: str, wri
     if report.get("format") != form:
         raise InputError(f"{name} is not the report of a {what}", hint=f"write one with {write}")
     shard = report.get("shard")
+    if not isinstance(shard, dict) and report.get("error"):
+        raise InputError(f"the shard of {name} was not played: {report['error']}", hint="run that shard again")
     if not isinstance(shard, dict):
         raise InputError(f"{name} is the report of a whole {what}, not of a shard", hint="run with --shard INDEX/OF")
     return shard

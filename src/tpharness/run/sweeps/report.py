@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tpharness.errors import InputError
-from tpharness.run.shard import check_shards
+from tpharness.run.shard import check_shards, merge_incomplete
 from tpharness.run.sweeps.scenarios import ScenarioReport
 
 __all__ = ["FORMAT", "merge_sweeps", "sweep_document"]
@@ -18,10 +18,21 @@ __all__ = ["FORMAT", "merge_sweeps", "sweep_document"]
 FORMAT = "tpharness-sweep/1"
 
 
-def sweep_document(found: Iterable[ScenarioReport], *, counts: str, seed: int, **about: Any) -> dict[str, Any]:
-    """Return the document of a sweep. `counts` is what was tried, places or orders; `about` is added unchanged."""
+def sweep_document(
+    found: Iterable[ScenarioReport],
+    *,
+    counts: str,
+    seed: int,
+    incomplete: Mapping[str, Any] | None = None,
+    **about: Any,
+) -> dict[str, Any]:
+    """Return the document of a sweep. `counts` is what was tried, places or orders; `about` is added unchanged.
+
+    `incomplete` says how far a sweep came that was ended early; it has not passed.
+    """
     scenarios = [_scenario(one) for one in found]
-    return {"format": FORMAT, **_verdict(scenarios), "seed": seed, "counts": counts, **about, "scenarios": scenarios}
+    verdict = _verdict(scenarios, incomplete)
+    return {"format": FORMAT, **verdict, "seed": seed, "counts": counts, **about, "scenarios": scenarios}
 
 
 def merge_sweeps(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -34,19 +45,21 @@ def merge_sweeps(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     first = next(iter(reports))
     scenarios = sorted((one for report in reports.values() for one in report["scenarios"]), key=lambda s: str(s["id"]))
     wanted = int(shards[first]["scenarios"])
-    if len(scenarios) != wanted or len({str(one["id"]) for one in scenarios}) != wanted:
+    incomplete = merge_incomplete(reports, len(scenarios), wanted)
+    if incomplete is None and (len(scenarios) != wanted or len({str(one["id"]) for one in scenarios}) != wanted):
         raise InputError(
             f"the shards have {len(scenarios)} scenarios together, the sweep has {wanted}",
             hint="was a file cut off or changed? sweep that shard again",
         )
-    whole = {key: value for key, value in reports[first].items() if key not in ("shard", "scenarios")}
-    return {**whole, **_verdict(scenarios), "scenarios": scenarios}
+    whole = {key: value for key, value in reports[first].items() if key not in ("shard", "scenarios", "incomplete")}
+    return {**whole, **_verdict(scenarios, incomplete), "scenarios": scenarios}
 
 
-def _verdict(scenarios: list[dict[str, Any]]) -> dict[str, Any]:
+def _verdict(scenarios: list[dict[str, Any]], incomplete: Mapping[str, Any] | None) -> dict[str, Any]:
     total, tried, passed = (sum(int(one[key]) for one in scenarios) for key in ("total", "tried", "passed"))
     good = bool(tried) and tried == passed and not any(one.get("failures") for one in scenarios)
-    return {"passed": good, "total": total, "tried": tried}
+    early = {} if incomplete is None else {"incomplete": dict(incomplete)}
+    return {"passed": good and incomplete is None, **early, "total": total, "tried": tried}
 
 
 def _scenario(one: ScenarioReport) -> dict[str, Any]:
