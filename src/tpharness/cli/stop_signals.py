@@ -8,9 +8,9 @@ written; `STOP` knows which signal it was. A signal that was ignored when the co
 from __future__ import annotations
 
 import _thread
-import asyncio
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -110,6 +110,9 @@ class StopSignals:
 
     def _watch_loop(self) -> None:
         """Interrupt what runs on the event loop if the loop does not come to cancelling its main task."""
+        asyncio = sys.modules.get("asyncio")  # to import it takes longer than to list the commands
+        if asyncio is None:
+            return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # there is none
