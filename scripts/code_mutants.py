@@ -61,7 +61,8 @@ def main() -> int:
             facts = {"mutant": fate.mutant.name, "killer": fate.killer, "how": fate.how, "covered": fate.covered}
             print(json.dumps({**facts, "seconds": round(fate.seconds, 2)}, ensure_ascii=False), file=out, flush=True)
             if not fate.killer:
-                print(f"{'SURVIVES' if fate.covered else 'NOT RUN':<10}  {fate.mutant.name}", flush=True)
+                word = "NOT JUDGED" if fate.how else "SURVIVES" if fate.covered else "NOT RUN"
+                print(f"{word:<10}  {fate.mutant.name}", flush=True)
     score = summarise(subjects, fates, equivalents, time.perf_counter() - begun)
     if args.update:
         found = {fate.mutant.name: fate.killer for fate in fates if fate.killer}

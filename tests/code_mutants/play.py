@@ -2,8 +2,9 @@
 
 In: a subject, its mutants, scenarios. Out: for each mutant the scenario that fails it, if one does. A child is a fork,
 so that nothing is started or loaded again for a mutant, and a mutant that loops for ever costs its limit of seconds and
-no more. Which scenarios run a mutant's block at all is found once for each subject; those alone are played, first once
-each, then with everything that `tpharness run` plays of them.
+no more. These are seconds of the processor, and a child that is ended for any other reason has not been judged: a busy
+machine kills no mutant. Which scenarios run a mutant's block at all is found once for each subject; those alone are
+played, first once each, then with everything that `tpharness run` plays of them.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario
 
-__all__ = ["Coverage", "Fate", "find_coverage", "play_listed", "play_mutants"]
+__all__ = ["Child", "Coverage", "Fate", "find_coverage", "play_listed", "play_mutants"]
 
 _LEAST_SECONDS = 4
 _MEMORY = 4 << 30
 _DEPARTS = "does not hold the golden thread"
 _GLANCES = 40
+_NOT_JUDGED = (-signal.SIGALRM, -signal.SIGKILL)
+"""How a child ends that has waited instead of computing, or whose memory somebody else needed."""
 Playing = tuple[str, int]
 """A scenario's id, and the index of the pair that plays it."""
 
@@ -179,7 +182,7 @@ def find_coverage(subjects: Sequence[Subject], scenarios: Mapping[str, Scenario]
                 wrong.append(f"{name}: {failure}")
         return found, seconds, wrong, frozenset(departing)
 
-    child = _Child(work, 900)
+    child = Child(work, 900)
     while not child.over:
         child.read()
     if child.result is None:
@@ -206,7 +209,7 @@ def play_mutants(
 ) -> Iterator[Fate]:
     """Play mutants, `jobs` at a time, each scenario that `killers` names for one before the others."""
     waiting = list(mutants)[::-1]
-    running: dict[int, tuple[_Child, Mutant]] = {}
+    running: dict[int, tuple[Child, Mutant]] = {}
     gc.collect()
     gc.freeze()
     while waiting or running:
@@ -216,7 +219,7 @@ def play_mutants(
             if glance_only:
                 playings = playings[:_GLANCES]
             limit = _LEAST_SECONDS + 4 * sum(coverage.seconds[one] for one in playings)
-            child = _Child(
+            child = Child(
                 _make_work(subject, mutant, playings, scenarios, coverage.departing, glance_only),
                 limit,
                 subject.limits_memory,
@@ -227,7 +230,7 @@ def play_mutants(
             child.read()
             if child.over:
                 del running[pipe]
-                killer, how, covered = child.result or (child.said, f"ended by signal or exit {child.status}", True)
+                killer, how, covered = child.result or child.without_result()
                 yield Fate(mutant=mutant, killer=killer, how=how, covered=covered, seconds=child.seconds)
 
 
@@ -278,7 +281,7 @@ def _make_work(
 
 
 @dataclass(slots=True)
-class _Child:
+class Child:
     """A fork that does some work and ends. It says what it is about to do, and at the end what came of it."""
 
     work: Callable[[Callable[[str], None]], Any]
@@ -308,7 +311,7 @@ class _Child:
             os.dup2(silence, 1)
             os.dup2(silence, 2)
             seconds = int(self.limit) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, 2 * seconds))  # SIGXCPU, before SIGKILL
             if self.limits_memory:
                 resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             signal.alarm(10 * seconds)
@@ -325,6 +328,12 @@ class _Child:
                 out.write(b"=" + pickle.dumps(result).hex().encode() + b"\n")
         finally:
             os._exit(0)
+
+    def without_result(self) -> tuple[str, str, bool]:
+        """Return the fate of a mutant whose child ended without a word: killed by what it said last, or not judged."""
+        if self.status in _NOT_JUDGED:
+            return "", f"not judged: ended by signal {-self.status}", True
+        return self.said, f"ended by signal or exit {self.status}", True
 
     def read(self) -> None:
         """Take in what the child has written; at its end, collect it."""

@@ -5,6 +5,9 @@ All of them are the task of `scripts/code_mutants.py`, which also writes `killer
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import subprocess
 import sys
 
@@ -13,6 +16,7 @@ from tests.code_mutants.documents import PREFIX, document_names
 from tests.code_mutants.known import SAMPLE, load_equivalents, load_killers, stale
 from tests.code_mutants.mutants import Edit, name_mutants, take_sample
 from tests.code_mutants.node_operators import instrumented_node, node_edits
+from tests.code_mutants.play import Child
 from tests.code_mutants.python_operators import python_edits
 from tests.code_mutants.subjects import REPOSITORY, SUBJECTS, instrumented
 
@@ -126,6 +130,23 @@ def test_a_sample_is_the_same_wherever_it_is_taken() -> None:
     mutants = name_mutants("f.py", b" " * 100, edits)
     assert take_sample(take_sample(mutants, 2), 4) == take_sample(mutants, 4)
     assert 0 < len(take_sample(mutants, 4)) < 50
+
+
+@pytest.mark.parametrize(
+    ("ending", "killer"), [(signal.SIGXCPU, "theme/looping"), (signal.SIGALRM, ""), (signal.SIGKILL, "")]
+)
+def test_only_a_mutant_that_computes_for_ever_is_killed_by_its_limit(ending: signal.Signals, killer: str) -> None:
+    """One that waits, or whose memory somebody else needs, has not been judged: a busy machine kills nothing."""
+
+    def work(say):
+        say("theme/looping")
+        os.kill(os.getpid(), ending)
+
+    child = Child(work, 1)
+    while not child.over:
+        select.select([child.pipe], [], [])
+        child.read()
+    assert child.without_result()[0] == killer
 
 
 def test_what_runs_is_seen_by_block() -> None:
