@@ -82,7 +82,7 @@ def test_every_top_level_key_is_read(load):
             carriers="false",
             clock="{start: '2025-02-01T01:00:00+01:00', tick: 0}",
             thread_id="t-1",
-            agents="{w: {agent_name: Weather, config_ref: x}}",
+            agents="{w: {agent_name: Weather, config_ref: x}, v: {provider_name: null}}",
             readings="{R20: complete-parts}",
             cut="{at: every-event, reasons: [timeout, mine], turn: 1, side: client}",
             recorded="{implementation: lib, version: '2.68', note: n}",
@@ -98,6 +98,8 @@ def test_every_top_level_key_is_read(load):
     assert scenario.thread_id == "t-1"
     assert scenario.agents["w"]["agent_name"] == "Weather"
     assert scenario.agents["w"]["config_ref"] == "x"
+    assert scenario.agents["w"]["provider_name"] == "test"
+    assert "provider_name" not in scenario.agents["v"]
     assert scenario.readings.R20 is UnfinishedRule.COMPLETE_PARTS
     assert scenario.cut == CutPlan(at=CutAt.EVERY_EVENT, reasons=("timeout", "mine"), turn=1, side=CutSide.CLIENT)
     assert (scenario.recorded.implementation, scenario.recorded.version) == ("lib", "2.68")

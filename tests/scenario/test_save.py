@@ -21,7 +21,7 @@ compare: content
 carriers: false
 clock: {start: "2025-02-01T00:00:00Z", tick: 0.25}
 thread_id: "12"
-agents: {a: {agent_name: "yes"}, b: {config_ref: "1e3"}}
+agents: {a: {agent_name: "yes"}, b: {config_ref: "1e3", provider_name: null}}
 readings: {R20: as-streamed, R21: any-return}
 recorded: {implementation: lib, version: "2.0", note: n}
 turns:

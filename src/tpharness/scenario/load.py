@@ -257,11 +257,13 @@ def _agents(fields: Fields, clock: Clock) -> Mapping[str, Mapping[str, Any]]:
     if isinstance(node, MapNode) and node.items:
         for agent_id, item in node.items.items():
             config = Fields(item, fields.problems, f"agents.{agent_id}", _AGENT_KEYS)
-            given = {key: text for key in _AGENT_KEYS if (text := config.text(key)) is not None}
+            nameless = "provider_name" in config and config.any("provider_name") is None
+            keys = [key for key in _AGENT_KEYS if key != "provider_name" or not nameless]
+            given = {key: text for key in keys if (text := config.text(key)) is not None}
             if given.get("agent_id", agent_id) != agent_id:
                 message = f"agents.{agent_id}.agent_id is not its key"
                 fields.problems.add(CONTRADICTION, config.value_position("agent_id"), message, got=given["agent_id"])
-            configs[agent_id] = {**_agent(agent_id, clock), **given}
+            configs[agent_id] = {key: text for key, text in {**_agent(agent_id, clock), **given}.items() if key in keys}
     elif node is not None:
         fields.report_bad("agents", "a map from agent id to its configuration")
     return configs or {"assistant": _agent("assistant", clock)}

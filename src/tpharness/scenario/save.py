@@ -93,7 +93,7 @@ def _document(scenario: Scenario) -> dict[str, Any]:
         document["carriers"] = False
     document["clock"] = {"start": scenario.clock.start, "tick": _number(scenario.clock.tick)}
     document["thread_id"] = scenario.thread_id
-    document["agents"] = {agent_id: dict(config) for agent_id, config in scenario.agents.items()}
+    document["agents"] = {key: {"provider_name": None, **config} for key, config in scenario.agents.items()}
     if scenario.readings != Readings():
         document["readings"] = scenario.readings.as_json()
     if scenario.recorded is not None:
