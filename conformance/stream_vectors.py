@@ -111,6 +111,8 @@ def run_fold(vector: Mapping[str, Any]) -> str:
             return f"the agents are {agents}"
         if not holds(thread["turns"], vector["turns"]):
             return f"the turns are {thread['turns']}"
+        if thread["updated_at"] != vector.get("updated_at", thread["updated_at"]):
+            return f"the thread was updated at {thread['updated_at']}"
     return ""
 
 

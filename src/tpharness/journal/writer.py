@@ -37,9 +37,8 @@ class JournalWriter:
         self._turns: Log[UserTurn | AgentTurn] = Log()
         self._running = False
         self._calls: dict[str, int] = {}
-        self._call_names: dict[int, str] = {}
+        self._call_names: dict[int | None, str] = {}
         self._answered: set[int] = set()
-        self._returns: dict[int, Return] = {}
         self._next_call = 0
         self._user_contents: list[Any] = []
         self.version = 0
@@ -127,7 +126,7 @@ class JournalWriter:
     @property
     def interruption_held(self) -> bool:
         """Whether an interruption is held (see `hold_interruption`)."""
-        return self._running and self._held is not None
+        return self._held is not None
 
     @property
     def only_events(self) -> bool:
@@ -149,8 +148,7 @@ class JournalWriter:
     @property
     def response_settled(self) -> bool:
         """Whether the latest response is settled: no interruption can take any of it back."""
-        response = self._response if self._running else None
-        return response is not None and self._is_settled(response)
+        return self._response is not None and self._is_settled(self._response)
 
     def begin_response(self, at: str, facts: Mapping[str, Any] | None = None) -> None:
         """Open a response, finishing one that is open (R40)."""
@@ -239,7 +237,7 @@ class JournalWriter:
         response = self._need_response()
         for part in response.parts:
             if part.complete and part.kind == "tool-call":
-                self._forget_call(part.fields["tool_call_id"])
+                self._calls.pop(part.fields["tool_call_id"], None)
         index = self._entries.index(response)
         kept = [e for e in self._entries[index + 1 :] if not (isinstance(e, Event) and e.bound)]
         kept = [e for e in kept if not isinstance(e, Return)]
@@ -260,8 +258,7 @@ class JournalWriter:
 
     def tool_name(self, call_id: str) -> str | None:
         """Return the tool's name of the latest call with this id."""
-        key = self._calls.get(call_id)
-        return None if key is None else self._call_names.get(key)
+        return self._call_names.get(self._calls.get(call_id))
 
     def in_open_response(self, call_id: str) -> bool:
         """Whether the latest call with this id is in the response that is streaming."""
@@ -288,12 +285,11 @@ class JournalWriter:
         self.version += 1
 
     def add_prompt(self, parts: Sequence[Mapping[str, Any]], at: str) -> None:
-        """Record a request with prompts inside the turn, and finish the response before it.
+        """Record a request with prompts inside the turn; the caller has finished the response before it.
 
         A request at the start of the turn that repeats the user's input is ignored, since that is stored once (R9).
         """
         self._need_turn()
-        self.finish_response()
         if _contents(parts) == self._user_contents and not self._segments and not any(map(_is_message, self._entries)):
             return
         self._settle()
@@ -337,11 +333,6 @@ class JournalWriter:
             part.call_key = key
             self._open_keys.add(key)
 
-    def _forget_call(self, call_id: str) -> None:
-        key = self._calls.pop(call_id, None)
-        if key is not None:
-            self._open_keys.discard(key)
-
     def _settle(self) -> None:
         """Close the tail into a segment if no interruption can take any of it back (`keep`).
 
@@ -358,7 +349,6 @@ class JournalWriter:
         self._segments = self._segments.append(make_segment(self._entries, partial=False))
         self._entries = []
         self._settled_count = 0
-        self._response = None
 
     def _is_settled(self, response: OpenResponse) -> bool:
         calls = [part.call_key for part in response.parts if part.call_key is not None]
