@@ -62,6 +62,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "record": CommandEntry("record", "Record a live stream as a scenario."),
     "replay": CommandEntry("replay", "Show both sides of a case step by step, and the verdict."),
     "view": CommandEntry("view", "Write a page that shows a recording, a thread or a scenario."),
+    "show": CommandEntry("show", "Look at what a run has really played."),
     "merge": CommandEntry("merge", "Merge the shards of a run or of a sweep."),
     "mutate": CommandEntry("mutate", "Say which wrong implementations the scenarios find.", room="explore"),
     "serve": CommandEntry("serve", "Serve the reference over HTTP."),

@@ -1,0 +1,118 @@
+"""`tpharness show`: look at a trace in the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tpharness.cli.files import print_json
+from tpharness.printable import make_printable
+from tpharness.report.trace_lines import Line, case_lines
+from tpharness.trace.parting import find_parting
+from tpharness.trace.read import Entry, Trace, TracedCase
+
+__all__ = ["show"]
+
+_MOST_LISTED = 40
+
+
+def show(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="What a run left: a .zip or a folder.")],
+    case: Annotated[str | None, typer.Argument(metavar="CASE", help="The id of a case in it.")] = None,
+    server: Annotated[str, typer.Option(metavar="TARGET", help="The case on this server, of several.")] = "",
+    client: Annotated[str, typer.Option(metavar="TARGET", help="The case on this client, of several.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="The whole timeline, and all cases of the list.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Look at what a run has really played.
+
+    First comes the place where the failing side and the reference part. Without CASE the cases are listed; the only
+    case of a trace is shown at once.
+    """
+    opened = Trace.open(trace)
+    with_file = [entry for entry in opened.entries if entry.file]
+    entry = opened.find(case, server=server, client=client) if case is not None else None
+    if entry is None and len(with_file) == 1:
+        entry = with_file[0]
+    if json:
+        print_json(_list_json(opened) if entry is None else _case_json(opened.case(entry)))
+        return
+    lines = _list_lines(opened, whole=everything) if entry is None else case_lines(opened.case(entry), whole=everything)
+    out = Console(highlight=False, soft_wrap=True)
+    for style, line in lines:
+        text = escape(make_printable(line))
+        out.print(f"[{style}]{text}[/]" if style else text)
+
+
+def _list_lines(trace: Trace, *, whole: bool) -> list[Line]:
+    about, entries = trace.about, trace.entries
+    lines: list[Line] = [
+        ("bold", f"{trace.name}: {len(entries)} cases, {sum(bool(one.file) for one in entries)} with their trace"),
+        ("dim", f"  {about['command']}, {about['started_at']}, tpharness {about['tpharness']}"),
+    ]
+    if trace.end is None:
+        lines.append(("yellow", "  the run was broken off: what it had played until then is here"))
+    elif trace.end.get("note"):
+        lines.append(("yellow", f"  {trace.end['left_out']} cases are left out: {trace.end['note']}"))
+    several = len({(one.server, one.client) for one in entries}) > 1
+    shown = entries if whole else [one for one in entries if one.file][:_MOST_LISTED]
+    alike = Counter(one.like for one in entries if one.like)
+    lines += [("", "")]
+    for one in shown:
+        lines.append(_entry_line(one, alike[one.case], several=several))
+    if len(shown) < len(entries):
+        lines.append(("dim", f"  … {len(entries) - len(shown)} more (--all lists them)"))
+    first = next((one for one in entries if one.file), None)
+    if first is not None:
+        lines += [("", ""), ("", f"look at one: tpharness show {trace.name} {first.case}")]
+    return lines
+
+
+def _entry_line(entry: Entry, alike: int, *, several: bool) -> Line:
+    pair = f" (server {entry.server}, client {entry.client})" if several else ""
+    codes = f"  {', '.join(entry.codes)}" if entry.codes else ""
+    more = f", and {alike} alike" if alike else ""
+    note = "" if entry.file else f"  [{f'like {entry.like}' if entry.like else entry.left_out}]"
+    return "" if entry.file else "dim", f"  {entry.outcome:<8} {entry.case}{pair}{codes}{more}{note}"
+
+
+def _list_json(trace: Trace) -> dict[str, Any]:
+    end = {} if trace.end is None else {"end": dict(trace.end)}
+    return {**trace.about, **end, "cases": [_without_empty(asdict(one)) for one in trace.entries]}
+
+
+def _case_json(case: TracedCase) -> dict[str, Any]:
+    """Return a case as JSON values: the place where it goes wrong, both threads there, and all of its lines."""
+    parting = find_parting(case)
+    threads = {name: case.thread(n) for name, n in (("held", parting.held), ("right", parting.right)) if n is not None}
+    step = None if parting.step is None else asdict(parting.step)
+    place = {"side": parting.side, "pointer": parting.pointer, "version": parting.version, "step": step, **threads}
+    wires = [
+        {
+            **_without_empty({"side": one.side, "run": one.run, "size": one.size}),
+            "text": one.data.decode("utf-8", "backslashreplace"),
+        }
+        for one in case.wires.values()
+    ]
+    return {
+        **case.about,
+        "parting": place,
+        "findings": list(case.findings),
+        "script": list(case.script),
+        "events": [asdict(one) for one in case.events],
+        "wires": wires,
+        "ends": list(case.ends),
+        "moments": [{"kind": one.kind, **one.line} for one in case.moments],
+        "left_out": list(case.cuts),
+    }
+
+
+def _without_empty(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if one not in ("", None)}

@@ -1,0 +1,153 @@
+"""`tpharness show` shows first where the failing side and the reference part, whatever is in a trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tpharness.cli import app
+
+TARGET = """
+from tpharness.targets import Reference
+from tpharness.targets.reference import ReferenceServer
+
+
+class Session(ReferenceServer):
+    def threads(self, cut=None):
+        threads = super().threads(cut)
+        return {version: {**one, "turns": list(map(self.shorter, one["turns"]))} for version, one in threads.items()}
+
+    def shorter(self, turn):
+        messages = turn.get("messages", [])
+        return {**turn, "messages": messages[:-1]} if len(messages) > 2 else turn
+
+
+class Forgetful(Reference):
+    def server_session(self, script):
+        return Session(script)
+"""
+
+
+@pytest.fixture(name="cli")
+def _cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run commands in a folder of their own, where a server that forgets its last message can be named."""
+    (tmp_path / "forgetful_server.py").write_text(TARGET)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("TPHARNESS_TRACE", "failed")
+    return lambda *words: CliRunner().invoke(app, list(words))
+
+
+RUN = ("run", "basics/client-loses-the-end", "--server", "python:forgetful_server:Forgetful")
+
+
+def test_a_failed_run_says_what_to_type_and_that_shows_the_place(cli: Callable[..., Result]) -> None:
+    """The last message of the server's thread is missing: it is that of the text, which is complete at its end.
+
+    The response ends with the event that says so; from there on the reference holds it.
+    """
+    ran = cli(*RUN)
+    assert ran.exit_code == 1
+    *_, trace, look = ran.output.rstrip().splitlines()
+    assert trace == "trace: tpharness-trace.zip (1 case)"
+    command = look.removeprefix("look at it: tpharness ").split(" ")
+    shown = cli(*command).output
+    head, _, timeline = shown.partition("the server's events, the wire")
+    assert "FAILED basics/client-loses-the-end" in head
+    assert "thread-departs: turn 1 (agent, assistant), message 3 (response: text)" in head
+    assert "because   sync.truth:" in head
+    assert "decided   R51: The right thread" in head
+    assert ">   14 model_response_end" in head
+    assert "  > agent complete: response(tool-call:c1) event(data-app-clock) request(tool-return:c1)\n" in head
+    assert "request(tool-return:c1) response(text)" in head
+    assert "x-   1984 data: [DONE]" in timeline  # what the server sent and the client did not get
+    assert "the client's stream ends: network_failure" in timeline
+
+
+def test_the_cases_of_a_trace_are_listed(cli: Callable[..., Result]) -> None:
+    """Without a case the list comes, and the command for the first one."""
+    cli("run", "basics", "--server", "python:forgetful_server:Forgetful", "--trace-to", "mine")
+    shown = cli("show", "mine").output
+    assert "mine: " in shown
+    assert "failed   basics/tool-call-and-answer  identity-differs" in shown
+    assert "look at one: tpharness show mine basics/client-loses-the-end" in shown
+    listed = json.loads(cli("show", "mine", "--json").output)
+    assert listed["format"] == "tpharness-trace/1"
+    assert {one["outcome"] for one in listed["cases"]} == {"failed"}
+
+
+def test_json_has_the_place_and_both_threads(cli: Callable[..., Result]) -> None:
+    """A program finds in it what a person sees."""
+    cli(*RUN)
+    found = json.loads(cli("show", "tpharness-trace.zip", "basics/client-loses-the-end", "--json").output)
+    parting = found["parting"]
+    assert (parting["side"], parting["pointer"], parting["step"]["event"]) == ("server", "/turns/1/messages/3", 15)
+    assert parting["right"]["turns"][1]["messages"][:-1] == parting["held"]["turns"][1]["messages"]
+
+
+def test_a_run_that_passes_takes_the_old_trace_away(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """Else a passing run would be looked at with the failure of the run before."""
+    cli(*RUN)
+    assert (tmp_path / "tpharness-trace.zip").exists()
+    ran = cli("run", "basics/client-loses-the-end")
+    assert "trace:" not in ran.output
+    assert not (tmp_path / "tpharness-trace.zip").exists()
+
+
+def test_none_writes_nothing(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """Not even where a case fails."""
+    ran = cli(*RUN, "--trace", "none")
+    assert ran.exit_code == 1
+    assert not list(tmp_path.glob("tpharness-trace*"))
+
+
+def test_a_case_that_was_left_out_names_one_that_fails_alike(cli: Callable[..., Result]) -> None:
+    """Of a sweep the first places are traced; the hint is a case that can be shown."""
+    cli("run", "cycles/three-steps", "--server", "python:forgetful_server:Forgetful")
+    entries = json.loads(cli("show", "tpharness-trace.zip", "--json").output)["cases"]
+    without = [one for one in entries if "file" not in one]
+    for one in without:
+        shown = cli("show", "tpharness-trace.zip", one["case"])
+        assert shown.exception is not None
+        assert "like" in one, one
+
+
+def test_hostile_text_of_a_target_is_only_text(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """Escape sequences and markup in a thread are shown as what they are."""
+    scenario = tmp_path / "scenarios" / "a" / "b.yaml"
+    scenario.parent.mkdir(parents=True)
+    evil = r"\e[31m[bold]x[/bold] \u202e <script>"
+    scenario.write_text(
+        "description: Hostile text.\nclauses: [cycle.kept]\nturns:\n  - user: go\n"
+        f'  - steps:\n      - response: [{{text: "{evil}"}}, {{call: t, id: c1, args: {{a: "{evil}"}}}}]\n'
+        f'      - returns: {{c1: "{evil}"}}\n      - response: [{{text: done}}]\n'
+    )
+    cli("run", "--scenarios", "scenarios", "--trace", "all", "--trace-to", "t")
+    shown = cli("show", "t", "--all")
+    assert shown.exit_code == 0
+    assert "\x1b" not in shown.output
+    assert "\u202e" not in shown.output
+    assert "[bold]x[/bold]" in shown.output
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "missing.zip"), ("show", "forgetful_server.py"), ("show", "."), ("show", "t", "a/zz")]
+)
+def test_what_cannot_be_shown_is_one_error_with_a_hint(cli: Callable[..., Result], words: tuple[str, ...]) -> None:
+    """Another file, a folder without a trace, a case that is not there."""
+    cli(*RUN, "--trace-to", "t")
+    shown: Any = cli(*words).exception
+    assert type(shown).__name__ in ("InputError", "UsageError")
+    assert shown.hint
+
+
+def test_a_foreign_file_is_not_overwritten(cli: Callable[..., Result], tmp_path: Path) -> None:
+    """A slip in --trace-to is refused before anything is played."""
+    ran = cli(*RUN, "--trace-to", "forgetful_server.py")
+    assert "is there and is not a trace" in str(ran.exception)
+    assert (tmp_path / "forgetful_server.py").read_text() == TARGET
