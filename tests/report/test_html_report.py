@@ -104,6 +104,14 @@ def test_the_clauses_are_counted_by_version(broken: Report) -> None:
     assert ">1 passed<" in row("tool.status-error")
 
 
+def test_profiles_are_counted(broken: Report) -> None:
+    """Each profile with its passed and failed cases; the sweep's clauses belong to cycles or interruptions."""
+    table = render_html(broken).partition("<h2>Profiles</h2>")[2].partition("</section>")[0]
+    wrong = sum(result.cases for result in broken.results if not result.outcome.green)
+    assert f'<span class="bad">{wrong}</span>' in table
+    assert "<code>documents</code>" not in table
+
+
 def test_a_green_run_has_the_timelines_of_all_that_was_played() -> None:
     """They are there to be read, and nothing is said to have failed."""
     page = render_html(played("basics"))

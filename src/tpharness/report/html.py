@@ -16,8 +16,16 @@ from urllib.parse import quote
 from tpharness.errors import TpharnessError
 from tpharness.picture import Entry, Page, place_number, render_page, table_html, text_html, timeline_of_case
 from tpharness.picture.rows import finding_json
-from tpharness.report.html_tables import causes_table, clauses_table, expected_table, facts_list, verdict_html
+from tpharness.report.html_tables import (
+    causes_table,
+    clauses_table,
+    expected_table,
+    facts_list,
+    profiles_table,
+    verdict_html,
+)
 from tpharness.report.summary import Report
+from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
 from tpharness.run.plan import base_case
 from tpharness.run.select import select_scenarios
@@ -67,6 +75,9 @@ def _sections(name: str, report: Report, shown: Mapping[str, Entry]) -> Iterator
     else:
         facts += "".join(_finding_block(finding_json(problem)) for problem in finished.problems)
     yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
+    profiles = profiles_table(report.results)
+    if profiles:
+        yield f"<section><h2>{prefix}Profiles</h2>{profiles}</section>"
     wrong = [result for result in report.results if not result.outcome.green]
     if wrong:
         yield f"<section><h2>{prefix}Causes</h2>{causes_table(wrong, _anchor)}</section>"
@@ -208,7 +219,7 @@ def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
         return [], []
     entries, left_out, size = [], [], 0
     order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
-    found = {one.id: one for one in select_scenarios((), roots)}
+    found = {one.id: one for one in select_scenarios((), roots or (scenarios_dir(),))}
     for name in order:
         if name not in found:
             continue

@@ -10,11 +10,12 @@ from tpharness.causes import Cause, cause_of
 from tpharness.clauses import load_clauses
 from tpharness.findings import load_kinds
 from tpharness.picture import table_html, text_html
+from tpharness.profiles import find_profiles, load_profiles
 from tpharness.protocol.versions import Version
 from tpharness.report.summary import Report
-from tpharness.run import Result
+from tpharness.run import Outcome, Result
 
-__all__ = ["causes_table", "clauses_table", "expected_table", "facts_list", "verdict_html"]
+__all__ = ["causes_table", "clauses_table", "expected_table", "facts_list", "profiles_table", "verdict_html"]
 
 _MOST_EXPECTED = 300
 
@@ -70,6 +71,28 @@ def causes_table(wrong: Sequence[Result], anchor: Callable[[str], str]) -> str:
             )
         )
     return table_html(("cases", "cause", "clauses and rulings", "first case", "to do"), rows)
+
+
+def profiles_table(results: Sequence[Result]) -> str:
+    """Return for each profile how many of its cases ended how; "" if no case belongs to one."""
+    passed: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for result in results:
+        counted = wrong if not result.outcome.green else passed if result.outcome is Outcome.PASSED else others
+        for profile in find_profiles(result.id, result.clauses):
+            counted[profile.name] += result.cases
+    rows = [
+        (
+            f"<code>{text_html(one.name)}</code> {text_html(one.title)}",
+            f'<span class="good">{passed[one.name]}</span>',
+            _count(wrong[one.name], green=not wrong[one.name]),
+            str(others[one.name]),
+        )
+        for one in load_profiles().values()
+        if passed[one.name] + wrong[one.name] + others[one.name]
+    ]
+    return table_html(("profile", "passed", "failed", "others"), rows) if rows else ""
 
 
 def expected_table(expected: Sequence[Result]) -> str:

@@ -50,7 +50,7 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
             versions=tuple(
                 str(v.value) for v in find_common_versions(options.versions or tuple(Version), session.players)
             ),
-            roots=options.roots or (scenarios_dir(),),
+            roots=options.roots,
             order="" if options.order is None else str(options.order),
             shard=None if options.shard is None else _describe_shard(options, options.shard, everything),
         )

@@ -28,7 +28,7 @@ class RunStarted:
     order: str = ""
     """The order that was asked for, such as `random:17`; empty where scenarios are played by id."""
     roots: tuple[Path, ...] | None = None
-    """The folders that the scenarios were found in; None for a run of something else."""
+    """The folders that the scenarios were found in, empty for the built-in ones; None for a run of something else."""
     shard: Mapping[str, Any] | None = None
     """Which part of a run this is, as the report of a shard says it; None for a whole run."""
 
