@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -36,7 +37,9 @@ own = subprocess.Popen(["sleep", "1000"])
 apart = subprocess.Popen(["sleep", "1000"], start_new_session=True)
 class Chat(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        open("posted", "w").write(f"{os.getpid()} {own.pid} {apart.pid}")
+        with open("posting", "w") as file:
+            file.write(f"{os.getpid()} {own.pid} {apart.pid}")
+        os.rename("posting", "posted")
         time.sleep(1000)
 http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Chat).serve_forever()
 """
@@ -117,27 +120,48 @@ def test_a_harness_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
     wait_until_gone(started)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_the_command_that_is_killed_in_a_case_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
+)
+def test_the_command_that_is_ended_in_a_case_leaves_nothing_but_its_report(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     """However it ends while an answer is awaited: with the application, and its children, the guard is gone, too."""
-    os.mkfifo(tmp_path / "posted")
     (tmp_path / "program.py").write_text(HANGS, "utf-8")
     table = (
         f'command = ["{sys.executable}", "program.py"]\nurl = "http://127.0.0.1:{{port}}/chat"\neffects = "ledger"\n'
     )
     (tmp_path / "tpharness.toml").write_text(f"[apps.hangs]\n{table}", "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(TOP / "src")}
-    command = [sys.executable, "-m", "tpharness", "app", "hangs"]
+    command = [sys.executable, "-m", "tpharness", "app", "hangs", "--report", "json:run.json"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     try:
-        started = [int(word) for word in (tmp_path / "posted").read_text("utf-8").split()]
+        started = posted_pids(tmp_path, process)
         started.append(parent_of(started[0]))
         assert len(started) == 4
         assert all(map(alive, started))
         process.send_signal(number)
+        _, said = process.communicate(timeout=60)
     finally:
+        process.kill()
         process.communicate()
     wait_until_gone(started)
+    if number is not signal.SIGKILL:
+        assert process.returncode == 128 + number
+        assert said.decode().splitlines()[-1] == f"tpharness: interrupted by {number.name}"
+        report = json.loads((tmp_path / "run.json").read_text("utf-8"))
+        assert report["passed"] is False
+        assert report["incomplete"]["signal"] == number.name
+
+
+def posted_pids(folder: Path, process: subprocess.Popen[bytes]) -> list[int]:
+    """Return the processes that the program has written down, as soon as it was asked."""
+    deadline = time.monotonic() + 60
+    while not (folder / "posted").exists():
+        assert process.poll() is None, "the command has ended"
+        assert time.monotonic() < deadline, "the application was not asked"
+        time.sleep(0.02)
+    return [int(word) for word in (folder / "posted").read_text("utf-8").split()]
 
 
 def test_the_application_finds_the_model_in_its_environment(tmp_path: Path) -> None:
