@@ -117,11 +117,16 @@ def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 def wait_for(process: subprocess.Popen[bytes], words: bytes) -> None:
     """Read standard error until it has the words."""
     assert process.stderr is not None
+    read_until(process.stderr.fileno(), words)
+
+
+def read_until(source: int, words: bytes) -> None:
+    """Read what is printed until it has the words."""
     seen, deadline = b"", time.monotonic() + SECONDS
     while words not in seen:
-        ready, _, _ = select.select([process.stderr], [], [], max(0.0, deadline - time.monotonic()))
-        piece = os.read(process.stderr.fileno(), 4096) if ready else b""
-        assert piece, f"{words!r} did not come; standard error: {seen!r}"
+        ready, _, _ = select.select([source], [], [], max(0.0, deadline - time.monotonic()))
+        piece = os.read(source, 4096) if ready else b""
+        assert piece, f"{words!r} did not come: {seen!r}"
         seen += piece
 
 
@@ -161,6 +166,31 @@ def test_a_target_that_keeps_the_event_loop_for_itself_is_interrupted_where_it_s
         process.send_signal(signal.SIGTERM)
         assert ended(process)[0] == 128 + signal.SIGTERM
     assert json.loads((folder / "run.json").read_text("utf-8"))["incomplete"]["played"] == 1
+
+
+def test_a_terminal_that_closes_does_not_cost_the_report(folder: Path) -> None:
+    """Everything that is printed from then on fails, and nobody is there to read it."""
+    begins = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+    arguments = ["run", "--scenarios", "own", "--server", "python:stop_targets:Waits"]
+    reports = ["--report", "console", "--report", "json:run.json"]
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(  # ourselves, on a terminal of our own
+        [sys.executable, "-c", begins, str(theirs), "-m", "tpharness", *arguments, *reports],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{TOP / 'src'}{os.pathsep}{folder}"},
+        pass_fds=(theirs,),
+        start_new_session=True,
+    )
+    try:
+        os.close(theirs)
+        read_until(ours, b"in the case")
+        os.close(ours)
+        assert process.wait(SECONDS) == 128 + signal.SIGHUP
+    finally:
+        process.kill()
+        process.wait()
+    document = json.loads((folder / "run.json").read_text("utf-8"))
+    assert document["incomplete"] == {"played": 1, "scenarios": 3, "signal": "SIGHUP"}
 
 
 @pytest.mark.parametrize("arguments", [(), ("--jobs", "2")], ids=["one-process", "workers"])
