@@ -34,6 +34,37 @@ if __name__ == "__main__":
     print(list(run_on_cluster("local:2", work, range(7))))
 """
 
+LOST = """
+import multiprocessing
+from pathlib import Path
+from tpharness.run.cluster import run_on_cluster
+
+def square(item):
+    return item * item
+
+def schedule(pipe):
+    import distributed
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, processes=False, protocol="tcp://"
+    )
+    pipe.send(cluster.scheduler_address)
+    pipe.recv()
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    scheduler = context.Process(target=schedule, args=(theirs,), daemon=True)
+    scheduler.start()
+    results = run_on_cluster(ours.recv(), square, range(100_000))
+    print(next(results), next(results))
+    scheduler.kill()
+    scheduler.join()
+    try:
+        print(len(list(results)))
+    except Exception as error:
+        print(type(error).__name__, str(error).partition(" at ")[0])
+"""
+
 
 def test_the_verdict_is_that_of_the_run_in_this_process(tmp_path: Path) -> None:
     """Every case, every finding, the same counts; only the times differ."""
@@ -61,6 +92,14 @@ def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
     )
     assert done.stdout.strip() == "[0, 1, 4, 9, 16, 25, 36]", done.stderr
     assert sorted(path.name for path in tmp_path.glob("died-*")) == ["died-0", "died-3", "died-6"]
+
+
+def test_a_scheduler_that_is_lost_in_the_middle_is_an_error_of_ours(tmp_path: Path) -> None:
+    """Not one of Dask's, with its traceback: whoever plays the items knows what was not played."""
+    script = tmp_path / "lost.py"
+    script.write_text(textwrap.dedent(LOST), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.splitlines() == ["0 1", "TargetError the scheduler"], done.stderr
 
 
 @pytest.mark.parametrize("text", ["", "remote", "local:0", "http://x", "tcp://"])

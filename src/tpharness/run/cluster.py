@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from tpharness.errors import TargetError, UsageError
 from tpharness.extras import install_command
 
-__all__ = ["check_address", "run_on_cluster"]
+__all__ = ["ItemEndsWorkersError", "check_address", "run_on_cluster"]
 
 _ADDRESS = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
 _MAX_LOST_WORKERS = 4  # an item is given up after it has ended so many workers: the first, and Dask's three retries
@@ -30,6 +30,10 @@ _CONNECT_TIMEOUT = "10s"
 
 A = TypeVar("A")
 B = TypeVar("B")
+
+
+class ItemEndsWorkersError(TargetError):
+    """One item has ended every worker that played it. Workers that are started again can play the items after it."""
 
 
 def check_address(text: str) -> str:
@@ -44,7 +48,8 @@ def check_address(text: str) -> str:
 def run_on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
     """Yield the result of each item, in order. Items are read lazily.
 
-    TargetError if the cluster cannot be reached, Dask is not installed, or an item ends its workers.
+    TargetError if Dask is not installed, or if the cluster cannot be reached or is lost; ItemEndsWorkersError for an
+    item that ends its workers. What the work raises is raised as it is.
     """
     try:
         import dask  # noqa: PLC0415  # an optional extra, which takes a second to load
@@ -59,23 +64,25 @@ def run_on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> 
     with dask.config.set(_DASK_CONFIG), _connect(distributed, address) as client:
         try:
             while True:
-                handed_in = [
-                    (item, client.submit(work, item, pure=False))
-                    for item in islice(more, max(0, _queue_length(client) - len(waiting)))
-                ]
-                waiting.extend(handed_in)
-                if not waiting:
-                    return
-                item, future = waiting[0]
                 try:
-                    result: B = future.result()
+                    for item in islice(more, max(0, _queue_length(client) - len(waiting))):
+                        waiting.append((item, client.submit(work, item, pure=False)))
+                    if not waiting:
+                        return
+                    result: B = waiting[0][1].result()
                 except distributed.KilledWorker as error:
-                    raise TargetError(
-                        f"{_MAX_LOST_WORKERS} workers ended while they played {item}: {error}",
+                    raise ItemEndsWorkersError(
+                        f"{_MAX_LOST_WORKERS} workers ended while they played {waiting[0][0]}: {error}",
                         hint="play it with --jobs 1: the process says what ends it, or ends with it",
                     ) from error
-                waiting.popleft()
-                future.release()
+                except Exception as error:
+                    if client.status == "running":
+                        raise
+                    raise TargetError(
+                        f"the scheduler at {address} was lost: {error}",
+                        hint="start it again and play the rest, or use --jobs N on this machine",
+                    ) from error
+                waiting.popleft()[1].release()
                 yield result
         finally:
             client.cancel([future for _, future in waiting])

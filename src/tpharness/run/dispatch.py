@@ -1,11 +1,12 @@
 """Scenario files → results, played on a session in this process (concurrently if a target is remote) or by workers.
 
-A file that does not load, or a case on which tpharness itself raises, gives an errored result: one bad case never ends
-a run.
+A file that does not load, a case on which tpharness itself raises, and what workers did not play because they were lost
+give an errored result: one bad case never ends a run.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,8 @@ from functools import partial
 from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
 from tpharness.profiles import load_profiles
+from tpharness.run.answers import Answer, make_answer, results_of
+from tpharness.run.cluster import ItemEndsWorkersError
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
@@ -51,17 +54,39 @@ def play_selected(
     if session.has_remote and not options.cluster:
         yield from session.run_concurrently([partial(_play_file, one, session) for one in selected])
     elif workers and len(selected) > 1:
-        yield from map_in_order(partial(_play_in_worker, options=options), selected, workers)
+        yield from _play_by_workers(selected, options, workers)
     else:
         for one in selected:
             yield session.run(_play_file(one, session))
 
 
-def _play_in_worker(one: SelectedScenario, options: RunOptions) -> list[Result]:
+def _play_by_workers(
+    selected: Sequence[SelectedScenario], options: RunOptions, workers: Workers
+) -> Iterator[list[Result]]:
+    """Yield the results of each scenario; TargetError only if the workers were lost before the first result."""
+    left = deque(selected)
+    while left:
+        try:
+            for answer in map_in_order(partial(_play_in_worker, options=options), tuple(left), workers):
+                yield results_of(left.popleft(), answer)
+        except ItemEndsWorkersError as error:
+            yield [_unplayed(left.popleft(), error)]
+        except TargetError as error:
+            if len(left) == len(selected):
+                raise
+            while left:
+                yield [_unplayed(left.popleft(), error)]
+
+
+def _unplayed(one: SelectedScenario, error: TargetError) -> Result:
+    return Result(id=str(one), outcome=Outcome.ERRORED, reason=f"{error}. {error.hint}")
+
+
+def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
     with open_session(options) as session:
         results = session.run(_play_file(one, session))
     secrets = find_secrets((options.server, options.client))
-    return [replace(result, record=make_ready(result, secrets)) for result in results]
+    return make_answer(one, [replace(result, record=make_ready(result, secrets)) for result in results])
 
 
 async def _play_file(one: SelectedScenario, session: Session) -> list[Result]:

@@ -17,7 +17,6 @@ from tpharness.clauses import load_clauses
 from tpharness.findings import Finding
 from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
-from tpharness.resources import scenarios_dir
 from tpharness.run.applicable import describe_target, find_common_versions
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.dispatch import open_session, play_selected

@@ -21,8 +21,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
-from tpharness.errors import TargetError
-from tpharness.run.cluster import check_address, run_on_cluster
+from tpharness.run.cluster import ItemEndsWorkersError, check_address, run_on_cluster
 
 __all__ = ["THIS_PROCESS", "Workers", "map_in_order"]
 
@@ -54,7 +53,7 @@ THIS_PROCESS = Workers()
 def map_in_order(work: Callable[[A], B], items: Iterable[A], workers: Workers) -> Iterator[B]:
     """Yield the result of each item, in order.
 
-    TargetError for an item that ends its workers, named by its `str`, and for the reasons of `run_on_cluster`.
+    ItemEndsWorkersError for an item that ends its workers, named by its `str`; TargetError as `run_on_cluster`.
     """
     if workers.cluster:
         return run_on_cluster(workers.cluster, work, items)
@@ -81,7 +80,7 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
                 result = submitted[0].result()
             except BrokenProcessPool as error:
                 if alone:
-                    raise TargetError(
+                    raise ItemEndsWorkersError(
                         f"{lost + 1} worker processes ended while they played {waiting[0]}, the last by itself",
                         hint="play it with --jobs 1: the process says what ends it, or ends with it",
                     ) from error
