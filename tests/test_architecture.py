@@ -126,6 +126,18 @@ def test_no_verdict_depends_on_the_time_of_day() -> None:
     assert readers == set(READS_THE_CLOCK)
 
 
+def test_no_session_keeps_cookies() -> None:
+    """What a target sets in one case is not sent in the next, nor to another host: every case begins alike."""
+    sessions = [
+        (path.relative_to(SRC).as_posix(), {word.arg: ast.unparse(word.value) for word in node.keywords})
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "aiohttp.ClientSession"
+    ]
+    assert len(sessions) > 4
+    assert [path for path, words in sessions if words.get("cookie_jar") != "aiohttp.DummyCookieJar()"] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
 def test_no_file_outgrows_one_idea(path: Path) -> None:
     """No file is longer than 500 lines."""

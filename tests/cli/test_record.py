@@ -101,6 +101,12 @@ class Application:
                 await connection.stream()
                 await connection.chunk(TEXT[:150])
                 await asyncio.Event().wait()
+            case "GET", "/heartbeats":
+                await connection.stream()
+                await connection.chunk(TEXT[:150])
+                while not connection.writer.transport.is_closing():
+                    await connection.chunk(b": still there\n\n")
+                    await asyncio.sleep(0.005)  # as often as it likes: it says nothing new
             case "GET", "/moved":
                 await connection.answer("302 Found", more="Location: /text\r\n")
             case "GET", "/text":
@@ -392,6 +398,14 @@ def test_a_stream_is_cut_where_a_scenario_could_not_hold_more(app: Application) 
     with in_thread(RawServer(app)) as server:
         captured = asyncio.run(capture(f"{server.url}/bomb", None, headers={}))
     assert (len(captured.data), captured.end) == (MAX_STREAM, "network_failure")
+
+
+def test_a_stream_that_only_heartbeats_keep_open_is_given_up_as_a_silent_one(app: Application) -> None:
+    """It would be recorded for ever: heartbeats say nothing new."""
+    with in_thread(RawServer(app)) as server:
+        captured = asyncio.run(capture(f"{server.url}/heartbeats", None, headers={}, silence=0.1))
+    assert captured.end == "timeout"
+    assert captured.data.startswith(TEXT[:150])
 
 
 def test_a_redirect_to_another_origin_is_an_error_that_says_so(call: Call, app: Application, tmp_path: Path) -> None:

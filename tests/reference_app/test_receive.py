@@ -161,6 +161,16 @@ async def test_a_whole_stream_becomes_a_complete_turn(serve: Serve) -> None:
     assert b"accept: text/event-stream" in requests[0].lower()
 
 
+async def test_cookies_of_one_case_are_not_sent_in_the_next(serve: Serve) -> None:
+    """Each case begins alike; what a server remembers of the one before must not decide this one."""
+    head = HEAD[:-2] + b"Set-Cookie: chat=of-the-first; Path=/\r\n\r\n"
+    async with serve() as peer, streaming(sends(head, HELLO)) as (url, requests):
+        for _ in range(2):
+            await received(peer, case(url.replace("127.0.0.1", "localhost")))
+    assert len(requests) == 2
+    assert not [request for request in requests if b"cookie" in request.lower()]
+
+
 async def test_a_silent_stream_is_kept_while_heartbeats_arrive(serve: Serve) -> None:
     """R55: the limit is for a stream on which nothing arrives, so a tool may take its time."""
     async with serve() as peer, streaming(sends(HEAD, then=comments_and_the_rest)) as (url, _):

@@ -62,7 +62,9 @@ async def _describe(config: AppConfig, on_ready: Callable[[dict[str, str]], None
     async with (
         Provider(port=config.provider_port) as provider,
         aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=True), timeout=aiohttp.ClientTimeout(total=None)
+            connector=aiohttp.TCPConnector(limit=0, force_close=True),
+            timeout=aiohttp.ClientTimeout(total=None),
+            cookie_jar=aiohttp.DummyCookieJar(),
         ) as session,
     ):
         if on_ready is not None:

@@ -96,7 +96,9 @@ class Receiver:
     def _connections(self) -> aiohttp.ClientSession:
         if self._session is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
-            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0), timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()
+            )
         return self._session
 
     async def _contents(self, threads: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 from tpharness.printable import without_credentials
 from tpharness.protocol.parse import parse_json
+from tpharness.targets.news import News
 
 __all__ = ["MAX_STREAM", "MAX_THREAD", "CapturedStream", "capture", "fetch_json"]
 
@@ -76,6 +77,8 @@ async def capture(
                     hint="a stream is 200 with text/event-stream; --body FILE says what is posted",
                 )
             server = response.headers.get("server", "")
+            clock = asyncio.get_running_loop().time
+            news = News(clock())
             while piece := await response.content.readany():
                 begun = max(0, len(data) - len(cut_at or b""))
                 data += piece
@@ -84,6 +87,9 @@ async def capture(
                 found = data.find(cut_at, begun) if cut_at else -1
                 if found >= 0:
                     del data[found + len(cut_at or b"") :]
+                if news.quiet(piece, clock()) > silence:  # heartbeats keep it open, and nothing else comes
+                    response.close()
+                    return CapturedStream(data=bytes(data), end="timeout", server=server)
                 if found >= 0 or len(data) >= most:
                     response.close()
                     return CapturedStream(data=bytes(data), end="network_failure", server=server)
@@ -130,7 +136,7 @@ async def _request(
     first = _parse(url)
     place, method = first.with_user(None), "GET" if body is None else "POST"
     asked = {"accept-encoding": "identity", **_login(first), **headers}
-    async with aiohttp.ClientSession(timeout=patience) as session:
+    async with aiohttp.ClientSession(timeout=patience, cookie_jar=aiohttp.DummyCookieJar()) as session:
         for _ in range(_MAX_REDIRECTS + 1):
             sent = body if method == "POST" else None
             async with session.request(method, place, json=sent, headers=asked, allow_redirects=False) as response:

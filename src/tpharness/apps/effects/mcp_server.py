@@ -126,7 +126,7 @@ async def serve_stdio(url: str) -> None:
     TargetError when the endpoint does not answer.
     """
     no_limit = aiohttp.ClientTimeout(total=None, sock_connect=_START)
-    async with aiohttp.ClientSession(timeout=no_limit) as session:
+    async with aiohttp.ClientSession(timeout=no_limit, cookie_jar=aiohttp.DummyCookieJar()) as session:
 
         async def perform(name: str, arguments: Any) -> Any:
             async with session.post(f"{url}/tools/{name}", json=arguments, headers=_VIA) as answer:
