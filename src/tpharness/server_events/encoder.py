@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tpharness.facts import parse_tool_args
+from tpharness.facts import normalize_finish_reason, parse_tool_args
 from tpharness.findings import Finding
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
@@ -27,7 +27,7 @@ Chunks = list[dict[str, Any]]
 _CARRIER = "data-sys-tp"
 _SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
 _DELTAS = {"text": "text", "reasoning": "thinking", "tool-input": "tool_call"}
-_WIRE_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
+_WIRE_REASONS = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_call": "tool-calls"}
 
 
 class Encoder:
@@ -160,6 +160,7 @@ class Encoder:
         if part["part_kind"] == "builtin-tool-return":
             if part["tool_call_id"] not in self._provider_calls:
                 return []  # R36: the recorder reports it
+            self._provider_calls.discard(part["tool_call_id"])
             return [{"type": "tool-output-available", **base, "output": part.get("content")}]
         self._provider_calls.add(part["tool_call_id"])
         named = {**base, "toolName": part["tool_name"], **metadata}
@@ -313,7 +314,8 @@ class Encoder:
         finish: dict[str, Any] = {"type": "finish"}
         word = event.get("finish_reason") or self._last_finish
         if word is not None:
-            finish["finishReason"] = _WIRE_REASONS.get(word, word)
+            plain = word in ("error", "interrupted")
+            finish["finishReason"] = word if plain else _WIRE_REASONS.get(str(normalize_finish_reason(word)), "other")
         return [*chunks, *self._carry(**facts), finish]
 
     # ----------------------------------------------------------------- inside

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import Event
 from tpharness.protocol.versions import ERROR_EVENT
+from tpharness.vsp import majors
 from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
 from tpharness.vsp.context import StreamContext
@@ -125,7 +126,7 @@ class Lifecycle:
             if writer.turn_is_empty:
                 writer.name_agent(str(named))
             else:
-                writer.complete_turn(self._context.time)
+                writer.complete_turn(started if isinstance(started, str) else self._context.time)
                 self._begin_turn()
         started = facts.take("started_at")
         if started is not None:
@@ -146,6 +147,7 @@ class Lifecycle:
         facts = self._context.facts
         self.end_response()
         self.ensure_turn()
+        self._judge_finish_reason(chunk.finish_reason)
         word = chunk.finish_reason or facts.take("finish_reason")
         reason = interruption_reason(word or self._last_finish, error_seen=self._writer.interruption_held)
         at = str(facts.take("completed_at") or self._context.time)
@@ -155,6 +157,17 @@ class Lifecycle:
             self._writer.interrupt_turn(reason, at)
         self._context.open_parts.clear()
         self.state = StreamState.FINISHED
+
+    def _judge_finish_reason(self, said: str | None) -> None:
+        """Report a word that no client knows, and one that is not what carriers told of the last response (R16)."""
+        if said is not None and not any(said in words for words in majors.FINISH_REASONS.values()):
+            self._context.report(v.FINISH_UNKNOWN, f"finish says {said!r}")
+        elif said not in (None, "error", "interrupted") and self._last_finish is not None:
+            told = normalize_finish_reason(self._last_finish)
+            if told != normalize_finish_reason(said):
+                self._context.report(
+                    v.FINISH_CONTRADICTS, f"finish says {said!r}, the carrier of its response {told!r}"
+                )
 
     def _abort(self, chunk: c.AbortChunk) -> None:
         context = self._context

@@ -9,6 +9,8 @@ __all__ = [
     "AFTER_FINISH",
     "DUPLICATE_START",
     "ERROR_REPEATED",
+    "FINISH_CONTRADICTS",
+    "FINISH_UNKNOWN",
     "FRAMED_BY_NAME",
     "LATE_PROVIDER_OUTPUT",
     "NEW_RESPONSE_IN_STEP",
@@ -41,3 +43,5 @@ NEW_RESPONSE_IN_STEP = Kind("part-after-output")
 LATE_PROVIDER_OUTPUT = Kind("provider-output-late")
 FRAMED_BY_NAME = Kind("custom-event-framed-by-name")
 UNKNOWN_TYPE = Kind("chunk-type-unknown")
+FINISH_UNKNOWN = Kind("finish-reason-unknown")
+FINISH_CONTRADICTS = Kind("finish-reason-contradicts")
