@@ -81,9 +81,11 @@ function tokens(usage) {
   return used.length ? Object.fromEntries(used) : null;
 }
 
+const TIME = /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/;
+
 /** Something to compare times by, whatever their offset and however fine their fraction. */
 function instant(at) {
-  const [, whole, fraction, zone] = /^(.*?\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)$/.exec(at) ?? [null, at, "", ""];
+  const [, whole, fraction, zone] = TIME.exec(at);
   return [Date.parse(whole.replace(/[t ]/, "T") + (zone.toUpperCase() || "Z")), (fraction ?? "").replace(/0+$/, "")];
 }
 
@@ -108,7 +110,7 @@ const answeredIn = (turn) =>
   new Set(turn.items.filter((item) => item.is === "returns").flatMap((item) => item.answers.map(([part]) => part)));
 
 // What a custom event has beside the fields of the application's own.
-const CUSTOM_FIELDS = "event_kind at _t_ms name event_name tool_name tool_call_id data payload".split(" ");
+const CUSTOM_FIELDS = "event_kind at name event_name tool_name tool_call_id data payload".split(" ");
 
 // R1, R34: the normative events have other names before 0.0.4, and 2.0.0 strips `data-` from all others.
 const NEW_NAMES = table({
@@ -273,9 +275,8 @@ class Thread {
     this.forgetCalls((call) => mine.has(call.response.order));
   }
 
-  /** The stream says `finish`, or the run its result. */
+  /** The stream says `finish`, or the run its result; the last response has finished before. */
   finish(reason, at) {
-    this.finishResponse();
     if (reason === "error" && this.turn.error) return this.interrupt("error", at);
     const halted = finishWord(reason) === "content_filter" || this.turn.last === "content_filter";
     if (halted) return this.interrupt("safety_halt", at);
@@ -353,6 +354,7 @@ const WIRE_FINISH = table({
   length: "length",
   content_filter: "content-filter",
   tool_call: "tool-calls",
+  error: "other",
 });
 const DELTAS = table({ text: "text", thinking: "thinking" });
 const STANDING = new Set(["timestamp", "agent_id", "model_name", "provider_name"]);
@@ -409,7 +411,7 @@ class Run {
     if (this.thread.turn.end != null) return [];
     this.thread.interrupt(reason, at);
     this.at = at;
-    return tell ? [...this.carry({ interrupted_at: at }), { type: "abort", reason }] : [];
+    return tell ? [...this.carry(), { type: "abort", reason }] : [];
   }
 
   /** Tell what the stream does not say (R39). What holds already is not said again. */
@@ -432,7 +434,7 @@ class Run {
   }
 
   *on_enqueued_messages(event) {
-    for (const message of event.messages ?? []) yield* this.ask(message.parts ?? []);
+    for (const message of event.messages) yield* this.ask(message.parts);
   }
 
   /** A request of the run: the client hears of a prompt that is not the user turn's. */
@@ -460,10 +462,18 @@ class Run {
     if (!this.thread.response || this.blocks.has(index)) yield* this.beginResponse(); // again: another model call
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
-    else if (kind !== "builtin-tool-return" || this.thread.calls.has(doc.tool_call_id)) {
+    else if (kind !== "builtin-tool-return" || this.takeOutput(doc.tool_call_id)) {
       this.blocks.set(index, ["", this.thread.addPart(stored(doc), true)]);
       yield* wholePart(doc);
     }
+  }
+
+  /** Whether a provider's call waits for this output; the first one stands (R14, R42). */
+  takeOutput(callId) {
+    const call = this.thread.calls.get(callId);
+    if (!call || call.answered) return false;
+    call.answered = true;
+    return true;
   }
 
   *startText(index, doc) {
@@ -511,7 +521,7 @@ class Run {
     const last = stored(dense(event.part ?? {}));
     if ((last.part_kind ?? kind) !== kind) return; // R36
     if (kind === "builtin-tool-call") {
-      Object.assign(part.doc, { args: parsed(part.text) }, pick(last, "provider_name"));
+      part.doc.args = parsed(part.text);
       yield inputAvailable(part.doc);
     } else {
       Object.assign(part.doc, pick(last, ...METADATA), { content: part.text });
@@ -530,19 +540,16 @@ class Run {
     if (this.thread.response) {
       Object.assign(this.thread.response.facts, facts);
       yield* this.carry(facts);
-      yield* this.endResponse();
+      yield* this.endResponse(this.thread.response);
     } else if (facts.usage) {
-      yield* this.endStep(); // a response without a part is no message, and was paid for
-      yield { type: "start-step" };
+      yield { type: "start-step" }; // a response without a part is no message, and was paid for
       yield* this.carry(facts);
       yield { type: "finish-step" };
     }
   }
 
   /** R10, R40: the response has finished, and its calls are complete with the arguments that they have now. */
-  *endResponse() {
-    const response = this.thread.response;
-    if (!response) return;
+  *endResponse(response) {
     for (const part of response.parts) {
       if (part.doc.part_kind !== "tool-call") continue;
       part.done = true;
@@ -561,7 +568,7 @@ class Run {
   }
 
   *endStep() {
-    if (this.thread.response) yield* this.endResponse();
+    if (this.thread.response) yield* this.endResponse(this.thread.response);
     for (const call of [...this.unsent]) yield* this.sendInput(call); // nobody has said its arguments
     if (!this.step) return;
     this.step = null;
@@ -580,13 +587,10 @@ class Run {
 
   *on_function_tool_call(event) {
     const call = this.thread.calls.get(event.part.tool_call_id);
-    if (!call || call.answered) return;
     const args = event.part.args;
-    const streams = call.response === this.thread.response;
-    if (args != null && (streams || (this.unsent.has(call) && !call.part.text))) {
-      call.part.text = typeof args === "string" ? args : compact(args);
-    }
-    if (streams) yield* this.endResponse(); // R40: its first tool starts, so the response is over
+    const streams = call.response === this.thread.response; // a call that nobody has made: `feed` answers nothing
+    if (args != null && (streams || !call.part.text)) call.part.text = typeof args === "string" ? args : compact(args);
+    if (streams) yield* this.endResponse(call.response); // R40: its first tool starts, so the response is over
     yield* this.sendInput(call);
   }
 
@@ -598,14 +602,14 @@ class Run {
     const part = dense(event.part ?? event.result, "content");
     const call = this.thread.calls.get(part.tool_call_id);
     if (!call || call.answered || part.outcome === "interrupted") return; // R41
-    if (call.response === this.thread.response) yield* this.endResponse();
+    if (call.response === this.thread.response) yield* this.endResponse(call.response);
     yield* this.sendInput(call);
-    const doc = part.part_kind === "retry-prompt" ? { part_kind: "retry-prompt" } : { status: STATUS[part.outcome ?? "success"] };
+    const status = STATUS[part.outcome ?? "success"] ?? "error";
+    const doc = part.part_kind === "retry-prompt" ? { part_kind: "retry-prompt" } : { status };
     if ("content_ref" in part) doc.content_ref = withHashName(part.content_ref);
     else doc.content = part.content ?? null;
     const sent = (Array.isArray(part.metadata) ? part.metadata : []).filter((item) => isObject(item) && "data" in item);
-    const told = isObject(part.metadata) ? Object.keys(part.metadata).length : part.metadata?.length ?? part.metadata;
-    if (told && !sent.length) doc.metadata = part.metadata;
+    if (part.metadata != null && !sent.length) doc.metadata = part.metadata;
     yield* this.tellReturn(call.part.doc, doc, part.outcome === "denied");
     this.thread.answer(call, doc, this.at);
     for (const event_ of sent) {
@@ -649,11 +653,11 @@ class Run {
   *on_system_event(event) {
     const data = event.event_data ?? null;
     const told = String(NEW_NAMES[event.event_type] ?? event.event_type);
-    const name = /^(data-|meta:|source[.])/.test(told) ? told : `data-${told}`; // R34: a name of the application's own
+    const source = Object.keys(SOURCES).find((wire) => SOURCES[wire] === told);
+    const name = source || /^(data-|meta:)/.test(told) ? told : `data-${told}`; // R34: a name of the application's own
     const more = pick(event, "source_agent", "target_agents");
     if (!event.transient || name.startsWith("data-tp-")) this.thread.addEvent(name, data, this.at, more);
     yield* this.carry(more);
-    const source = Object.keys(SOURCES).find((wire) => SOURCES[wire] === name);
     if (source) {
       yield { type: source, ...renamed(data, WIRE_NAMES) };
     } else {
@@ -688,7 +692,7 @@ class Run {
     }
     this.told = {};
     this.asked = {}; // the name of a model goes with its agent (R45)
-    yield* this.carry({ agent_id: event.agent_id, started_at: this.at });
+    yield* this.carry({ agent_id: event.agent_id });
   }
 
   *on_agent_run_result(event) {
@@ -701,7 +705,7 @@ class Run {
     this.thread.finish(reason, this.at);
     if (reason == null) return yield { type: "finish" };
     const plain = reason === "error" || reason === "interrupted";
-    return yield { type: "finish", finishReason: plain ? reason : WIRE_FINISH[finishWord(reason)] ?? "other" };
+    return yield { type: "finish", finishReason: plain ? reason : WIRE_FINISH[finishWord(reason)] };
   }
 
   blockId(word) {
@@ -722,7 +726,7 @@ const STORED = table({
 function stored(part) {
   const fields = STORED[part.part_kind];
   if (!fields) return { ...part };
-  const named = part.part_kind === "thinking" && "id" in part ? { ...part, thinking_id: part.id } : part;
+  const named = "id" in part ? { ...part, thinking_id: part.id } : part;
   return Object.fromEntries(["part_kind", ...fields].filter((name) => name in named).map((name) => [name, named[name]]));
 }
 
@@ -747,7 +751,7 @@ const urlOf = (content) => content.url || `data:${content.media_type};base64,${c
 function* wholePart(doc) {
   const kind = doc.part_kind;
   if (kind === "file") {
-    yield { type: "file", url: urlOf(doc.content), mediaType: doc.content.media_type ?? "application/octet-stream" };
+    yield { type: "file", url: urlOf(doc.content), mediaType: doc.content.media_type };
   } else if (kind === "builtin-tool-return") {
     const output = doc.content ?? null;
     yield { type: "tool-output-available", toolCallId: doc.tool_call_id, output, providerExecuted: true };
@@ -779,8 +783,7 @@ const frame = (chunk) => `data: ${compact(chunk)}\n\n`;
 
 /** Bytes → events, as the WHATWG describes: any line end, any split between reads, one byte order mark. */
 class SseReader {
-  constructor(ids = new Set()) {
-    this.ids = ids; // of the events that are whole; the last one is where to go on from
+  constructor() {
     this.decoder = new TextDecoder("utf-8");
     this.line = "";
     this.afterCr = false;
@@ -789,7 +792,7 @@ class SseReader {
 
   clear() {
     this.data = [];
-    this.name = this.id = "";
+    this.name = "";
   }
 
   /** Yield ["data", text] for each event and ["comment", text] for each comment. */
@@ -807,9 +810,7 @@ class SseReader {
 
   *take(line) {
     if (!line) {
-      const again = this.ids.has(this.id); // R31: what is delivered twice counts once
-      if (this.data.length && this.name !== "ping" && !again) yield ["data", this.data.join("\n")];
-      if (this.id) this.ids.add(this.id);
+      if (this.data.length && this.name !== "ping") yield ["data", this.data.join("\n")];
       this.clear();
       return;
     }
@@ -819,7 +820,6 @@ class SseReader {
     if (!name) yield ["comment", value];
     else if (name === "data") this.data.push(value);
     else if (name === "event") this.name = value;
-    else if (name === "id" && !value.includes("\0")) this.id = value;
   }
 }
 
@@ -886,6 +886,7 @@ function readChunk(text) {
 // ===================================================================================================== 4. Client
 
 const FACT_TYPES = table({ usage: isObject, tool_return: isObject, target_agents: Array.isArray }); // all others are text
+const TIMES = new Set(["timestamp", "started_at", "completed_at", "interrupted_at"]);
 
 /** The client's side of a thread: streams go in, the journal comes out. */
 class Client {
@@ -896,7 +897,7 @@ class Client {
 
   /** A stream opens. */
   begin(agentId, at) {
-    Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false, responded: false });
+    Object.assign(this, { agentId, received: at, started: false, over: false, inStep: false });
     this.sse = new SseReader();
     this.facts = {}; // what carriers have told
     this.blocks = new Map();
@@ -958,7 +959,7 @@ class Client {
 
   /** Each fact holds for what follows; those of one response belong to the one that streams (R39). */
   carrier(data) {
-    const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact);
+    const good = ([name, fact]) => (FACT_TYPES[name] ?? isText)(fact) && (!TIMES.has(name) || TIME.test(fact));
     const told = isObject(data) ? Object.fromEntries(Object.entries(data).filter(good)) : {};
     const agent = told.agent_id;
     if (told.finish_reason) told.finish_reason = finishWord(String(told.finish_reason));
@@ -1045,10 +1046,10 @@ class Client {
 
   // ---------------------------------------------------------------- calls and their returns
 
-  /** A new call, or null when one of that id waits for its arguments or its return (R36). */
+  /** A new call, or undefined when one of that id waits for its arguments or its return (R36). */
   openCall(chunk) {
     const known = this.thread.calls.get(chunk.toolCallId);
-    if (known && (!known.answered || known.response === this.thread.response)) return null;
+    if (known && (!known.answered || known.response === this.thread.response)) return undefined;
     this.respond();
     const part_kind = chunk.providerExecuted ? "builtin-tool-call" : "tool-call";
     const doc = { part_kind, tool_name: chunk.toolName, tool_call_id: chunk.toolCallId };
@@ -1108,10 +1109,9 @@ class Client {
     if (!call || !call.part.done || call.answered) return; // R36, R14
     if (call.part.doc.part_kind === "builtin-tool-call") {
       call.answered = true; // R42: a part of the response, and no return
-      this.respond();
+      if (!this.thread.response) return; // which has ended
       const { part_kind, args, ...head } = call.part.doc;
-      const more = metadata("builtin-tool-return", chunk);
-      this.thread.addPart({ part_kind: "builtin-tool-return", ...head, ...more, content: doc.content }, true);
+      this.thread.addPart({ part_kind: "builtin-tool-return", ...head, content: doc.content }, true);
       return;
     }
     if (call.response === this.thread.response) this.finishResponse(); // R40: tools run after their response
@@ -1123,7 +1123,7 @@ class Client {
     const { tool_return: told, ...rest } = this.facts;
     this.facts = rest;
     if (isObject(told)) {
-      if ("content_ref" in told && !("content" in told)) delete doc.content;
+      if ("content_ref" in told) delete doc.content; // instead of the content, unless the carrier has both (R6)
       const names = ["part_kind", "status", "content", "content_ref", "metadata"].filter((name) => name in told);
       for (const name of names) doc[name] = told[name];
       if (doc.part_kind === "retry-prompt") delete doc.status;
@@ -1673,13 +1673,33 @@ class Server {
   }
 }
 
+/** Reads a connection of a stream of which others have delivered the events with these ids (R31). */
+class Reconnected extends SseReader {
+  constructor(before) {
+    super();
+    this.before = before;
+    this.ids = new Set(before); // of the events that are whole; the last one is where to go on from
+    this.id = "";
+  }
+
+  *take(line) {
+    if (line.startsWith("id:") && !line.includes("\0")) this.id = line.slice("id:".length).replace(/^ /, "");
+    const events = [...super.take(line)];
+    const again = !line && this.before.has(this.id); // what is delivered twice counts once
+    if (!line && this.id) this.ids.add(this.id);
+    if (!line) this.id = "";
+    if (!again) yield* events;
+  }
+}
+
 /** GET a stream and feed it to the client; reconnect where it left off. Return the reason that was observed. */
 async function download(client, turn) {
   let reason = null;
+  let ids = new Set();
   while (true) {
-    const ids = client.sse.ids;
-    client.sse = new SseReader(ids); // half an event does not survive its connection
+    client.sse = new Reconnected(ids); // half an event does not survive its connection
     const last = [...ids].at(-1);
+    ids = client.sse.ids;
     try {
       const stopped = await read(client, turn, last);
       if (stopped) return stopped;
@@ -1742,15 +1762,18 @@ function leave(code, message) {
   process.exitCode = code;
 }
 
-const [mode, place] = process.argv.slice(2);
-const [, host, port] = /^\[?(.+?)\]?:(\d{1,5})$/.exec(place ?? "") ?? [];
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(0));
-if (mode === "--stdio") {
-  await stdio().catch((error) => leave(1, error.message));
-} else if (mode !== "--http" || !host || port > 65535) {
-  leave(2, "usage: plain_node.mjs --stdio | --http HOST:PORT");
-} else if (!/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
-  leave(2, `${host} is no loopback address: whoever reaches this example can make it do anything; use 127.0.0.1`);
-} else {
-  await serveHttp(host, Number(port)).catch((error) => leave(1, `cannot listen on ${place}: ${error.message}`));
+async function main(mode, place) {
+  const [, host, port] = /^\[?(.+?)\]?:(\d{1,5})$/.exec(place ?? "") ?? [];
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(0));
+  if (mode === "--stdio") {
+    await stdio().catch((error) => leave(1, error.message));
+  } else if (mode !== "--http" || !host || port > 65535) {
+    leave(2, "usage: plain_node.mjs --stdio | --http HOST:PORT");
+  } else if (!/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
+    leave(2, `${host} is no loopback address: whoever reaches this example can make it do anything; use 127.0.0.1`);
+  } else {
+    await serveHttp(host, Number(port)).catch((error) => leave(1, `cannot listen on ${place}: ${error.message}`));
+  }
 }
+
+await main(...process.argv.slice(2));

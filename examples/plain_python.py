@@ -271,8 +271,7 @@ class Thread:
         self.calls = {k: c for k, c in self.calls.items() if c.response.order not in mine}
 
     def finish(self, reason: str | None, at: str) -> None:
-        """The stream says `finish`, or the run its result."""
-        self.finish_response()
+        """The stream says `finish`, or the run its result; the last response has finished before."""
         if reason == "error" and self.turn.error is not None:
             self.interrupt("error", at)
         elif "content_filter" in (finish_word(reason), self.turn.last):
@@ -357,7 +356,7 @@ class Thread:
 
 
 # What a custom event has beside the fields of the application's own.
-CUSTOM_FIELDS = ("event_kind", "at", "_t_ms", "name", "event_name", "tool_name", "tool_call_id", "data", "payload")
+CUSTOM_FIELDS = ("event_kind", "at", "name", "event_name", "tool_name", "tool_call_id", "data", "payload")
 
 # R1, R34: the normative events have other names before 0.0.4, and 2.0.0 strips `data-` from all others.
 OLD_NAMES = {
@@ -377,11 +376,14 @@ def event_name(name: str, version: str) -> str:
     return (name.removeprefix("data-") or name) if version == "2.0.0" else name
 
 
+TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)")
+
+
 def instant(at: str) -> tuple[datetime, str]:
     """Return something to compare times by, whatever their offset and however fine their fraction."""
-    match = re.fullmatch(r"(.*?\d\d:\d\d:\d\d)(?:[.,](\d+))?(.*)", at)
+    match = TIME.fullmatch(at)
     if match is None:
-        return datetime.min.replace(tzinfo=UTC), at
+        raise ValueError(f"{at!r} is not a time")
     whole = datetime.fromisoformat(match[1] + match[3].upper().replace("Z", "+00:00"))
     return whole.astimezone(UTC), (match[2] or "").rstrip("0")
 
@@ -440,7 +442,13 @@ def compact(value: Any) -> str:
 # ================================================================================================ 2. Server
 
 STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}  # R22
-WIRE_FINISH = {"stop": "stop", "length": "length", "content_filter": "content-filter", "tool_call": "tool-calls"}
+WIRE_FINISH = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content-filter",
+    "tool_call": "tool-calls",
+    "error": "other",
+}
 
 
 class Run:
@@ -487,7 +495,7 @@ class Run:
             return []
         self.thread.interrupt(reason, at)
         self.at = at
-        return [*self.carry(interrupted_at=at), {"type": "abort", "reason": reason}] if tell else []
+        return [*self.carry(), {"type": "abort", "reason": reason}] if tell else []
 
     def carry(self, **facts: Any) -> Iterator[Json]:
         """Tell what the stream does not say (R39). What holds already is not said again."""
@@ -506,8 +514,8 @@ class Run:
         self.asked = pick(event, "model_name", "provider_name")
 
     def on_enqueued_messages(self, event: Json) -> Iterator[Json]:
-        for message in event.get("messages") or ():
-            yield from self.ask(message.get("parts") or [])
+        for message in event["messages"]:
+            yield from self.ask(message["parts"])
 
     def ask(self, parts: list[Json]) -> Iterator[Json]:
         """A request of the run: the client hears of a prompt that is not the user turn's."""
@@ -534,9 +542,17 @@ class Run:
             yield from self.start_text(index, doc)
         elif kind in ("tool-call", "builtin-tool-call"):
             yield from self.start_call(index, doc)
-        elif kind != "builtin-tool-return" or doc["tool_call_id"] in self.thread.calls:
+        elif kind != "builtin-tool-return" or self.take_output(doc["tool_call_id"]):
             self.blocks[index] = ("", self.thread.add_part(stored(doc), done=True))
             yield from whole_part(doc)
+
+    def take_output(self, call_id: str) -> bool:
+        """Whether a provider's call waits for this output; the first one stands (R14, R42)."""
+        call = self.thread.calls.get(call_id)
+        if call is None or call.answered:
+            return False
+        call.answered = True
+        return True
 
     def start_text(self, index: int, doc: Json) -> Iterator[Json]:
         word = "text" if doc["part_kind"] == "text" else "reasoning"
@@ -582,13 +598,12 @@ class Run:
         block, part = self.blocks.get(event["index"], ("", None))
         if part is None or part.done or part.doc["part_kind"] == "tool-call":
             return  # a call goes on until its response ends (R10)
-        last = stored({k: v for k, v in event.get("part", {}).items() if v is not None})
         kind = part.doc["part_kind"]
         if kind == "builtin-tool-call":
-            part.doc.update(args=parsed("".join(part.text)), **{k: v for k, v in last.items() if k == "provider_name"})
+            part.doc["args"] = parsed("".join(part.text))
             yield input_available(part.doc)
         else:
-            facts = pick(last, *METADATA)
+            facts = pick(stored(event.get("part", {})), *METADATA)
             part.doc.update(facts, content=joined(part.text))
             metadata = {k.removeprefix("thinking_"): part.doc[k] for k in METADATA if k in part.doc}
             if kind == "thinking":
@@ -605,18 +620,14 @@ class Run:
         if self.thread.response is not None:
             self.thread.response.facts.update(facts)
             yield from self.carry(**facts)
-            yield from self.end_response()
+            yield from self.end_response(self.thread.response)
         elif facts.get("usage"):  # a response without a part is no message, and was paid for
-            yield from self.end_step()
             yield {"type": "start-step"}
             yield from self.carry(**facts)
             yield {"type": "finish-step"}
 
-    def end_response(self) -> Iterator[Json]:
+    def end_response(self, response: Response) -> Iterator[Json]:
         """R10, R40: the response has finished, and its calls are complete with the arguments that they have now."""
-        response = self.thread.response
-        if response is None:
-            return
         for part in response.parts:
             if part.doc["part_kind"] == "tool-call":
                 part.done = True
@@ -637,7 +648,7 @@ class Run:
 
     def end_step(self) -> Iterator[Json]:
         if self.thread.response is not None:
-            yield from self.end_response()
+            yield from self.end_response(self.thread.response)
         for call in list(self.unsent):  # neither the response nor a tool has said its arguments
             yield from self.send_input(call)
         if self.step is not None:
@@ -653,15 +664,13 @@ class Run:
     # -------------------------------------------------------------------- tools
 
     def on_function_tool_call(self, event: Json) -> Iterator[Json]:
-        call = self.thread.calls.get(event["part"]["tool_call_id"])
-        if call is None or call.answered:
-            return
+        call = self.thread.calls[event["part"]["tool_call_id"]]  # a call that nobody has made: `feed` answers nothing
         args = event["part"].get("args")
         streams = call.response is self.thread.response
-        if args is not None and (streams or (call in self.unsent and not call.part.text)):
+        if args is not None and (streams or not call.part.text):
             call.part.text = [args if isinstance(args, str) else compact(args)]
         if streams:  # R40: its first tool starts, so the response is over
-            yield from self.end_response()
+            yield from self.end_response(call.response)
         yield from self.send_input(call)
 
     def on_tool_progress(self, event: Json) -> Iterator[Json]:
@@ -674,17 +683,19 @@ class Run:
         if call is None or call.answered or part.get("outcome") == "interrupted":  # R41
             return
         if call.response is self.thread.response:
-            yield from self.end_response()
+            yield from self.end_response(call.response)
         yield from self.send_input(call)
         retry = part["part_kind"] == "retry-prompt"
-        doc: Json = {"part_kind": "retry-prompt"} if retry else {"status": STATUS[part.get("outcome", "success")]}
+        status = STATUS.get(part.get("outcome", "success"), "error")
+        doc: Json = {"part_kind": "retry-prompt"} if retry else {"status": status}
         if "content_ref" in part:
             doc["content_ref"] = with_hash_name(part["content_ref"])
         else:
             doc["content"] = part.get("content")
-        events = [e for e in part.get("metadata") or () if isinstance(e, dict) and "data" in e]
-        if part.get("metadata") and not events:
-            doc["metadata"] = part["metadata"]
+        told = part.get("metadata")
+        events = [e for e in told if isinstance(e, dict) and "data" in e] if isinstance(told, list) else []
+        if told is not None and not events:
+            doc["metadata"] = told
         yield from self.tell_return(call.part.doc, doc, denied=part.get("outcome") == "denied")
         self.thread.answer(call, doc, self.at)
         for sent in events:  # Pydantic AI's way for a tool to send events of its own
@@ -721,7 +732,7 @@ class Run:
     def on_system_event(self, event: Json) -> Iterator[Json]:
         data: Any = event.get("event_data")
         name = str(OLD_NAMES.get(event["event_type"], event["event_type"]))
-        if not name.startswith(("data-", "meta:", "source.")):
+        if name not in SOURCES.values() and not name.startswith(("data-", "meta:")):
             name = f"data-{name}"  # R34: as the wire has it
         more = pick(event, "source_agent", "target_agents")
         if not event.get("transient") or name.startswith("data-tp-"):
@@ -730,11 +741,9 @@ class Run:
         if name in SOURCES.values():
             wire = next(k for k, v in SOURCES.items() if v == name)
             yield {"type": wire, **{WIRE_NAMES.get(k, k): v for k, v in data.items()}}
-        elif name.startswith(("data-", "meta:")):
+        else:
             chunk = {"type": name if name.startswith("data-") else f"data-{name}", "data": data}
             yield {**chunk, "transient": True} if event.get("transient") else chunk
-        else:
-            yield {"type": name, **data} if isinstance(data, dict) else {"type": f"data-{name}", "data": data}
 
     def on_custom(self, event: Json) -> Iterator[Json]:
         name = str(event.get("name") or event["event_name"])
@@ -755,7 +764,7 @@ class Run:
         self.thread.complete(self.at)
         self.turn = self.thread.begin(event["agent_id"], self.at)
         self.told, self.asked = {}, {}
-        yield from self.carry(agent_id=event["agent_id"], started_at=self.at)
+        yield from self.carry(agent_id=event["agent_id"])
 
     def on_agent_run_result(self, event: Json) -> Iterator[Json]:
         yield from self.end_step()
@@ -768,9 +777,8 @@ class Run:
         self.thread.finish(reason, self.at)
         finish = {"type": "finish"}
         if reason is not None:
-            finish["finishReason"] = WIRE_FINISH.get(str(finish_word(reason)), "other")
-            if reason in ("error", "interrupted"):
-                finish["finishReason"] = reason
+            plain = reason in ("error", "interrupted")
+            finish["finishReason"] = reason if plain else WIRE_FINISH[str(finish_word(reason))]
         yield finish
 
     def block_id(self, word: str) -> str:
@@ -788,8 +796,6 @@ THREAD_NAMES = {wire: name for name, wire in WIRE_NAMES.items()}
 def stored(part: Json) -> Json:
     """Return the fields of a model's part that a thread has."""
     kind = part.get("part_kind", "")
-    if kind == "thinking" and "id" in part:
-        part = {**part, "thinking_id": part["id"]}
     fields = {
         "text": ("id",),
         "thinking": ("thinking_id", "signature", "provider_name"),
@@ -798,7 +804,10 @@ def stored(part: Json) -> Json:
         "builtin-tool-return": ("tool_name", "tool_call_id", "content", "provider_name"),
         "file": ("content", "id"),
     }.get(kind)
-    return dict(part) if fields is None else {k: part[k] for k in ("part_kind", *fields) if k in part}
+    if fields is None:
+        return dict(part)
+    named = {**part, "thinking_id": part["id"]} if "id" in part else part
+    return {k: named[k] for k in ("part_kind", *fields) if k in named}
 
 
 def provider_executed(doc: Json) -> Json:
@@ -820,7 +829,7 @@ def whole_part(doc: Json) -> Iterator[Json]:
     if kind == "file":
         content = doc["content"]
         url = content.get("url") or f"data:{content['media_type']};base64,{content['data']}"
-        yield {"type": "file", "url": url, "mediaType": content.get("media_type", "application/octet-stream")}
+        yield {"type": "file", "url": url, "mediaType": content["media_type"]}
     elif kind == "builtin-tool-return":
         output = {"toolCallId": doc["tool_call_id"], "output": doc.get("content")}
         yield {"type": "tool-output-available", **output, "providerExecuted": True}
@@ -865,9 +874,8 @@ class SseReader:
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._line: list[str] = []
         self._data: list[str] = []
-        self._name = self._id = ""
+        self._name = ""
         self._after_cr = False
-        self.ids: dict[str, None] = {}  # of the events that are whole; the last one is where to go on from
 
     def feed(self, data: bytes) -> Iterator[tuple[str, str]]:
         """Yield ("data", text) for each event and ("comment", text) for each comment."""
@@ -888,12 +896,9 @@ class SseReader:
 
     def _take(self, line: str) -> Iterator[tuple[str, str]]:
         if not line:
-            again = self._id in self.ids  # R31: what is delivered twice counts once
-            if self._data and self._name != "ping" and not again:
+            if self._data and self._name != "ping":
                 yield "data", "\n".join(self._data)
-            if self._id and not again:
-                self.ids[self._id] = None
-            self._data, self._name, self._id = [], "", ""
+            self._data, self._name = [], ""
             return
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
@@ -903,8 +908,6 @@ class SseReader:
             self._data.append(value)
         elif name == "event":
             self._name = value
-        elif name == "id" and "\0" not in value:
-            self._id = value
 
 
 FIELDS = {  # what each chunk has to have; a chunk of another name is unknown, and kept as an event (R7)
@@ -963,6 +966,7 @@ def read_chunk(text: str) -> Json | None:
 # ================================================================================================ 4. Client
 
 FACT_TYPES: dict[str, type] = {"usage": dict, "tool_return": dict, "target_agents": list}  # all others are text
+TIMES = ("timestamp", "started_at", "completed_at", "interrupted_at")
 
 
 class Client:
@@ -1042,6 +1046,7 @@ class Client:
         """Each fact holds for what follows; those of one response belong to the one that streams (R39)."""
         told: Json = data if isinstance(data, dict) else {}
         told = {k: v for k, v in told.items() if isinstance(v, FACT_TYPES.get(k, str))}
+        told = {k: v for k, v in told.items() if k not in TIMES or TIME.fullmatch(v)}
         agent = told.get("agent_id")
         if agent is not None and agent != self.thread.turn.agent_id:
             if self.agent_told or self.thread.turn.items:
@@ -1149,7 +1154,10 @@ class Client:
         if call is not None and not call.answered:
             if not call.part.done:
                 self.complete_call(call, chunk)
-            self.answer(call, {"status": "validation_error", "content": chunk["errorText"]})
+            if call.part.doc["part_kind"] == "builtin-tool-call":
+                self.output(chunk, {"content": chunk["errorText"]})
+            else:
+                self.answer(call, {"status": "validation_error", "content": chunk["errorText"]})
 
     def on_tool_approval_request(self, chunk: Json) -> None:
         call = self.thread.calls.get(chunk["toolCallId"])
@@ -1179,10 +1187,10 @@ class Client:
             return  # R36, R14
         if call.part.doc["part_kind"] == "builtin-tool-call":  # R42: a part of the response, and no return
             call.answered = True
-            self.respond()
-            head = {k: v for k, v in call.part.doc.items() if k not in ("part_kind", "args")}
-            part = {"part_kind": "builtin-tool-return", **head, **metadata("builtin-tool-return", chunk)}
-            self.thread.add_part({**part, "content": doc["content"]}, done=True)
+            if self.thread.response is not None:
+                head = {k: v for k, v in call.part.doc.items() if k not in ("part_kind", "args")}
+                part = {"part_kind": "builtin-tool-return", **head, "content": doc["content"]}
+                self.thread.add_part(part, done=True)
             return
         if call.response is self.thread.response:
             self.finish_response()  # R40: tools run after their response
@@ -1191,7 +1199,7 @@ class Client:
     def answer(self, call: Call, doc: Json) -> None:
         told = self.facts.pop("tool_return", None)
         if isinstance(told, dict):
-            if "content_ref" in told and "content" not in told:
+            if "content_ref" in told:  # instead of the content, unless the carrier has both (R6)
                 doc.pop("content")
             doc.update((k, told[k]) for k in ("part_kind", "status", "content", "content_ref", "metadata") if k in told)
             if doc.get("part_kind") == "retry-prompt":
@@ -1653,15 +1661,38 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class Reconnected(SseReader):
+    """Reads a connection of a stream of which others have delivered the events with these ids (R31)."""
+
+    def __init__(self, before: Iterable[str]) -> None:
+        super().__init__()
+        self._id = ""
+        self._before = frozenset(before)
+        self.ids = dict.fromkeys(before)  # of the events that are whole; the last one is where to go on from
+
+    def _take(self, line: str) -> Iterator[tuple[str, str]]:
+        name, _, value = line.partition(":")
+        if name == "id" and "\0" not in value:
+            self._id = value.removeprefix(" ")
+        events = list(super()._take(line))
+        if not line and self._id:
+            if self._id in self._before:  # what is delivered twice counts once
+                events = []
+            self.ids[self._id] = None
+            self._id = ""
+        yield from events
+
+
 def download(client: Client, turn: Json) -> str | None:
     """GET a stream and feed it to the client; reconnect where it left off. Return the reason that was observed."""
     limit = turn.get("limits", {}).get("stream_seconds")
     url = urllib.parse.urlsplit(turn["url"])
     place = f"{url.path}?{url.query}" if url.query else url.path
     reason = None
+    ids: Json = {}
     while True:
-        ids, client.sse = client.sse.ids, SseReader()  # half an event does not survive its connection
-        client.sse.ids, last = ids, next(reversed(ids), "")
+        client.sse = reader = Reconnected(ids)  # half an event does not survive its connection
+        last, ids = next(reversed(ids), ""), reader.ids
         connection = http.client.HTTPConnection(url.hostname or "127.0.0.1", url.port, timeout=limit or 60)
         try:
             connection.request("GET", place, headers={"last-event-id": last} if last else {})

@@ -49,7 +49,7 @@ def _walk(node: Node, function: tuple[str, ...], block: int) -> Iterator[Edit]:
         function = (*function, _text(name))
     if node.type == "variable_declarator" and not function and (name := node.child_by_field_name("name")) is not None:
         function = (_text(name),)
-    if node.type == "statement_block":
+    if node.type == "statement_block" and function:  # any other runs when the file is loaded
         block = node.start_point[0] + 1
     for operator, place, new in _proposals(node, inside=block > 0):
         yield Edit(

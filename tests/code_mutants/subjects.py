@@ -233,11 +233,14 @@ def _reference(folder: str, one_in: int, without: tuple[str, ...] = ()) -> Itera
             yield ReferenceSubject(file=str(path.relative_to(REPOSITORY)), one_in=one_in)
 
 
-_HTTP = ("stdio", "LiveRun", "Store", "Handler", "download", "Server", "serve_http", "main", "CAPABILITIES", "PATIENCE")
+_HTTP = (
+    *("stdio", "LiveRun", "Store", "Handler", "Reconnected", "download", "Server", "serve_http", "main"),
+    *("CAPABILITIES", "PATIENCE"),
+)
 _NODE_HTTP = (
     *("stdio", "linesOf", "LiveRun", "Server", "bodyOf", "placeOf", "download", "read", "serveHttp", "refuseSocket"),
     *("leave", "Refusal", "check", "isDuration", "isText", "CAPABILITIES", "STREAM_TURN", "RUN_TURN", "USER_TURN"),
-    *("RUN_REQUEST", "HEADER", "LIMITS", "mode", "place", "[", "<module>"),
+    *("RUN_REQUEST", "HEADER", "LIMITS", "main", "Reconnected"),
 )
 
 SUBJECTS: tuple[Subject, ...] = (

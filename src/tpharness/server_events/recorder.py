@@ -149,7 +149,9 @@ class Recorder:
             self._provider_calls.add(part["tool_call_id"])
         if kind == "builtin-tool-return" and part["tool_call_id"] not in self._provider_calls:
             self._report(UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
-            return  # R36, R42
+            return  # R14, R36, R42
+        if kind == "builtin-tool-return":
+            self._provider_calls.discard(part["tool_call_id"])
         if text_field is None:
             if kind == "file":
                 fields["content"] = file_content(fields["content"])

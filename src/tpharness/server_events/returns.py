@@ -70,4 +70,4 @@ def custom_data(event: Mapping[str, Any]) -> Any:
 def event_name(name: str) -> str:
     """Name an event as the wire does: normative and custom events carry `data-`, sources and metadata do not (R34)."""
     renamed = neutral_event_name(name)
-    return renamed if renamed.startswith(("data-", "meta:", "source.")) else f"data-{renamed}"
+    return renamed if renamed in SOURCES or renamed.startswith(("data-", "meta:")) else f"data-{renamed}"

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tpharness.facts import is_time
+
 __all__ = ["CARRIER", "CarriedFacts", "apply_carried_return"]
 
 CARRIER = "data-sys-tp"
 _TYPES: Mapping[str, type] = {"usage": dict, "tool_return": dict, "target_agents": list}
 """The type of a fact; a fact that is not listed is text."""
+_TIMES = ("timestamp", "started_at", "completed_at", "interrupted_at")
 _STATUSES = ("success", "error", "validation_error")
 _STANDING = ("model_name", "provider_name")
 _OF_RESPONSE = ("provider_response_id", "usage", "finish_reason")
@@ -32,9 +35,9 @@ class CarriedFacts:
         return not self._facts
 
     def update(self, data: Any) -> None:
-        """Take in the data of a carrier; data that is not an object, and values of a wrong type, are ignored."""
+        """Take in the data of a carrier, if it is an object; a value that is not such a fact is ignored."""
         if isinstance(data, Mapping):
-            self._facts.update((k, v) for k, v in data.items() if isinstance(v, _TYPES.get(k, str)))
+            self._facts.update((k, v) for k, v in data.items() if _is_fact(k, v))
 
     def leave_agent(self) -> None:
         """Forget the model of an agent that hands over: the next agent has its own (R45)."""
@@ -57,6 +60,13 @@ class CarriedFacts:
         """Return, and use up, the facts of the response that ends."""
         facts = {k: self._facts.pop(k) for k in _OF_RESPONSE if k in self._facts}
         return {**self.at_response_start(), **facts} if facts else {}
+
+
+def _is_fact(name: str, value: Any) -> bool:
+    """Whether a value has the type of its fact; a time is one with or without an offset (R47)."""
+    if not isinstance(value, _TYPES.get(name, str)):
+        return False
+    return name not in _TIMES or is_time(value) or is_time(f"{value}Z")
 
 
 def apply_carried_return(fields: dict[str, Any], carried: Any) -> tuple[str, dict[str, Any]]:

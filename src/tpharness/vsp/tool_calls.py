@@ -32,6 +32,7 @@ class ToolCalls:
     def begin(self) -> None:
         """Start a stream: calls, approvals and refusals of the stream before are forgotten."""
         self._provider_calls: dict[str, Mapping[str, Any]] = {}
+        self._provider_answers: set[str] = set()
         self._approvals: dict[str, str] = {}
         self._denials: dict[str, str] = {}
         self._input_errors: set[str] = set()
@@ -97,6 +98,7 @@ class ToolCalls:
         if chunk.provider_executed or part.kind == "builtin-tool-call":
             part.kind = "builtin-tool-call"
             self._provider_calls[call_id] = part.fields
+            self._provider_answers.discard(call_id)
         self._writer.close_part(part, **call_fields(chunk), args=chunk.input)
         part.fields.setdefault("args", None)
         return True
@@ -185,6 +187,10 @@ class ToolCalls:
         if not self._writer.response_open:
             self._context.report(v.LATE_PROVIDER_OUTPUT, f"output of {call_id!r} came after its response had finished")
             return
+        if call_id in self._provider_answers:
+            self._context.report(v.SECOND_OUTPUT, f"a second output of the provider's call {call_id!r}")  # R14
+            return
+        self._provider_answers.add(call_id)
         call = self._provider_calls[call_id]
         fields = {"tool_name": call.get("tool_name", ""), "tool_call_id": call_id, "content": content}
         if "provider_name" in call:
