@@ -13,6 +13,7 @@ from conformance.holds import holds
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
 from tpharness.findings import Finding
+from tpharness.journal import UserTurn
 from tpharness.protocol.versions import newest_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder
@@ -118,6 +119,8 @@ def run_fold(vector: Mapping[str, Any]) -> str:
 
 def _fold_chunks(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
     assembler = Assembler()
+    if "user" in vector:
+        assembler.add_user_turn(UserTurn(at=_AT, parts=({"part_kind": "user-prompt", "content": vector["user"]},)))
     assembler.begin(_AT)
     if assembler.time != _AT:
         raise AssertionError("a stream begins at its beginning")
@@ -129,6 +132,8 @@ def _fold_chunks(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
 
 def _fold_bytes(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
     assembler = Assembler()
+    if "user" in vector:
+        assembler.add_user_turn(UserTurn(at=_AT, parts=({"part_kind": "user-prompt", "content": vector["user"]},)))
     assembler.begin(_AT)
     assembler.feed(encode_stream(vector["chunks"]), _AT)
     assembler.close(None, _AT)
