@@ -102,8 +102,9 @@ def run_fold(vector: Mapping[str, Any]) -> str:
     """Fold the chunks as they are and as bytes, or the server's events; compare the threads."""
     for folded in (_fold_events,) if "events" in vector else (_fold_chunks, _fold_bytes):
         journal, findings = folded(vector)
-        found = [[finding.code, finding.place.event] for finding in findings]
-        if found != vector.get("found", []):
+        found = [[finding.code, finding.place.event, finding.got, finding.expected] for finding in findings]
+        wanted = vector.get("found", [])
+        if len(found) != len(wanted) or any(one[: len(told)] != told for one, told in zip(found, wanted, strict=True)):
             return f"found {found}"
         agents = make_registry(journal, created_at=vector.get("created_at"))
         header = ThreadHeader(thread_id="t", created_at=_AT, agents=agents)

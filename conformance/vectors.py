@@ -109,7 +109,9 @@ def _history(given: Any, vector: Vector) -> str:
     left_out = [loss.pointer for loss in made.left_out]
     if left_out != vector.get("left_out", left_out):
         return f"left out: {left_out}"
-    pending = [call.tool_call_id for call in made.pending]
+    pending: list[Any] = [call.tool_call_id for call in made.pending]
+    if any(isinstance(one, list) for one in vector.get("pending", [])):
+        pending = [[call.agent_id, call.tool_name, call.tool_call_id, call.pointer] for call in made.pending]
     if pending != vector.get("pending", pending):
         return f"waiting: {pending}"
     return "" if holds(made.messages, vector["messages"]) else f"the model is told {made.messages}"

@@ -171,7 +171,7 @@ class _Builder:
                 self._leave_out(pointer, what, "it does not answer an open call")
         sent = {**_message_fields("request", others, at), **own_fields(holder)}
         if self._waiting is not None and not self._waiting.missing():
-            self._add_cycle({**sent, "parts": []})
+            self._add_cycle(sent)
         if others:
             self.flush()
             self.messages.append(sent)

@@ -23,7 +23,7 @@ OWN = "pydantic_ai"
 """The field of a thread's turns, messages and parts that holds what only Pydantic AI has."""
 
 _OUTCOMES = {"success": "success", "error": "failed", "validation_error": "retried"}
-_STATUSES = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}
+_STATUSES = {"success": "success", "retried": "validation_error"}  # anything else is an error
 _URLS = ("image-url", "audio-url", "video-url", "document-url")
 _ERROR_FIELDS = ("type", "loc", "msg", "input")
 _CUSTOM = f"custom:{OWN}"

@@ -275,7 +275,6 @@ class Encoder:
         return [{"type": "tool-output-available", **base, "preliminary": True}]
 
     def _event(self, event: Mapping[str, Any]) -> Chunks:
-        self._began = True
         name = event_name(event["event_type"])
         facts = {k: event[k] for k in ("source_agent", "target_agents") if event.get(k) is not None}
         if name in SOURCES:

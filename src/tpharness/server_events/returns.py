@@ -18,7 +18,7 @@ _ENVELOPE = (*_HELD, "event_kind", "at", "_t_ms", "name", "event_name", "tool_na
 SOURCES = ("source.url", "source.document")
 """The events that are content of the response before them (R25)."""
 
-_STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}
+_STATUS = {"success": "success", "retried": "validation_error"}  # anything else is an error
 
 
 def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str, Any]] | None:

@@ -23,11 +23,8 @@ __all__ = ["Assembler"]
 class Assembler:
     """Folds the streams of one thread. For each run: `begin`, `feed` for each read, `close` at the end."""
 
-    def __init__(
-        self, *, agent_id: str = "assistant", providers: Mapping[str, str] | None = None, max_line: int | None = None
-    ) -> None:
+    def __init__(self, *, agent_id: str = "assistant", providers: Mapping[str, str] | None = None) -> None:
         self._fold = ChunkFold(agent_id=agent_id, providers=providers)
-        self._max_line = max_line
         self._sse: SseParser | None = None
         self._sse_findings: list[Finding] = []
 
@@ -37,7 +34,7 @@ class Assembler:
 
     def begin(self, at: str, *, agent_id: str | None = None) -> None:
         """Open a stream; `agent_id` is the agent that was asked, until a carrier names one."""
-        self._sse = SseParser() if self._max_line is None else SseParser(max_line=self._max_line)
+        self._sse = SseParser()
         self._fold.begin(at, agent_id=agent_id)
 
     def feed(self, data: bytes, at: str) -> int:

@@ -199,7 +199,7 @@ class SseParser:
                 break
             if self._pending or self._skip_line:
                 self._keep(data[position:end])
-                line = b"" if self._skip_line else b"".join(self._pieces)
+                line = b"".join(self._pieces)
                 self._pieces.clear()
                 self._pending = 0
             else:
