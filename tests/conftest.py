@@ -1,7 +1,10 @@
 """Settings of the whole test suite."""
 
+import atexit
 import gc
 import os
+import shutil
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +16,12 @@ settings.load_profile("tpharness")
 os.environ.setdefault("TPHARNESS_TRACE", "none")
 
 pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites"]
+
+
+def pytest_configure() -> None:
+    """Give the commands under test a folder of their own for what `run --lf` remembers, not that of the user."""
+    folder = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tpharness-state-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:

@@ -193,8 +193,10 @@ def test_a_recorded_departure_may_pass_with_another_client() -> None:
 
 def test_an_entry_that_matches_no_case_is_found() -> None:
     """A baseline does not rot unseen."""
-    assert [f.code for f in entry("a").find_unmatched(["other/case"])] == ["baseline-unmatched"]
-    assert entry("a").find_unmatched(["x/y"]) == []
+    assert [f.code for f in entry("a").find_unmatched([Result(id="other/case", outcome=Outcome.PASSED)])] == [
+        "baseline-unmatched"
+    ]
+    assert entry("a").find_unmatched([Result(id="x/y", outcome=Outcome.PASSED)]) == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,13 +13,26 @@ from rich.console import Console
 
 from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
-from tpharness.errors import TargetError
-from tpharness.printable import make_printable
+from tpharness.errors import TargetError, UsageError
+from tpharness.printable import make_printable, say
 from tpharness.profiles import parse_profiles
-from tpharness.report import ConsoleReport, Destination, Report, parse_reports, print_matrix, report_words
+from tpharness.report import (
+    ConsoleReport,
+    Destination,
+    Report,
+    parse_reports,
+    print_matrix,
+    report_words,
+    write_atomically,
+)
+from tpharness.report.failures import group_line
 from tpharness.report.trace import TraceReport
-from tpharness.run import RunOptions
+from tpharness.run import Outcome, RunOptions
+from tpharness.run.baseline_file import baseline_text, check_new_baseline
 from tpharness.run.cluster import check_address
+from tpharness.run.grouping import group_failures
+from tpharness.run.keyword import Keyword
+from tpharness.run.last_failed import LastFailed
 from tpharness.run.order import Order
 from tpharness.run.pairs import Pair, parse_compare, parse_faults, plan_runs, play_run
 from tpharness.run.shard import Shard
@@ -79,6 +93,23 @@ def run(
             metavar="NAME", help="Only scenarios of this profile; may be given again. `tpharness list profiles`."
         ),
     ] = None,
+    keyword: Annotated[
+        str | None,
+        typer.Option("-k", metavar="EXPR", help="Only ids that fit, such as 'cycles and not (byte or reset)'."),
+    ] = None,
+    last_failed: Annotated[
+        bool, typer.Option("--lf", "--last-failed", help="Only what failed last on these targets; all if nothing did.")
+    ] = False,
+    first: Annotated[bool, typer.Option("-x", "--exitfirst", help="End after the first failure.")] = False,
+    maxfail: Annotated[int, typer.Option(metavar="N", min=0, help="End after N failures.", show_default=False)] = 0,
+    write_baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what fails as a baseline, with reasons to be filled in."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Show every case as it ends, and every failure in full.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show a line for each cause, and the verdict.")] = False,
     trace: TraceOption = Traced.FAILED,
     trace_to: TraceToOption = DEFAULT_TRACE,
     scenarios: Annotated[
@@ -102,10 +133,17 @@ def run(
         order=None if order is None else Order.parse(order),
         profiles=parse_profiles(profile or []),
         trace=trace,
+        keyword=None if keyword is None else Keyword.parse(keyword),
+        maxfail=1 if first else maxfail,
     )
     plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
     reports = {pair: Report() for pair in plays}
+    if write_baseline is not None:
+        if len(plays) > 1 or shared.maxfail:
+            raise UsageError("--write-baseline is for one whole run", hint="run one pair, without -x and --maxfail")
+        check_new_baseline(write_baseline, baseline)
     pipe = any(destination.path == "-" for destination in destinations)
+    how = _Display(wanted=wants_console, stderr=pipe, verbosity=int(verbose) - int(quiet), last_failed=last_failed)
     names = tuple(name for one in plays.values() for name in (one.server, one.client))
     show_trace = partial(tracing, trace_to, trace, targets=names, quiet=not wants_console, stderr=pipe)
     if len(plays) == 1:
@@ -114,7 +152,10 @@ def run(
             written_on_every_way_out(destinations, lambda destination: destination.write(played)),
             show_trace() as traced,
         ):
-            _play(options, played, traced, wants_console=wants_console, stderr=pipe)
+            _play(options, played, traced, how)
+            if write_baseline is not None:
+                write_atomically(str(write_baseline), baseline_text(played.results))
+                _tell_baseline(write_baseline, played)
         raise typer.Exit(0 if played.passed else 1)
 
     def show() -> None:
@@ -130,7 +171,7 @@ def run(
         shown_on_every_way_out(reports.values(), show),
     ):
         for pair, one in plays.items():
-            _play_of_several(pair, one, reports[pair], traced, wants_console=wants_console, stderr=pipe)
+            _play_of_several(pair, one, reports[pair], traced, how)
     raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
 
 
@@ -143,32 +184,55 @@ def _by_name(reports: Mapping[Pair, Report]) -> dict[str, Report]:
     return named
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Display:
+    """What is shown of a run, and where; and whether only what failed last is played."""
+
+    wanted: bool
+    stderr: bool
+    verbosity: int
+    last_failed: bool
+
+
 def _play(
-    options: RunOptions,
-    report: Report,
-    traced: TraceReport,
-    *,
-    wants_console: bool,
-    stderr: bool,
-    one_of_several: bool = False,
+    options: RunOptions, report: Report, traced: TraceReport, how: _Display, *, one_of_several: bool = False
 ) -> None:
     console = None
-    if wants_console:
+    if how.wanted:
         console = ConsoleReport(
-            stderr=stderr, roots=options.roots, played_on=options.target_words, one_of_several=one_of_several
+            stderr=how.stderr,
+            verbosity=how.verbosity,
+            roots=options.roots,
+            played_on=options.target_words,
+            one_of_several=one_of_several,
         )
-    trace = partial(traced.feed, server=options.server, client=options.client)
-    take_all(play_run(options), report, console, trace)
+    memory = LastFailed.of(options)
+    if how.last_failed:
+        options = replace(options, last_failed=memory.read())
+        if not options.last_failed:
+            say("nothing failed last on these targets, so everything is played", err=True)
+    try:
+        trace = partial(traced.feed, server=options.server, client=options.client)
+        take_all(play_run(options), report, console, trace)
+    finally:
+        memory.update(report.results)
 
 
-def _play_of_several(
-    pair: Pair, options: RunOptions, report: Report, traced: TraceReport, *, wants_console: bool, stderr: bool
-) -> None:
+def _tell_baseline(path: Path, report: Report) -> None:
+    """Say what the baseline has, and what a baseline cannot have."""
+    groups = group_failures(result for result in report.results if result.outcome is Outcome.FAILED)
+    left = [group for group in group_failures(report.results) if group.smallest.outcome is not Outcome.FAILED]
+    say(f"{path}: {len(groups)} cause{'' if len(groups) == 1 else 's'} to give a reason for", err=True)
+    for group in left:
+        say(f"not in it: {group_line(group).strip()}", err=True)
+
+
+def _play_of_several(pair: Pair, options: RunOptions, report: Report, traced: TraceReport, how: _Display) -> None:
     """Play one pair. A target that is unavailable does not affect the other pairs."""
     try:
-        _play(options, report, traced, wants_console=wants_console, stderr=stderr, one_of_several=True)
+        _play(options, report, traced, how, one_of_several=True)
     except TargetError as error:
-        if wants_console:
-            out = Console(highlight=False, stderr=stderr, markup=False, soft_wrap=True)
+        if how.wanted:
+            out = Console(highlight=False, stderr=how.stderr, markup=False, soft_wrap=True)
             for line in ("", f"COULD NOT RUN {pair}", f"  {error}", f"  {error.hint}"):
                 out.print(make_printable(line))

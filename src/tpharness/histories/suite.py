@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tpharness.errors import UsageError
@@ -12,7 +13,7 @@ from tpharness.histories.registry import HISTORIES
 from tpharness.resources import conformance_dir
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.dispatch import harness_error_result, load_selected
-from tpharness.run.engine import apply_baseline, finish_run
+from tpharness.run.engine import apply_baseline, end_after, finish_run
 from tpharness.run.events import RunEvent, RunStarted
 from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
@@ -44,10 +45,13 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
         history=options.history,
     )
     played: list[Result] = []
-    yield from apply_baseline(selected, _play_all(selected, options), baseline, played)
+    playing = apply_baseline(selected, _play_all(selected, options), baseline, played)
+    ended = yield from end_after(options.maxfail, playing, len(selected))
     whole = not options.ids and not options.roots
-    problems = baseline.find_unmatched(result.id for result in played) if whole or options.baseline is not None else []
-    yield finish_run(played, problems, time.perf_counter() - begun)
+    owed = whole or options.baseline is not None
+    problems = baseline.find_unmatched(played, complete=not (ended or options.restricted)) if owed else []
+    finished = finish_run(played, problems, time.perf_counter() - begun)
+    yield replace(finished, passed=finished.passed and not ended, ended=ended)
 
 
 def _play_all(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterator[list[Result]]:

@@ -171,6 +171,8 @@ class ConsoleReport:
             again = f"in this order again: --order {shlex.quote(report.started.order)}"
             self._out.print()
             self._out.print(escape(make_printable(f"{again}; a case that passes alone was spoilt by one before it")))
+        if event.ended:
+            self._out.print(f"\n{escape(event.ended)}")
         self._out.print(
             f"\n{word} {_count_words(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
         )

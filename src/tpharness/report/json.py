@@ -43,7 +43,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "results": [_result(result) for result in report.results],
         "problems": [finding.as_json() for finding in finished.problems] if finished else [],
         "exercised": {clause: list(ids) for clause, ids in finished.exercised.items()} if finished else {},
-        **({"error": report.error} if report.error else {}),
+        **({"error": why} if (why := report.error or (finished.ended if finished else "")) else {}),
     }
 
 

@@ -68,7 +68,8 @@ def _run_failure(report: Report) -> str:
         return why if started is None else f"{why}; {report.scenarios} of {started.scenarios} scenarios were played"
     if not report.results:
         return "nothing was played"
-    return "\n".join(finding.line() for finding in report.finished.problems)
+    ended = [report.finished.ended] if report.finished.ended else []
+    return "\n".join([*ended, *(finding.line() for finding in report.finished.problems)])
 
 
 def _case(result: Result, kind: str | None) -> str:

@@ -56,7 +56,7 @@ class Report:
     @property
     def incomplete(self) -> dict[str, Any] | None:
         """What the documents say of a run that did not come to its end, None for one that did."""
-        if self.finished is not None:
+        if self.finished is not None and not self.finished.ended:
             return None
         wanted = {"scenarios": self.started.scenarios} if self.started is not None else {}
         return {"played": self.scenarios, **wanted, **({"signal": self.signal} if self.signal else {})}

@@ -1,19 +1,23 @@
 """Baselines: cases that are known to fail for one implementation, each with the reason.
 
 A known failure has to fail, and with the findings that the baseline names. If it passes, has other findings, or matches
-no case, the run fails, so that a baseline cannot become stale unnoticed. When both the server and the client have a
+no case, the run fails, so that a baseline cannot become stale unnoticed. An entry may also name a pattern of ids, or a
+cause: it explains every failure that fits, and one at least has to fit. When both the server and the client have a
 baseline, an entry of either explains a failure, but is allowed to pass.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from tpharness.causes import leading_cause
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Place
 from tpharness.resources import conformance_dir
@@ -27,7 +31,10 @@ UNMATCHED = Kind("baseline-unmatched")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineEntry:
-    """One known failure: the case, the codes of its findings at MUST, the clauses and the reason in words."""
+    """One known failure: the case, the codes of its findings at MUST, the clauses and the reason in words.
+
+    `id` may be a pattern with `*`; `cause` is the cause of the failures, as reports have it. Either may be empty then.
+    """
 
     id: str
     findings: frozenset[str]
@@ -40,6 +47,22 @@ class BaselineEntry:
     """The rules of model APIs that a history breaks, such as `A5`."""
     may_pass: bool = False
     """Whether the case may also pass: another client may accept what a recorded stream gets wrong."""
+    cause: str = ""
+
+    @property
+    def many(self) -> bool:
+        """Whether the entry may explain several cases, and those that pass besides are no matter."""
+        return bool(self.cause) or "*" in self.id
+
+    def explains(self, result: Result) -> bool:
+        """Whether an entry for many cases explains a failure."""
+        failed = result.outcome in (Outcome.FAILED, Outcome.EXPECTED)
+        if not failed or not fnmatchcase(result.id, self.id or "*"):
+            return False
+        if self.findings and result.failing_codes != self.findings:
+            return False
+        cause = str(leading_cause(result.findings) or "")
+        return not self.cause or self.cause in (cause, cause.partition(" [")[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +75,8 @@ class Baseline:
     entries: Mapping[str, BaselineEntry]
     path: str = ""
     strict: bool = True
+    many: tuple[BaselineEntry, ...] = ()
+    """Entries with a pattern or a cause, which explain what no entry of a case does."""
 
     def apply(self, result: Result) -> Result:
         """Return the result with the outcome that the baseline gives it: expected, stale, or as it was."""
@@ -59,9 +84,12 @@ class Baseline:
         entry = self.entries.get(result.id)
         if entry is None and fault:  # a fault that loses nothing leaves a known failure as it was
             entry = self.entries.get(base)
-            if entry is None or result.outcome is not Outcome.FAILED or result.failing_codes != entry.findings:
+            if result.outcome is not Outcome.FAILED or (entry is not None and result.failing_codes != entry.findings):
                 return result
-        if entry is None or result.outcome in (Outcome.NOT_APPLICABLE, Outcome.NO_PART):
+        if entry is None:
+            entry = next((one for one in self.many if one.explains(result)), None)
+            return result if entry is None else replace(result, outcome=Outcome.EXPECTED, reason=entry.reason)
+        if result.outcome in (Outcome.NOT_APPLICABLE, Outcome.NO_PART):
             return result
         if not self.strict:
             failed = result.outcome is Outcome.FAILED
@@ -74,16 +102,24 @@ class Baseline:
         finding = STALE.at(Place(case=result.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))
         return replace(result, outcome=Outcome.STALE, findings=(finding, *result.findings), reason=entry.reason)
 
-    def find_unmatched(self, played: Iterable[str]) -> list[Finding]:
-        """Return a finding for each entry whose id is not among those played."""
-        seen = set(played)
+    def find_unmatched(self, played: Iterable[Result], *, complete: bool = True) -> list[Finding]:
+        """Return a finding for each entry whose id is not among those played, or that explains none of them.
+
+        If the run is not `complete`, entries are judged only where their scenario was played, and patterns are not.
+        """
         if not self.strict:
             return []
-        return [
-            UNMATCHED.at(Place(file=self.path, case=entry.id), got=entry.id)
+        results = list(played)
+        seen = {result.id for result in results}
+        scenarios = {name.partition("@")[0] for name in seen}
+        missing = [
+            entry.id
             for entry in self.entries.values()
-            if entry.id not in seen
+            if entry.id not in seen and (complete or entry.id.partition("@")[0] in scenarios)
         ]
+        if complete:
+            missing += [one.cause or one.id for one in self.many if not any(map(one.explains, results))]
+        return [UNMATCHED.at(Place(file=self.path, case=name), got=name) for name in missing]
 
 
 _SAME_BEHAVIOUR = {"ai-sdk-browser": "ai-sdk-client"}
@@ -99,6 +135,7 @@ def load_baseline(path: Path | None = None, *, server: str = "reference", client
         return _read_file(path)
     folder = conformance_dir() / "baselines"
     entries: dict[str, BaselineEntry] = {}
+    many: list[BaselineEntry] = []
     for file in sorted(folder.glob("*.yaml")):
         found = _read_file(file).entries
         others = {server, client} != {"reference"}
@@ -107,9 +144,11 @@ def load_baseline(path: Path | None = None, *, server: str = "reference", client
         kind, _, name = spec.partition(":")
         file = folder / "peers" / f"{role}-{_SAME_BEHAVIOUR.get(name, name)}.yaml"
         if kind == "peer" and file.is_file():
-            entries.update(_read_file(file).entries)
+            peers = _read_file(file)
+            entries.update(peers.entries)
+            many += peers.many
     alone = "reference" in (server, client)
-    return Baseline(entries=entries, path=str(folder), strict=alone)
+    return Baseline(entries=entries, path=str(folder), strict=alone, many=tuple(many))
 
 
 def _read_file(path: Path) -> Baseline:
@@ -124,10 +163,12 @@ def _read_file(path: Path) -> Baseline:
     if not isinstance(loaded, list):
         raise UsageError(f"{path}: a baseline is a list of entries, not {type(loaded).__name__}")
     entries = [entry for index, item in enumerate(loaded) for entry in _parse_item(item, index, path)]
-    twice = {e.id for i, e in enumerate(entries) if any(e.id == other.id for other in entries[:i])}
+    exact = [entry for entry in entries if not entry.many]
+    twice = sorted(case for case, count in Counter(entry.id for entry in exact).items() if count > 1)
     if twice:
-        raise UsageError(f"{path}: more than one entry for {', '.join(sorted(twice))}")
-    return Baseline(entries={entry.id: entry for entry in entries}, path=str(path))
+        raise UsageError(f"{path}: more than one entry for {', '.join(twice)}")
+    many = tuple(entry for entry in entries if entry.many)
+    return Baseline(entries={entry.id: entry for entry in exact}, path=str(path), many=many)
 
 
 def _parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
@@ -152,15 +193,23 @@ def _parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
 
 
 def _parse_entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
-    missing = [key for key in ("id", "findings", "reason") if not item.get(key)]
-    unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules"})
+    named = str(item.get("id") or item.get("cause") or "?")
+    if "reason" in item and not str(item["reason"] or "").strip():
+        raise UsageError(
+            f"{path}: the reason of entry {index + 1} ({named}) is empty",
+            hint="write why it is known to fail, and who corrects it when: nobody else will remember",
+        )
+    required = ("reason",) if item.get("cause") else ("id", "findings", "reason")
+    missing = [key for key in required if not item.get(key)]
+    unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules", "cause"})
     if missing or unknown:
         words = [f"lacks {', '.join(missing)}"] if missing else []
         words += [f"has unknown {', '.join(unknown)}"] if unknown else []
-        raise UsageError(f"{path}: entry {index + 1} ({item.get('id', '?')}) {' and '.join(words)}")
+        raise UsageError(f"{path}: entry {index + 1} ({named}) {' and '.join(words)}")
     return BaselineEntry(
-        id=str(item["id"]),
-        findings=frozenset(map(str, item["findings"])),
+        id=str(item.get("id") or ""),
+        cause=str(item.get("cause") or ""),
+        findings=frozenset(map(str, item.get("findings") or ())),
         clauses=tuple(map(str, item.get("clauses") or ())),
         rulings=tuple(map(str, item.get("rulings") or ())),
         reason=str(item["reason"]),

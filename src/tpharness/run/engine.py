@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from tpharness.run.selection import choose_scenarios, strike
 from tpharness.run.shard import Shard
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
-__all__ = ["apply_baseline", "finish_run", "run_suite"]
+__all__ = ["apply_baseline", "end_after", "finish_run", "run_suite"]
 
 
 def run_suite(options: RunOptions) -> Iterator[RunEvent]:
@@ -54,16 +54,36 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
             shard=None if options.shard is None else _describe_shard(options, options.shard, everything),
         )
         played: list[Result] = []
-        yield from apply_baseline(selected, play_selected(selected, options, session), baseline, played)
+        playing = apply_baseline(selected, play_selected(selected, options, session), baseline, played)
+        ended = yield from end_after(options.maxfail, playing, len(selected))
     clauses = load_clauses()
     found = map_exercised_clauses(played)
     problems: list[Finding] = []
     if options.shard is None and (options.whole_suite or options.baseline is not None):
-        problems += baseline.find_unmatched(result.id for result in played)
-    if options.shard is None and options.whole_suite:
+        problems += baseline.find_unmatched(played, complete=not (ended or options.restricted))
+    if options.shard is None and options.whole_suite and not ended:
         problems += find_unexercised_clauses(clauses, map_exercised_clauses(map(count_as_played, played)))
     finished = finish_run(played, problems, time.perf_counter() - begun)
-    yield replace(finished, exercised=found, clause_count=len(clauses))
+    passed = finished.passed and not ended
+    yield replace(finished, passed=passed, ended=ended, exercised=found, clause_count=len(clauses))
+
+
+def end_after(maxfail: int, events: Generator[RunEvent, None, None], scenarios: int) -> Generator[RunEvent, None, str]:
+    """Yield the events up to the end of the scenario with the last failure that is allowed, 0 for any number.
+
+    Return why the run ended early, "" if it did not.
+    """
+    failed = done = 0
+    for event in events:
+        yield event
+        if isinstance(event, ResultReady) and not event.result.outcome.green:
+            failed += event.result.cases
+        done += isinstance(event, ScenarioFinished)
+        if isinstance(event, ScenarioFinished) and 0 < maxfail <= failed and done < scenarios:
+            events.close()
+            count = "one failure" if failed == 1 else f"{failed} failures"
+            return f"ended after {count}; {scenarios - done} of {scenarios} scenarios were not played"
+    return ""
 
 
 def _describe_shard(options: RunOptions, shard: Shard, everything: Sequence[SelectedScenario]) -> dict[str, Any]:
@@ -80,14 +100,18 @@ def _describe_shard(options: RunOptions, shard: Shard, everything: Sequence[Sele
 
 def apply_baseline(
     selected: Sequence[SelectedScenario], results: Iterable[list[Result]], baseline: Baseline, played: list[Result]
-) -> Iterator[RunEvent]:
+) -> Generator[RunEvent, None, None]:
     """Apply the baseline to the results, yield them as events, and add them to `played`."""
-    for one, some in zip(selected, results, strict=True):
-        for result in some:
-            judged = replace(baseline.apply(result), record=None)
-            played.append(judged)
-            yield ResultReady(result=judged, record=result.record)
-        yield ScenarioFinished(id=one.id)
+    try:
+        for one, some in zip(selected, results, strict=True):
+            for result in some:
+                judged = replace(baseline.apply(result), record=None)
+                played.append(judged)
+                yield ResultReady(result=judged, record=result.record)
+            yield ScenarioFinished(id=one.id)
+    finally:
+        if isinstance(results, Generator):  # cases that still play end while their targets are open
+            results.close()
 
 
 def finish_run(played: Sequence[Result], problems: Sequence[Finding], seconds: float) -> RunFinished:

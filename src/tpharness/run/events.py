@@ -63,6 +63,8 @@ class RunFinished:
     counts: dict[Outcome, int]
     seconds: float
     problems: tuple[Finding, ...] = ()
+    ended: str = ""
+    """Why the run ended before everything was played; empty if it was. Such a run has never passed."""
     exercised: dict[str, tuple[str, ...]] = field(default_factory=dict)
     clause_count: int = 0
 

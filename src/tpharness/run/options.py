@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
+from tpharness.run.keyword import Keyword
 from tpharness.run.order import Order
 from tpharness.run.shard import Shard
 from tpharness.scenario.records import Compare
@@ -25,8 +26,9 @@ class RunOptions:
     scenario is played with each of them, and not without one. `history` names a history dialect, which the histories
     room plays instead of ThreadProtocol. `order` None plays by id; with an order one case is played at a time, so that
     the same order is the same run. `profiles` are names of `conformance/profiles.yaml`: only scenarios that belong to
-    one of them are played, some of them with faults as well.
-    the same order is the same run. `trace` says which results come with what a trace needs; no verdict depends on it.
+    one of them are played, some of them with faults as well; `keyword` restricts the ids. `last_failed` are cases that
+    failed last: with any, only their scenarios are played, or their faults. With `maxfail` the run ends after so many
+    failed cases. `trace` says which results come with what a trace needs; no verdict depends on it.
     """
 
     ids: tuple[str, ...] = ()
@@ -45,11 +47,19 @@ class RunOptions:
     order: Order | None = None
     profiles: tuple[str, ...] = ()
     trace: Traced = Traced.NONE
+    keyword: Keyword | None = None
+    last_failed: frozenset[str] = frozenset()
+    maxfail: int = 0
 
     @property
     def whole_suite(self) -> bool:
         """Whether all built-in scenarios are played, so that every clause must be exercised."""
-        return not (self.ids or self.roots or self.versions or self.faults or self.profiles)
+        return not (self.ids or self.roots or self.versions or self.faults or self.restricted)
+
+    @property
+    def restricted(self) -> bool:
+        """Whether only some of the scenarios that the ids name are played."""
+        return bool(self.profiles or self.keyword or self.last_failed)
 
     @property
     def target_words(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Which scenarios a run plays: those that the ids name, of the profiles that are asked for, in the order asked for.
+"""Which scenarios a run plays: those that the ids name, that other options leave of them, in the order asked for.
 
 In: the options of a run. Out: the selected scenarios. UsageError where nothing is left: a run that plays nothing is
 never green.
@@ -13,6 +13,8 @@ from tpharness.errors import TpharnessError, UsageError
 from tpharness.faults import FAULTS
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
+from tpharness.run.fault_cases import fault_name
+from tpharness.run.last_failed import played_part
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
@@ -32,21 +34,39 @@ def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
                 f"no scenario that was named belongs to {' or '.join(options.profiles)}",
                 hint=f"leave the ids away: tpharness run --profile {options.profiles[0]}",
             )
+    if options.keyword is not None:
+        selected = [one for one in selected if options.keyword.fits(str(one))]
+        if not selected:
+            raise UsageError(
+                f"-k {options.keyword.text!r} fits no scenario that was named",
+                hint="it is compared with the ids of `tpharness list scenarios`",
+            )
+    if options.last_failed:
+        again = {played_part(case).partition("@")[0] for case in options.last_failed}
+        selected = [one for one in selected if one.id in again]
+        if not selected:
+            raise UsageError(
+                "nothing that was named failed last on these targets",
+                hint=f"without ids --lf plays {', '.join(sorted(again)[:5])}",
+            )
     return selected if options.order is None else options.order.arrange(selected)
 
 
 def strike(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterator[SelectedScenario]:
-    """Yield the scenarios, and those that a profile of the options plays with faults once more, with these faults.
+    """Yield the scenarios, and those that a profile plays with faults, or that failed with faults, with these faults.
 
     Where the options name faults themselves, every scenario is played with those, and nothing is added.
     """
-    if options.faults or not options.profiles:
+    if options.faults or not (options.profiles or options.last_failed):
         yield from selected
         return
+    again = {played_part(case) for case in options.last_failed}
     for one in selected:
-        if _belongs(one, options.profiles):
+        if (not options.profiles or _belongs(one, options.profiles)) and (not again or one.id in again):
             yield one
         faults = _find_faults(one, options.profiles)
+        if again:
+            faults = tuple(name for name in FAULTS if fault_name(one.id, name) in again)
         if faults:
             yield replace(one, faults=faults)
 

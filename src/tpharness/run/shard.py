@@ -107,7 +107,7 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
     incomplete = merge_incomplete(reports, played_scenarios, scenarios)
     if shards[first]["whole_suite"] and incomplete is None:
         problems += load_baseline(server=shards[first]["spec"][0], client=shards[first]["spec"][1]).find_unmatched(
-            result.id for result in played
+            played
         )
         problems += find_unexercised_clauses(load_clauses(), map_exercised_clauses(map(count_as_played, played)))
     counts: Counter[Outcome] = Counter()

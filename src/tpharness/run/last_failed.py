@@ -1,0 +1,76 @@
+"""What failed when the same targets played last, for `--lf`.
+
+Kept in the user's folder for state (`$XDG_STATE_HOME/tpharness/last-failed`, or `~/.local/state`), never in a checkout:
+one small file for each combination of targets and folders of scenarios. A run does not fail because it cannot be read
+or written. Secrets of addresses are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpharness.printable import without_credentials
+from tpharness.run.judge import Result
+from tpharness.run.options import RunOptions
+
+__all__ = ["LastFailed", "played_part"]
+
+
+def played_part(case: str) -> str:
+    """Return what is played again for a case: its scenario with the whole sweep, or its scenario with its fault."""
+    base, fault, name = case.partition("@fault-")
+    return f"{base.partition('@')[0]}{fault}{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastFailed:
+    """The file of one combination of targets and scenarios."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, options: RunOptions) -> LastFailed:
+        """Return the file for these options."""
+        named = [without_credentials(options.server), without_credentials(options.client), options.history]
+        roots = sorted(str(root.resolve()) for root in options.roots)
+        key = hashlib.sha256(json.dumps([named, roots]).encode()).hexdigest()[:24]
+        return cls(path=_state_folder() / "tpharness" / "last-failed" / f"{key}.json")
+
+    def read(self) -> frozenset[str]:
+        """Return the ids of the cases that failed last, none if that is not known."""
+        try:
+            return frozenset(map(str, json.loads(self.path.read_bytes())["failed"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return frozenset()
+
+    def update(self, results: Iterable[Result]) -> None:
+        """Take in a run: what it has not played stays as it was."""
+        results = list(results)
+        before = self.read()
+        played = {played_part(result.id) for result in results}
+        failed = {result.id for result in results if not result.outcome.green}
+        self._write(failed | {case for case in before if played_part(case) not in played}, before)
+
+    def _write(self, failed: Collection[str], before: Collection[str]) -> None:
+        if set(failed) == set(before):
+            return
+        with contextlib.suppress(OSError):
+            if failed:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                temporary = self.path.with_suffix(".new")
+                temporary.write_text(json.dumps({"failed": sorted(failed)}, indent=1) + "\n", encoding="utf-8")
+                temporary.replace(self.path)
+            else:
+                self.path.unlink(missing_ok=True)
+
+
+def _state_folder() -> Path:
+    base = os.environ.get("XDG_STATE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
+    return Path(base) if base else Path.home() / ".local" / "state"

@@ -1,0 +1,124 @@
+"""Entries of a baseline for patterns and causes explain every failure that fits, and have to explain one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tpharness.errors import UsageError
+from tpharness.findings import Finding, Kind, Place
+from tpharness.run import Outcome, Result
+from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.baseline_file import baseline_text
+
+DIFFERS, OUTLINE = Kind("identity-differs"), Kind("outline-differs")
+CAUSE = "identity-differs at server: a part (text) differs [R39]"
+
+
+def wrong(symptom: str = "a part (text) differs", kind: Kind = DIFFERS) -> Finding:
+    """Return a finding on the server's side."""
+    return kind.at(Place(side="server"), symptom=symptom)
+
+
+def failed(case: str, *findings: Finding) -> Result:
+    """Return a failure."""
+    return Result(id=case, outcome=Outcome.FAILED, findings=findings or (wrong(),), clauses=("sync.identity",))
+
+
+def baseline(tmp_path: Path, text: str) -> Baseline:
+    """Return the baseline of a text."""
+    file = tmp_path / "known.yaml"
+    file.write_text(text, encoding="utf-8")
+    return load_baseline(file)
+
+
+def test_a_pattern_explains_failures_with_its_findings_and_lets_others_pass(tmp_path: Path) -> None:
+    """Another finding is no known failure; a case of its own entry is judged by that."""
+    known = baseline(
+        tmp_path,
+        "- {id: 'cycles/*', findings: [identity-differs], reason: known}\n"
+        "- {id: cycles/own, findings: [outline-differs], reason: other}\n",
+    )
+    explained = known.apply(failed("cycles/a@event-3"))
+    assert (explained.outcome, explained.reason) == (Outcome.EXPECTED, "known")
+    assert known.apply(failed("cycles/a", wrong(kind=OUTLINE))).outcome is Outcome.FAILED
+    assert known.apply(failed("tools/a")).outcome is Outcome.FAILED
+    assert known.apply(failed("cycles/own")).outcome is Outcome.STALE
+    passed = Result(id="cycles/b", outcome=Outcome.PASSED)
+    assert known.apply(passed) is passed
+    assert known.apply(failed("cycles/a@fault-reset")).outcome is Outcome.EXPECTED
+
+
+@pytest.mark.parametrize("cause", [CAUSE, CAUSE.removesuffix(" [R39]")])
+def test_a_cause_explains_failures_wherever_they_are(tmp_path: Path, cause: str) -> None:
+    """With what it cites or without; an id beside it restricts it."""
+    known = baseline(tmp_path, f"- {{cause: '{cause}', reason: known}}\n")
+    assert known.apply(failed("a/b")).outcome is Outcome.EXPECTED
+    assert known.apply(failed("a/b", wrong(), wrong(kind=OUTLINE))).outcome is Outcome.EXPECTED
+    assert known.apply(failed("a/b", wrong("a part (file) differs"))).outcome is Outcome.FAILED
+    restricted = baseline(tmp_path, f"- {{cause: '{cause}', id: 'c/*', reason: known}}\n")
+    assert restricted.apply(failed("a/b")).outcome is Outcome.FAILED
+    assert restricted.apply(failed("c/b")).outcome is Outcome.EXPECTED
+
+
+def test_an_entry_that_explains_nothing_is_told_after_a_whole_run(tmp_path: Path) -> None:
+    """After a part of it only the entries of what was played are judged."""
+    known = baseline(
+        tmp_path,
+        f"- {{cause: '{CAUSE}', reason: known}}\n"
+        "- {id: 'cycles/*', findings: [outline-differs], reason: known}\n"
+        "- {id: a/gone, findings: [outline-differs], reason: known}\n"
+        "- {id: a/b@event-9, findings: [outline-differs], reason: known}\n",
+    )
+    played = [known.apply(failed("a/b")), Result(id="cycles/c", outcome=Outcome.PASSED)]
+    assert [f.got for f in known.find_unmatched(played)] == ["a/gone", "a/b@event-9", "cycles/*"]
+    assert [f.got for f in known.find_unmatched(played[1:])] == ["a/gone", "a/b@event-9", CAUSE, "cycles/*"]
+    assert [f.got for f in known.find_unmatched(played, complete=False)] == ["a/b@event-9"]
+
+
+@pytest.mark.parametrize("reason", ["''", "", "'  '"])
+def test_an_empty_reason_is_refused(tmp_path: Path, reason: str) -> None:
+    """The entry is named, and what to write."""
+    for text in (
+        f"- {{id: a/b, findings: [outline-differs], reason: {reason}}}\n",
+        f"- cause: some cause\n  reason: {reason}\n",
+        f"- departure: d\n  reason: {reason}\n  cases: {{outline-differs: [a/b]}}\n",
+    ):
+        with pytest.raises(UsageError, match=r"known\.yaml: the reason of entry 1 \((a/b|some cause)\) is empty") as no:
+            baseline(tmp_path, text)
+        assert "write why it is known to fail" in no.value.hint
+
+
+@pytest.mark.parametrize("text", ["- {id: 'a/*', reason: c}", "- {cause: a}", "- {cause: a, reason: b, odd: c}"])
+def test_an_entry_for_many_cases_says_enough(tmp_path: Path, text: str) -> None:
+    """A pattern without findings would explain whatever goes wrong."""
+    with pytest.raises(UsageError, match="entry 1"):
+        baseline(tmp_path, text)
+
+
+def test_a_written_baseline_explains_just_what_failed_once_it_has_reasons(tmp_path: Path) -> None:
+    """As it is written it is refused; what was known keeps its reason; errors of the harness are not in it."""
+    results = [
+        failed("a/one"),
+        failed("a/two@event-3", wrong(), wrong(kind=OUTLINE)),
+        failed("b/other", wrong(kind=OUTLINE)),
+        Result(id="c/known", outcome=Outcome.EXPECTED, reason="long: \u00fcblich", findings=(wrong(),)),
+        Result(id="d/broken", outcome=Outcome.ERRORED, reason="no answer"),
+        Result(id="e/ok", outcome=Outcome.PASSED),
+    ]
+    text = baseline_text(results)
+    with pytest.raises(UsageError, match="the reason of entry 1"):
+        baseline(tmp_path, text)
+    items = yaml.safe_load(text)
+    assert [(item.get("title"), item["reason"]) for item in items] == [
+        (CAUSE, ""),
+        ("outline-differs at server: a part (text) differs", ""),
+        (None, "long: \u00fcblich"),
+    ]
+    known = baseline(tmp_path, text.replace("reason: ''", "reason: filled in"))
+    outcomes = {result.id: known.apply(result).outcome for result in results if result.outcome is Outcome.FAILED}
+    assert set(outcomes.values()) == {Outcome.EXPECTED}
+    assert known.entries["c/known"].reason == "long: \u00fcblich"
+    assert set(known.entries) == {"a/one", "a/two@event-3", "b/other", "c/known"}
