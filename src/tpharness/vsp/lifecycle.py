@@ -126,7 +126,7 @@ class Lifecycle:
             if writer.turn_is_empty:
                 writer.name_agent(str(named))
             else:
-                writer.complete_turn(started if isinstance(started, str) else self._context.time)
+                writer.complete_turn(str(facts.get("started_at") or self._context.time))
                 self._begin_turn()
         started = facts.take("started_at")
         if started is not None:
