@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -22,6 +23,18 @@ open("pids.part", "w").write(f"{os.getpid()} {own.pid} {apart.pid}")
 os.rename("pids.part", "pids")
 while True:
     listening.accept()[0].close()
+"""
+FORK_BOMB = """
+import mmap, os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+forks = mmap.mmap(-1, 1)
+while True:
+    if forks[0] == 60:  # as under a limit of processes, where fork fails from now on
+        os.write(1, b"full")
+        time.sleep(1000)
+    forks[0] += 1
+    if os.fork() == 0 and forks[0] % 3 == 0:
+        os.setsid()
 """
 HARNESS = {
     "a program behind standard input and output": """
@@ -92,6 +105,26 @@ def test_nothing_is_left_of_a_target(kind: str, end: str, tmp_path: Path) -> Non
             wait_for("a process is left", lambda: not any(map(runs, started)))
         finally:
             harness.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot list what has left the process group")
+def test_a_program_that_forks_until_it_is_refused_is_ended_whole(tmp_path: Path) -> None:
+    """Each process forks more, every third leads a session of its own, and none minds SIGTERM: none is left."""
+    lifeline, ours = os.pipe()
+    with subprocess.Popen(
+        guard.guarded([sys.executable, "-c", FORK_BOMB], lifeline),
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        pass_fds=(lifeline,),
+        start_new_session=True,
+    ) as process:
+        os.close(lifeline)
+        assert process.stdout is not None
+        assert process.stdout.read(4) == b"full"
+        os.close(ours)
+        assert select.select([process.stdout], [], [], 20)[0], "a process is left, and holds the output"
+        assert process.stdout.read() == b""
+        assert process.wait() == 128 + signal.SIGKILL
 
 
 @pytest.mark.parametrize(
