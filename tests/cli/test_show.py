@@ -106,6 +106,19 @@ def test_none_writes_nothing(cli: Callable[..., Result], tmp_path: Path) -> None
     assert not list(tmp_path.glob("tpharness-trace*"))
 
 
+@pytest.mark.parametrize("cuts", [(), ("--side", "client"), ("--side", "server", "--jobs", "2")])
+def test_a_sweep_leaves_a_trace_of_each_cause(cli: Callable[..., Result], cuts: tuple[str, ...]) -> None:
+    """Each failure that a sweep tells has its trace, under the id that it tells."""
+    words = ("sweep", "basics/tool-call-and-answer", "cycles/three-steps", *cuts)
+    swept = cli(*words, "--server", "python:forgetful_server:Forgetful", "--trace-to", "t")
+    told = [line.removeprefix("FAILED ") for line in swept.output.splitlines() if line.startswith("FAILED ")][:-1]
+    entries = json.loads(cli("show", "t", "--json").output)["cases"]
+    assert told
+    assert sorted(told) == sorted(one["case"] for one in entries)
+    for one in told:
+        assert f"FAILED {one}" in cli("show", "t", one).output
+
+
 def test_a_case_that_was_left_out_names_one_that_fails_alike(cli: Callable[..., Result]) -> None:
     """Of a sweep the first places are traced; the hint is a case that can be shown."""
     cli("run", "cycles/three-steps", "--server", "python:forgetful_server:Forgetful")

@@ -10,9 +10,11 @@ import typer
 
 from tpharness.cli.files import print_json, side_options
 from tpharness.cli.reports import EarlyEnd
+from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
 from tpharness.printable import say, without_credentials
 from tpharness.protocol.versions import parse_version
+from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
 from tpharness.run.select import select_scenarios
@@ -24,6 +26,7 @@ from tpharness.run.sweeps.report import sweep_document
 from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
 from tpharness.run.workers import Workers
 from tpharness.scenario import CutAt
+from tpharness.trace.format import Traced
 
 __all__ = ["sweep"]
 
@@ -61,6 +64,8 @@ def sweep(
     save: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for scenario files of failures that have no id.")
     ] = Path("tpharness-failures"),
+    trace: TraceOption = Traced.FAILED,
+    trace_to: TraceToOption = DEFAULT_TRACE,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -87,7 +92,10 @@ def sweep(
     sides = side_options(server, client)
     workers = Workers.from_options(jobs, cluster)
     ended = EarlyEnd(len(selected))
-    with Session(server=server, client=client, versions=versions) as session:
+    with (
+        Session(server=server, client=client, versions=versions, trace=trace) as session,
+        tracing(trace_to, trace, targets=(server, client), stderr=as_json) as traced,
+    ):
         found: Iterator[ScenarioReport]
         if orders:
             room = explore_room()
@@ -109,6 +117,7 @@ def sweep(
                 workers=workers,
             )
             found = sweep_scenarios(selected, session, options)
+        found = _traced(found, traced, server=server, client=client)
         if orders and not as_json:
             say("law: every invariant holds, and the thread is that of the scenario's own order in all but time")
             say("     (R11: parts by their starts, returns by their calls; R25: events by time; R39: content)")
@@ -126,6 +135,16 @@ def sweep(
             passed = _in_words(ended.until_stopped(found), word, seed, ended)
     ended.interrupt_again()
     raise typer.Exit(0 if passed else 1)
+
+
+def _traced(
+    found: Iterator[ScenarioReport], traced: TraceReport, *, server: str, client: str
+) -> Iterator[ScenarioReport]:
+    """Write the trace of what failed, one case for each cause of a scenario, while it comes."""
+    for one in found:
+        for failure in one.failures:
+            traced.add(failure.result, failure.result.record, server=server, client=client, name=failure.id)
+        yield one
 
 
 def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: EarlyEnd) -> bool:

@@ -284,7 +284,7 @@ def _read_case(container: Container, entry: Entry) -> TracedCase:
         raise InputError(f"{container.name}: {entry.file} does not say which case it is", hint="the file is damaged")
     return TracedCase(
         entry=entry,
-        about=by_kind["case"][0],
+        about={**by_kind["case"][0], "id": entry.case, "outcome": entry.outcome},
         findings=by_kind.get("finding", []),
         script=by_kind.get("script", []),
         events=[ServerEvent(**line) for line in by_kind.get("event", ())],

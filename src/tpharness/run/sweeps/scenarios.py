@@ -37,9 +37,11 @@ from tpharness.run.sweeps.places import (
 )
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.sweeps.streams import sweep_streams
+from tpharness.run.tracing.record import find_secrets, make_ready
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import CutAt, CutSide, Scenario, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
+from tpharness.trace.format import Traced
 
 __all__ = ["FAR_BUDGET", "ScenarioReport", "SweepOptions", "sweep_each", "sweep_scenarios"]
 
@@ -147,7 +149,7 @@ def sweep_each(
     """
     one = partial(work, session=session)
     if workers:
-        one = partial(_in_worker, work, session.specs, session.versions)
+        one = partial(_in_worker, work, session.specs, session.versions, session.trace)
     for swept_one in map_in_order(one, items, workers):
         for failure in swept_one.failures:
             if failure.saved is not None:
@@ -156,10 +158,18 @@ def sweep_each(
 
 
 def _in_worker(
-    work: Callable[..., ScenarioReport], specs: tuple[str, str], versions: Sequence[Version] | None, item: object
+    work: Callable[..., ScenarioReport],
+    specs: tuple[str, str],
+    versions: Sequence[Version] | None,
+    trace: Traced,
+    item: object,
 ) -> ScenarioReport:
-    with Session(server=specs[0], client=specs[1], versions=versions) as session:
-        return work(item, session=session)
+    with Session(server=specs[0], client=specs[1], versions=versions, trace=trace) as session:
+        found = work(item, session=session)
+    secrets = find_secrets(specs)
+    results = [replace(one.result, record=make_ready(one.result, secrets)) for one in found.failures]
+    ready = [replace(one, result=result) for one, result in zip(found.failures, results, strict=True)]
+    return replace(found, failures=tuple(ready))
 
 
 def _steppable(session: Session) -> bool:
@@ -240,7 +250,8 @@ def _everywhere(one: _Prepared, case: Case, session: Session, options: SweepOpti
         plan_side = CutSide.BOTH if options.side is SideCut.BOTH else CutSide.CLIENT
         whole = replace(case, scenario=with_cut_plan(case.scenario, options.at, options.reasons, plan_side, None))
         apart = options.side is not SideCut.BOTH
-        found = sweep(whole, server, client, compare=comparison_mode(case.scenario, session.players), apart=apart)
+        mode = comparison_mode(case.scenario, session.players)
+        found = sweep(whole, server, client, compare=mode, apart=apart, record=session.recorder)
         bad += [*found.failed, *found.apart]
         # The pairs that were judged stand for every pair (R32 is transitive).
         tried += len(one.places) if options.side is SideCut.APART else found.tried
@@ -307,6 +318,8 @@ def _failure(
         again = session.run(session.play_case(made))
     except TargetError:
         again = None
+    if result.record is None and again is not None:
+        result = replace(result, record=again.record)
     saved = make_failure_file(
         cut,
         cause,
