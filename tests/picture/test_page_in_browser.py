@@ -13,6 +13,7 @@ from tests.scenarios import load_builtin
 
 from tpharness.picture import Entry, Page, plain_timeline, render_page, timeline_of_case, timeline_of_file
 from tpharness.run.plan import base_case
+from tpharness.scenario import load_text
 
 pytestmark = pytest.mark.browser
 WORDS = ["eval", "document.getElementById('server-words').textContent"]
@@ -88,7 +89,7 @@ def test_the_sides_can_be_cut_at_different_places(page: Path) -> None:
     )
     assert "prefix of the server's (R32)" in seen.results[2]
     assert seen.results[3] > 0
-    assert seen.results[4] == "not in the client's thread"
+    assert seen.results[4] == "not in this thread"
 
 
 def test_an_address_names_a_case_and_a_place(page: Path) -> None:
@@ -149,6 +150,21 @@ def test_a_megabyte_in_one_string_is_cut_where_it_is_shown(tmp_path: Path) -> No
     assert seen.results[0] < 5000
     assert seen.results[1] == "Show 999,400 more characters"
     assert seen.results[3] > 1_000_000
+    assert seen.errors == []
+
+
+def test_of_a_long_thread_the_end_is_shown_first(tmp_path: Path) -> None:
+    """The last messages, and a button for those before, which says how many there are."""
+    steps = "".join(
+        f"      - response: [{{call: look, id: c{n}}}]\n      - returns: {{c{n}: yes}}\n" for n in range(30)
+    )
+    text = f"description: Many calls.\nclauses: [cycle.kept]\nturns:\n  - user: Hi\n  - steps:\n{steps}"
+    file = tmp_path / "long.html"
+    timeline = timeline_of_case(base_case(load_text(text, id="chat/long")))
+    file.write_text(render_page(Page(title="long", entries=[Entry(timeline=timeline)])), "utf-8")
+    count = ["eval", "document.querySelectorAll('#threads .pair').length"]
+    seen = look_at(file, count, ["text", "#threads button.earlier"], ["click", "#threads button.earlier"], count)
+    assert seen.results == [40, "Show 22 earlier turns and messages", None, 62]
     assert seen.errors == []
 
 

@@ -76,7 +76,7 @@ def test_a_failed_run_shows_causes_findings_and_the_places_that_failed(broken: R
     first = cases(page)[0]
     assert first["id"] == SWEPT
     assert first["failed"] == [result.id.partition("@")[2] for result in wrong if result.id.startswith(SWEPT)]
-    assert first["note"].startswith("Played by the reference: what keeps-parts really sent was not recorded.")
+    assert first["note"].startswith("Played by the reference: what keeps-parts really sent is in the traced cases")
     assert f"{SWEPT}: wrong after {len(set(first['failed']))} of" in page
 
 
@@ -130,11 +130,19 @@ def test_several_pairs_are_a_table_and_each_timeline_stands_there_once(broken: R
 
 def test_what_does_not_fit_is_named(broken: Report) -> None:
     """The page stays small: timelines that failed come first, the others are listed."""
-    with mock.patch("tpharness.report.html._MOST_BYTES", 50_000):
+    with mock.patch("tpharness.report.html.MOST_BYTES", 50_000):
         page = render_html(broken)
     assert [case["id"] for case in cases(page)] == [SWEPT]
-    assert "The timelines of 1 scenarios are left out" in page
+    assert "1 timelines are left out" in page
     assert "basics/parallel-returns-in-call-order" in page
+
+
+def test_a_trace_that_cannot_be_read_does_not_cost_the_report(broken: Report, tmp_path: Path) -> None:
+    """The page is written, and says so."""
+    (tmp_path / "trace.zip").write_bytes(b"PK")
+    page = render_html(replace(broken, trace=tmp_path / "trace.zip"))
+    assert "the trace trace.zip, which cannot be read" in page
+    assert cases(page)
 
 
 def test_every_outcome_and_hostile_text_is_only_text() -> None:

@@ -137,7 +137,7 @@ def run(
         maxfail=1 if first else maxfail,
     )
     plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
-    reports = {pair: Report() for pair in plays}
+    reports = {pair: Report(trace=None if trace is Traced.NONE else trace_to) for pair in plays}
     if write_baseline is not None:
         if len(plays) > 1 or shared.maxfail:
             raise UsageError("--write-baseline is for one whole run", hint="run one pair, without -x and --maxfail")

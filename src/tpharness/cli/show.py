@@ -13,7 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from tpharness.cli.files import print_json
-from tpharness.printable import make_printable
+from tpharness.errors import UsageError
+from tpharness.picture import MOST_BYTES, Page, entries_of_trace, plain_timeline, render_page, text_html
+from tpharness.printable import make_printable, say
+from tpharness.report import write_atomically
 from tpharness.report.trace_lines import Line, case_lines
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Entry, Trace, TracedCase
@@ -30,6 +33,9 @@ def show(
     client: Annotated[str, typer.Option(metavar="TARGET", help="The case on this client, of several.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="The whole timeline, and all cases of the list.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="PATH", help="Write a page of the case, or of all cases.")
+    ] = None,
 ) -> None:
     """Look at what a run has really played.
 
@@ -41,6 +47,9 @@ def show(
     entry = opened.find(case, server=server, client=client) if case is not None else None
     if entry is None and len(with_file) == 1:
         entry = with_file[0]
+    if html is not None:
+        _write_page(opened, entry, html)
+        return
     if json:
         print_json(_list_json(opened) if entry is None else _case_json(opened.case(entry)))
         return
@@ -49,6 +58,20 @@ def show(
     for style, line in lines:
         text = escape(make_printable(line))
         out.print(f"[{style}]{text}[/]" if style else text)
+
+
+def _write_page(trace: Trace, entry: Entry | None, path: str) -> None:
+    entries, left_out = entries_of_trace(trace, MOST_BYTES, only=entry)
+    if not entries:
+        raise UsageError(f"{trace.name} has no case to show", hint=f"tpharness show {trace.name} says what is in it")
+    title = trace.name if entry is None else entry.case
+    lead = f'<p class="muted">{text_html(str(trace.about["command"]))}</p>'
+    plain = [plain_timeline(one.timeline) for one in entries]
+    write_atomically(path, render_page(Page(title=title, lead=lead, entries=entries, plain=plain)))
+    if left_out:
+        say(f"{len(left_out)} cases are left out, so that the page stays below 15 MB; name one", err=True)
+    if path != "-":
+        say(f"written to {path}")
 
 
 def _list_lines(trace: Trace, *, whole: bool) -> list[Line]:

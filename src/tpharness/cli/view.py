@@ -9,10 +9,22 @@ import typer
 
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.fold import require_known_reason
-from tpharness.picture import Entry, Page, plain_timeline, render_page, text_html, timeline_of_file
+from tpharness.errors import InputError
+from tpharness.picture import (
+    MOST_BYTES,
+    Entry,
+    Page,
+    entries_of_trace,
+    plain_timeline,
+    render_page,
+    text_html,
+    timeline_of_file,
+)
 from tpharness.printable import say
 from tpharness.protocol.versions import parse_version
 from tpharness.report import write_atomically
+from tpharness.trace.format import INDEX
+from tpharness.trace.read import Trace
 
 __all__ = ["view"]
 
@@ -20,7 +32,7 @@ __all__ = ["view"]
 def view(
     files: Annotated[
         list[str],
-        typer.Argument(help="Streams (.sse), server events (.jsonl), scenarios (.yaml), threads (.json)."),
+        typer.Argument(help="Streams (.sse), server events (.jsonl), scenarios (.yaml), threads (.json), traces."),
     ],
     output: Annotated[
         str | None,
@@ -46,13 +58,24 @@ def view(
     if reason is not None:
         require_known_reason(reason)
     wanted = None if version is None else parse_version(version)
-    timelines = [timeline_of_file(name, read_bytes(name), version=wanted, reason=reason) for name in files]
+    entries: list[Entry] = []
+    for name in files:
+        if Path(name).suffix == ".zip" or Path(name, INDEX).is_file():
+            traced, left_out = entries_of_trace(Trace.open(Path(name)), MOST_BYTES)
+            entries += traced
+            if left_out:
+                say(f"{name}: {len(left_out)} cases are left out, so that the page stays small", err=True)
+        else:
+            timeline = timeline_of_file(name, read_bytes(name), version=wanted, reason=reason)
+            entries.append(Entry(timeline=timeline))
+    if not entries:
+        raise InputError(f"{files[0]} has no case to show", hint="`tpharness show` says what is in a trace")
     names = ", ".join(Path(name).name for name in files)
     page = Page(
         title=names if len(files) < 4 else f"{len(files)} files",
         lead=f'<p class="muted">{text_html("as tpharness reads it: drag the cut, or move it with the arrow keys")}</p>',
-        entries=[Entry(timeline=timeline) for timeline in timelines],
-        plain=[plain_timeline(timeline) for timeline in timelines],
+        entries=entries,
+        plain=[plain_timeline(entry.timeline) for entry in entries],
     )
     path = output or (Path(files[0]).name.removesuffix(Path(files[0]).suffix) + ".html" if files[0] != "-" else "-")
     write_atomically(path, render_page(page))

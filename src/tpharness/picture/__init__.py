@@ -5,13 +5,16 @@ every place, and the page that shows them. Nothing here judges: what a page says
 """
 
 from tpharness.picture.files import timeline_of_file
-from tpharness.picture.page import Entry, Page, render_page, table_html, text_html
+from tpharness.picture.page import MOST_BYTES, Entry, Page, render_page, table_html, text_html
 from tpharness.picture.plain import plain_timeline
 from tpharness.picture.timeline import place_number, timeline_of_case
+from tpharness.picture.traces import entries_of_trace
 
 __all__ = [
+    "MOST_BYTES",
     "Entry",
     "Page",
+    "entries_of_trace",
     "place_number",
     "plain_timeline",
     "render_page",

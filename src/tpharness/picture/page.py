@@ -24,7 +24,10 @@ from typing import Any
 from tpharness.clauses import clause_texts, load_rulings
 from tpharness.printable import make_printable
 
-__all__ = ["Entry", "Page", "render_page", "table_html", "text_html"]
+__all__ = ["MOST_BYTES", "Entry", "Page", "render_page", "table_html", "text_html"]
+
+MOST_BYTES = 14_000_000
+"""Characters of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
 
 _ASSETS = Path(__file__).parent / "assets"
 _SCRIPTS = ("dom.js", "tables.js", "threads.js", "timeline.js", "page.js")

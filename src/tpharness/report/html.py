@@ -14,7 +14,17 @@ from typing import Any
 from urllib.parse import quote
 
 from tpharness.errors import TpharnessError
-from tpharness.picture import Entry, Page, place_number, render_page, table_html, text_html, timeline_of_case
+from tpharness.picture import (
+    MOST_BYTES,
+    Entry,
+    Page,
+    entries_of_trace,
+    place_number,
+    render_page,
+    table_html,
+    text_html,
+    timeline_of_case,
+)
 from tpharness.picture.rows import finding_json
 from tpharness.report.html_tables import (
     causes_table,
@@ -27,15 +37,16 @@ from tpharness.report.html_tables import (
 from tpharness.report.summary import Report
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
+from tpharness.run.grouping import group_failures
 from tpharness.run.plan import base_case
+from tpharness.run.profile_tally import tally_profiles
 from tpharness.run.select import select_scenarios
 from tpharness.run.tally import tally_json
 from tpharness.scenario import Scenario, load_scenario
+from tpharness.trace.read import Trace
 
 __all__ = ["render_html", "render_html_of_several"]
 
-_MOST_BYTES = 14_000_000
-"""Of all timelines of a page, in characters of JSON: those that failed come first, and what is left out is said."""
 _MOST_RESULTS = 500
 _MOST_FINDINGS = 20
 
@@ -75,12 +86,12 @@ def _sections(name: str, report: Report, shown: Mapping[str, Entry]) -> Iterator
     else:
         facts += "".join(_finding_block(finding_json(problem)) for problem in finished.problems)
     yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
-    profiles = profiles_table(report.results)
-    if profiles:
-        yield f"<section><h2>{prefix}Profiles</h2>{profiles}</section>"
+    tallies = tally_profiles(report.results)
+    if tallies:
+        yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
     wrong = [result for result in report.results if not result.outcome.green]
     if wrong:
-        yield f"<section><h2>{prefix}Causes</h2>{causes_table(wrong, _anchor)}</section>"
+        yield f"<section><h2>{prefix}Causes</h2>{causes_table(group_failures(report.results), _anchor)}</section>"
         blocks = "".join(
             _result_block(result, shown, opened=number < 3) for number, result in enumerate(wrong[:_MOST_RESULTS])
         )
@@ -179,7 +190,7 @@ def _strips(wrong: Sequence[Result], shown: Mapping[str, Entry]) -> Iterator[str
 
 def _left_out(names: Sequence[str]) -> str:
     listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    words = f"The timelines of {len(names)} scenarios are left out, so that this file stays below 15 MB: {listed}. "
+    words = f"{len(names)} timelines are left out, so that this file stays below 15 MB: {listed}. "
     return f"<p class='note'>{text_html(words)}<code>tpharness view FILE</code> shows one.</p>"
 
 
@@ -212,16 +223,18 @@ def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
             one.versions = list(started.versions)
             if others:
                 one.notes[
-                    f"Played by the reference: what {' and '.join(others)} really sent was not recorded. "
-                    "The findings are those of the run."
+                    f"Played by the reference: what {' and '.join(others)} really sent is in the traced cases, "
+                    "where there are some. The findings are those of the run."
                 ] = None
     if roots is None:
         return [], []
-    entries, left_out, size = [], [], 0
+    entries, left_out = _traced(reports)
+    really = {entry.id for entry in entries}
+    size = sum(len(json.dumps(entry.timeline, separators=(",", ":"))) for entry in entries)
     order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
     found = {one.id: one for one in select_scenarios((), roots or (scenarios_dir(),))}
     for name in order:
-        if name not in found:
+        if name not in found or name in really:
             continue
         try:
             scenario = load_scenario(found[name].path, root=found[name].root)
@@ -229,12 +242,24 @@ def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
             continue
         timeline = _timeline(scenario, seen[name])
         needs = len(json.dumps(timeline, separators=(",", ":")))
-        if size + needs > _MOST_BYTES:
+        if size + needs > MOST_BYTES:
             left_out.append(name)
             continue
         size += needs
         entries.append(_entry(timeline, seen[name]))
     return entries, left_out
+
+
+def _traced(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
+    """Return the failed cases of the trace of these runs, which take half of the page at most."""
+    path = next((report.trace for report in reports.values() if report.trace is not None), None)
+    if path is None or not path.exists():
+        return [], []
+    try:
+        entries, left_out = entries_of_trace(Trace.open(path), MOST_BYTES // 2)
+    except TpharnessError as error:  # the report does not depend on it
+        return [], [f"the trace {path.name}, which cannot be read ({error})"]
+    return [entry for entry in entries if not entry.green], left_out
 
 
 def _timeline(scenario: Scenario, seen: _Seen) -> dict[str, Any]:

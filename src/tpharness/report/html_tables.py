@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tpharness.causes import Cause, cause_of
 from tpharness.clauses import load_clauses
 from tpharness.findings import load_kinds
 from tpharness.picture import table_html, text_html
-from tpharness.profiles import find_profiles, load_profiles
 from tpharness.protocol.versions import Version
 from tpharness.report.summary import Report
-from tpharness.run import Outcome, Result
+from tpharness.run import Result
+from tpharness.run.grouping import Group
+from tpharness.run.profile_tally import ProfileTally, next_profile
 
 __all__ = ["causes_table", "clauses_table", "expected_table", "facts_list", "profiles_table", "verdict_html"]
 
@@ -47,52 +46,45 @@ def _count(count: int, *, green: bool) -> str:
     return str(count) if green else f'<span class="bad">{count}</span>'
 
 
-def causes_table(wrong: Sequence[Result], anchor: Callable[[str], str]) -> str:
-    """Return the failures by cause, the one with most cases first: clauses, rulings, a case, what to do."""
-    cases: Counter[Cause | None] = Counter()
-    first: dict[Cause | None, Result] = {}
-    for result in wrong:
-        cause = cause_of(result.findings)
-        cases[cause] += result.cases
-        first.setdefault(cause, result)
+def causes_table(groups: Sequence[Group], anchor: Callable[[str], str]) -> str:
+    """Return the causes of failures: cases, clauses, rulings, the smallest case, what to do."""
     rows = []
-    for cause, count in cases.most_common():
-        result = first[cause]
-        what = " + ".join(cause.codes) if cause is not None else result.reason or result.outcome.value
-        remedies = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()] if cause else []
-        cites = [*cause.clauses, *cause.rulings] if cause else []
+    for group in groups:
+        cause, smallest = group.cause, group.smallest
+        remedies = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
+        where = f" at {cause.where}" if cause.where else ""
         rows.append(
             (
-                str(count),
-                f"<strong>{text_html(what)}</strong>",
-                text_html(", ".join(cites)),
-                f'<a href="#{anchor(result.id)}">{text_html(result.id)}</a>',
-                text_html(" ".join(dict.fromkeys(remedies))),
+                str(group.cases),
+                f"<strong>{text_html(' + '.join(cause.codes) + where)}</strong>",
+                text_html(", ".join((*group.clauses, *cause.rulings))),
+                f'<a href="#{anchor(smallest.id)}">{text_html(smallest.id)}</a>',
+                text_html("; ".join(dict.fromkeys(remedies))),
             )
         )
-    return table_html(("cases", "cause", "clauses and rulings", "first case", "to do"), rows)
+    return table_html(("cases", "cause", "clauses and rulings", "smallest case", "to do"), rows)
 
 
-def profiles_table(results: Sequence[Result]) -> str:
-    """Return for each profile how many of its cases ended how; "" if no case belongs to one."""
-    passed: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-    others: Counter[str] = Counter()
-    for result in results:
-        counted = wrong if not result.outcome.green else passed if result.outcome is Outcome.PASSED else others
-        for profile in find_profiles(result.id, result.clauses):
-            counted[profile.name] += result.cases
+def profiles_table(tallies: Sequence[ProfileTally]) -> str:
+    """Return how much of each profile has passed, and which one to take on next."""
     rows = [
         (
-            f"<code>{text_html(one.name)}</code> {text_html(one.title)}",
-            f'<span class="good">{passed[one.name]}</span>',
-            _count(wrong[one.name], green=not wrong[one.name]),
-            str(others[one.name]),
+            f"<code>{text_html(tally.profile.name)}</code> {text_html(tally.profile.title)}",
+            f"{tally.whole} of {tally.scenarios}",
+            f"{tally.passed} of {tally.cases}",
+            _count(tally.failed, green=not tally.failed),
+            str(tally.expected),
+            str(tally.unjudged),
         )
-        for one in load_profiles().values()
-        if passed[one.name] + wrong[one.name] + others[one.name]
+        for tally in tallies
     ]
-    return table_html(("profile", "passed", "failed", "others"), rows) if rows else ""
+    heads = ("profile", "whole scenarios", "cases passed", "failed", "known", "not judged")
+    following = next_profile(tallies)
+    to_do = ""
+    if following is not None:
+        name = text_html(following.profile.name)
+        to_do = f"<p>Take on <strong>{name}</strong> next: <code>tpharness run --profile {name}</code></p>"
+    return table_html(heads, rows) + to_do
 
 
 def expected_table(expected: Sequence[Result]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
@@ -17,6 +18,7 @@ class Report:
     """A run so far. `finished` is None until the last event; `error` says why it will not come.
 
     `scenarios` counts those that were played to their end, `signal` names the signal that ended the run early.
+    `trace` is where the run leaves a trace, None if it leaves none.
     """
 
     started: RunStarted | None = None
@@ -24,6 +26,7 @@ class Report:
     results: list[Result] = field(default_factory=list)
     scenarios: int = 0
     error: str = ""
+    trace: Path | None = None
     signal: str = ""
 
     def feed(self, event: RunEvent) -> None:

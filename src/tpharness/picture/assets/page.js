@@ -34,6 +34,7 @@ class Viewer {
     for (const [id, step] of [["earlier", -1], ["later", 1]])
       byId(id).addEventListener("click", () => this.move("server", this.place + step));
     byId("next-bad").addEventListener("click", () => this.nextBad());
+    byId("compare").addEventListener("change", () => this.show());
     addEventListener("hashchange", () => this.route());
     this.route();
   }
@@ -42,9 +43,11 @@ class Viewer {
   route() {
     const wanted = decodeURIComponent(location.hash.replace(/^#view\//, ""));
     const [name, place] = wanted.split("@");
-    const known = location.hash.startsWith("#view/") ? page.cases.find((one) => one.id === name) : null;
+    const view = location.hash.startsWith("#view/");
+    const exact = view ? page.cases.find((one) => one.id === wanted) : null;
+    const known = exact ?? (view ? page.cases.find((one) => one.id === name) : null);
     if (this.current && !known) return;
-    this.load(known ?? page.cases[0], place);
+    this.load(known ?? page.cases[0], exact ? undefined : place);
     if (known) byId("viewer").scrollIntoView();
   }
 
@@ -60,9 +63,10 @@ class Viewer {
     }
     const { timeline, tables } = this.loaded.get(entry.data);
     Object.assign(this, { entry, tables, current: timeline });
-    this.sides = ["server", "client"].filter((side) => timeline.rows.some((row) => row[side] !== undefined));
+    this.sides = ["server", "client"].filter((side) => timeline.rows.some((row) => (row[side] ?? row.right?.[side]) !== undefined));
     this.bad = new Set((entry.failed ?? []).map((one) => rowOfPlace(timeline, one)).filter((row) => row !== null));
-    byId("next-bad").hidden = this.bad.size < 2;
+    if (Number.isInteger(timeline.parts)) this.bad.add(timeline.parts);
+    byId("next-bad").hidden = this.bad.size < (timeline.departing ? 1 : 2);
     const lost = timeline.rows.findIndex((row) => row.lost || row.broken !== undefined);
     this.lossFrom = lost < 0 ? Infinity : lost;
     const places = timeline.places;
@@ -76,9 +80,11 @@ class Viewer {
     byId("controls").hidden = timeline.rows.length < 2;
     byId("rows-box").hidden = timeline.rows.length < 2;
     byId("together-label").hidden = this.sides.length < 2;
+    byId("compare-box").hidden = !timeline.rows.some((row) => row.right);
+    byId("compare").value = timeline.departing?.[0] ?? "both";
     if (byId("case")) byId("case").value = String(page.cases.indexOf(entry));
     byId("about").replaceChildren(...this.about());
-    this.timeline.load(timeline.rows, tables, this.sides);
+    this.timeline.load(timeline.rows, tables, this.sides, timeline.parts);
     this.strip();
     this.show();
   }
@@ -91,6 +97,7 @@ class Viewer {
     return [
       make("h3", {}, timeline.id), make("p", {}, timeline.title ?? ""), make("p.chips", {}, ...chips),
       ...(timeline.recorded ? [make("p.note", {}, `The server's thread is the one that ${timeline.recorded} kept when this was recorded.`)] : []),
+      ...(timeline.traced ? [make("p.note", {}, timeline.traced)] : []),
       ...(entry.note ? [make("p.note", {}, entry.note)] : []),
     ];
   }
@@ -190,11 +197,36 @@ class Viewer {
     const gone = {};
     if (serverRow.gone?.server !== undefined) gone.server = tables.value(serverRow.gone.server);
     if (clientRow.gone?.client !== undefined) gone.client = tables.value(clientRow.gone.client);
-    const state = { tables, timeline: this.entry.data, sides: this.sides, gone };
-    const differing = this.threads.show({ ...state, server: serverRow.server, client: clientRow.client });
-    for (const side of ["server", "client"]) byId(`${side}-title`).hidden = !this.sides.includes(side);
-    byId("heads").classList.toggle("one", this.sides.length < 2);
+    const { held, titles } = this.columns(serverRow, clientRow);
+    const sides = Object.keys(held);
+    const differing = this.threads.show({ tables, timeline: this.entry.data, sides, gone, ...held });
+    for (const side of ["server", "client"]) {
+      byId(`${side}-title`).hidden = !sides.includes(side);
+      byId(`${side}-title`).textContent = titles[side] ?? "";
+    }
+    byId("heads").classList.toggle("one", sides.length < 2);
     this.panel(serverRow, clientRow, differing, gone, together);
+  }
+
+  /** The threads to show in the two columns, and what stands above them. */
+  columns(serverRow, clientRow) {
+    const chosen = byId("compare").value;
+    const rows = { server: serverRow, client: clientRow };
+    const held = {};
+    const titles = {};
+    if (chosen === "both")
+      for (const side of this.sides) {
+        const really = rows[side][side] !== undefined;
+        held[side] = rows[side][side] ?? rows[side].right?.[side];
+        titles[side] = `${side === "server" ? "Server" : "Client"}${really ? "" : ": what it should hold here"}`;
+      }
+    else {
+      const row = rows[chosen];
+      const name = chosen === "server" ? "Server" : "Client";
+      if (row[chosen] !== undefined) [held.server, titles.server] = [row[chosen], name];
+      [held.client, titles.client] = [row.right?.[chosen], `${name}: what it should hold here`];
+    }
+    return { held, titles };
   }
 
   slider(id, value, words) {
@@ -232,21 +264,35 @@ class Viewer {
 
   /** Whether a result is about the whole case, or about the place of the cut. */
   isHere(id) {
-    const place = id.split("@")[1];
+    const place = this.current.id === id ? undefined : id.split("@")[1];
     const row = place === undefined ? null : rowOfPlace(this.current, place);
     return row === null || row === this.client || row === this.current.places[this.place];
   }
 
   verdict(serverRow, clientRow, differing, together) {
-    if (this.sides.length < 2) return [];
+    const chosen = byId("compare").value;
+    if (chosen !== "both") return this.departure(chosen, chosen === "server" ? serverRow : clientRow);
+    if (this.sides.length < 2 || serverRow.server === undefined || clientRow.client === undefined) return [];
     const same = serverRow.server === clientRow.client;
     const behind = !together || this.behind(this.current.rows.indexOf(clientRow)) || clientRow.to < serverRow.to;
     const differences = serverRow === clientRow ? serverRow.differences : undefined;
     if (same || differences?.length === 0) return [make("p.same", { role: "status" }, same ? `Both sides hold the same thread${this.entry.note ? ", as the reference plays it" : ""}.` : "Both sides hold the same thread but for generated facts (R39).")];
     const prefix = differing.every((line) => line.right === undefined || line.what === "turn");
     const head = behind && prefix ? "The client got less of the stream: its thread is a prefix of the server's (R32)." : "The threads differ.";
-    const list = make("ul.differences", {}, ...(differences ?? []).slice(0, 30).map((one) => make("li", {}, one.text, " ", ...one.cites.split(", ").filter(Boolean).map((id) => ruling(id, page)))));
-    return [make(behind && prefix ? "p.behind" : "p.differs", { role: "status" }, head), ...(differences ? [list] : [])];
+    return [make(behind && prefix ? "p.behind" : "p.differs", { role: "status" }, head), ...(differences ? [this.list(differences)] : [])];
+  }
+
+  /** How a side departs from what it should hold. */
+  departure(side, row) {
+    if (row[side] === undefined) return [make("p.note", {}, `The ${side} was asked once, at its end: this is what it should hold here.`)];
+    const found = row.departs?.[side] ?? [];
+    if (!found.length) return [make("p.same", { role: "status" }, `The ${side} holds what it should.`)];
+    return [make("p.differs", { role: "status" }, `The ${side} departs from what the reference makes of the same input (R51).`), this.list(found)];
+  }
+
+  list(differences) {
+    return make("ul.differences", {}, ...differences.slice(0, 30).map((one) =>
+      make("li", {}, one.text, " ", ...one.cites.split(", ").filter(Boolean).map((id) => ruling(id, page)))));
   }
 
   details(serverRow, clientRow) {

@@ -41,17 +41,19 @@ class Tables {
     return { ...this.value(other), ...(updated === null ? {} : { updated_at: updated }), turns };
   }
 
-  /** What of `thread` was not in `before`: messages, or the turn itself if it is new. */
+  /** What of `thread` was not in `before`: messages of its last turn, or the turn itself if it has none. */
   added(thread, before) {
-    if (thread === undefined || thread === before) return [];
-    const now = this.turns(thread);
-    const then = this.turns(before);
-    const last = now.at(-1);
-    if (!last) return [];
-    if (now.length > then.length) return last.chain < 0 ? [this.value(last.fields)] : last.messages.map((m) => this.value(m));
-    const known = then.at(-1);
-    if (!known || known.chain === last.chain) return [];
-    return last.messages.slice(known.messages.length).map((m) => this.value(m));
+    const { lists, turns, threads } = this.tables;
+    if (thread === undefined || thread === before || threads[thread][2] === 0) return [];
+    const [earlier, last] = lists[threads[thread][2]];
+    const known = before === undefined ? null : lists[threads[before][2]];
+    const same = known && known[0] === earlier;
+    const [fields, chain] = turns[last];
+    if (chain < 0) return same ? [] : [this.value(fields)];
+    const until = same ? turns[known[1]][1] : 0;
+    const found = [];
+    for (let at = chain; at > 0 && at !== until; at = this.tables.chains[at][0]) found.push(this.value(this.tables.chains[at][1]));
+    return found.reverse();
   }
 
   text([number, length]) {

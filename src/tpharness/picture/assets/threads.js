@@ -77,6 +77,8 @@ function lines(tables, server, client) {
   return found;
 }
 
+const MOST_LINES = 40;
+
 class Threads {
   constructor(root, page) {
     this.page = page;
@@ -84,32 +86,55 @@ class Threads {
   }
 
   /** @param {{tables: Tables, sides: string[], server?: number, client?: number, gone: Object}} state */
-  show({ tables, timeline, sides, server, client, gone }) {
+  show(state) {
+    this.again = () => this.show(state);
+    return this.draw(state);
+  }
+
+  draw({ tables, timeline, sides, server, client, gone }) {
     const both = sides.length === 2;
     this.body.classList.toggle("one", !both);
     const shown = both ? lines(tables, server, client)
       : lines(tables, server ?? client, server ?? client);
     for (const [number, item] of goneRows(gone, sides)) shown.push({ what: "gone", ...item, number });
     if (!shown.length) shown.push({ what: "empty" });
-    const key = (line) => `${timeline} ${line.what} ${line.left} ${line.right} ${line.number ?? ""}`;
+    const differing = shown.filter((line) => both && line.what !== "gone" && line.left !== line.right);
+    if (this.whole !== timeline && shown.length > MOST_LINES) {
+      const left = shown.splice(0, shown.length - MOST_LINES);
+      const wrong = left.filter((line) => differing.includes(line)).length;
+      shown.unshift({ what: "earlier", number: left.length, wrong, timeline });
+    }
+    const key = (line) => `${timeline} ${line.what} ${line.left} ${line.right} ${line.number ?? ""} ${line.wrong ?? ""}`;
     reconcile(this.body, shown, key, (line) => this.line(line, tables, both));
-    return shown.filter((line) => both && line.what !== "gone" && line.left !== line.right);
+    return differing;
   }
 
   line(line, tables, both) {
+    if (line.what === "earlier") return this.earlier(line);
     if (line.what === "empty") return make("p.muted", {}, "The thread has no turns.");
     const same = line.left === line.right;
     const row = make(`div.pair.${line.what}-line${same || line.what === "gone" ? "" : ".differing"}`);
-    const cell = (value, side) => {
-      if (value === undefined) return make("div.cell.absent", {}, both && line.what !== "gone" ? make("span.muted", {}, `not in the ${side}'s thread`) : "");
+    const cell = (value) => {
+      if (value === undefined) return make("div.cell.absent", {}, both && line.what !== "gone" ? make("span.muted", {}, "not in this thread") : "");
       if (line.what === "gone") return make("div.cell", {}, goneNode(value, tables, this.page));
       const item = tables.value(value);
       return make("div.cell", {}, line.what === "turn" ? turnNode(item) : messageNode(item));
     };
-    row.append(cell(line.left, "server"));
-    if (both) row.append(cell(line.right, "client"));
+    row.append(cell(line.left));
+    if (both) row.append(cell(line.right));
     if (!same && both && line.left !== undefined && line.right !== undefined && line.what !== "gone") row.append(this.fields(line, tables));
     return row;
+  }
+
+  /** A button for what stands before the last messages of a long thread. */
+  earlier({ number, wrong, timeline }) {
+    const differ = wrong ? `, ${wrong.toLocaleString("en")} of which differ` : "";
+    const button = make("button.earlier", { type: "button" }, `Show ${number.toLocaleString("en")} earlier turns and messages${differ}`);
+    button.addEventListener("click", () => {
+      this.whole = timeline;
+      this.again();
+    });
+    return button;
   }
 
   /** Which fields of two values differ. */

@@ -87,7 +87,8 @@ class Timeline {
   }
 
   /** Show the rows of a timeline. */
-  load(rows, tables, sides) {
+  load(rows, tables, sides, parts) {
+    this.parts = parts;
     this.rows = rows;
     this.tables = tables;
     this.sides = sides;
@@ -154,6 +155,7 @@ class Timeline {
     const cell = (name, side, ...children) => make(`div.cell.${name}`, { role: "cell", "data-side": side }, ...children);
     const server = this.sides[0] === "server" && this.sides.length === 2 ? news("server") : [];
     const client = row.lost ? [] : this.sides.includes("client") ? news("client") : [];
+    const parting = number === this.parts ? [make("span.finding.must", {}, "parts here")] : [];
     const wrong = (row.found ?? []).map((one) => make(`span.finding.${one.level}`, {}, one.code));
     const state = client.length ? client : [make("span.muted", {}, row.frame === undefined ? "" : row.state ?? "")];
     return make(`div.row.${row.kind}${row.lost ? ".lost" : ""}`, { role: "row", "aria-rowindex": String(number + 2), "data-row": String(number) },
@@ -161,6 +163,6 @@ class Timeline {
       cell("event", "server", make("b", {}, kind), words ? " " : null, make("span", {}, words), ...server),
       cell("wire", "client", wire),
       cell("chunk", "client", chunk ? make(`b.${family || "frame"}`, {}, chunk) : "", " ", make("span", {}, says)),
-      cell("state", "client", ...state, ...wrong));
+      cell("state", "client", ...state, ...parting, ...wrong));
   }
 }
