@@ -13,7 +13,9 @@ from tests.scenarios import load_builtin
 from tpharness.clauses import load_clauses
 from tpharness.dialects import thread as thread_module
 from tpharness.errors import InputError, UsageError
+from tpharness.findings import Kind, Place
 from tpharness.journal import Response
+from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, play_one, run_suite
 from tpharness.run.baseline import Baseline, BaselineEntry, load_baseline
@@ -24,6 +26,7 @@ from tpharness.run.select import select_scenarios
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.traceability import find_unexercised_clauses, map_exercised_clauses
 from tpharness.scenario import Scenario, load_scenario
+from tpharness.scenario.records import Compare
 from tpharness.targets import Reference, resolve_client, resolve_server
 
 SWEPT = ["cycles/three-steps", "cycles/parallel-completion-order", "events/order-in-time", "cycles/provider-executed"]
@@ -189,6 +192,24 @@ def test_a_recorded_departure_may_pass_with_another_client() -> None:
     passed = Result(id=known, outcome=Outcome.PASSED)
     assert load_baseline(client="peer:ai-sdk-client").apply(passed) is passed
     assert load_baseline().apply(passed).outcome is Outcome.STALE
+
+
+def test_a_run_that_judges_less_need_not_find_all_of_a_departure() -> None:
+    """In one version, or by content alone, some of its findings are missing; others are still news."""
+    known = load_baseline(judges_less=True)
+    case, entry = next((case, one) for case, one in known.entries.items() if len(one.findings) > 1)
+    assert known.apply(Result(id=case, outcome=Outcome.PASSED)).outcome is Outcome.PASSED
+    (run,) = (
+        event
+        for event in run_suite(RunOptions(ids=(case,), versions=(Version("0.0.3"),), compare=Compare.CONTENT))
+        if isinstance(event, RunFinished)
+    )
+    assert run.passed
+    some = Kind(min(entry.findings)).at(Place(case=case))
+    other = Kind("prefix-broken").at(Place(case=case))
+    failed = Result(id=case, outcome=Outcome.FAILED, findings=(some,))
+    assert known.apply(failed).outcome is Outcome.EXPECTED
+    assert known.apply(replace(failed, findings=(some, other))).outcome is Outcome.STALE
 
 
 def test_an_entry_that_matches_no_case_is_found() -> None:

@@ -134,4 +134,5 @@ def _choose_baseline(options: RunOptions) -> Baseline:
         return load_baseline(options.baseline)
     if options.roots:
         return Baseline(entries={})
-    return load_baseline(server=options.server, client=options.client)
+    judges_less = bool(options.versions) or options.compare is not None
+    return load_baseline(server=options.server, client=options.client, judges_less=judges_less)
