@@ -13,9 +13,9 @@ from conformance.holds import holds
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
 from tpharness.findings import Finding
-from tpharness.journal import UserTurn
+from tpharness.journal import Interrupted, UserTurn, needs_partial
 from tpharness.protocol.versions import newest_version
-from tpharness.readings import Readings
+from tpharness.readings import Readings, UnfinishedRule
 from tpharness.server_events import Recorder
 from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.guide import GuideReader
@@ -115,7 +115,48 @@ def run_fold(vector: Mapping[str, Any]) -> str:
             return f"the turns are {thread['turns']}"
         if thread["updated_at"] != vector.get("updated_at", thread["updated_at"]):
             return f"the thread was updated at {thread['updated_at']}"
+    return _fold_in_steps(vector, Readings()) or _fold_in_steps(vector, Readings(R20=UnfinishedRule.AS_STREAMED))
+
+
+def _fold_in_steps(vector: Mapping[str, Any], readings: Readings) -> str:
+    """Cut the run after each step of one fold; a fold of what had come by then has to give the same thread."""
+    steps = vector.get("events") or vector["chunks"]
+    header = ThreadHeader(thread_id="t", created_at=_AT)
+    dialect, cut, partial = DIALECTS[newest_version()], Interrupted(reason="timeout", at=_AT), needs_partial(readings)
+    running, renderer = _Folding(vector), dialect.renderer(header, readings)
+    version, thread = None, None
+    for count, step in enumerate(steps, start=1):
+        running.feed(step)
+        if running.fold.version != version or partial:  # what is open has no version of its own
+            version, thread = running.fold.version, renderer.render(running.fold.journal(cut, partial=partial))
+        anew = _Folding(vector)
+        for one in steps[:count]:
+            anew.feed(one)
+        wanted = dialect.renderer(header, readings).render(anew.fold.journal(cut, partial=partial))
+        if thread is None or thread["turns"] != wanted["turns"]:
+            return f"after {count} steps the thread is {thread}, and {wanted} if nobody asked before"
     return ""
+
+
+class _Folding:
+    """A fold of chunks or events, one after another."""
+
+    def __init__(self, vector: Mapping[str, Any]) -> None:
+        self.fold: Assembler | Recorder
+        if "events" in vector:
+            self.fold = Recorder()
+            self.fold.begin("assistant", _AT)
+        else:
+            self.fold = Assembler()
+            self.fold.begin(_AT)
+        self._guide = GuideReader()
+
+    def feed(self, step: Any) -> None:
+        if isinstance(self.fold, Assembler):
+            self.fold.feed_chunks([step], _AT)
+            return
+        for event in self._guide.feed(step):
+            self.fold.feed(event)
 
 
 def _fold_chunks(vector: Mapping[str, Any]) -> tuple[Any, list[Finding]]:

@@ -226,7 +226,7 @@ def instrumented(source: bytes) -> bytes:
 
 
 # Left out are files that no thread depends on: what the releases of the `ai` package accept (`majors`), how differences
-# are shown (`diff`, `align`, `problems`), and types and schemas, which tests of their own compare.
+# are shown (`diff`, `align`, `problems`), and types, schemas and what goes through them (`pieces`), which tests compare.
 def _reference(folder: str, one_in: int, without: tuple[str, ...] = ()) -> Iterator[Subject]:
     for path in sorted((REPOSITORY / "src" / "tpharness" / folder).glob("*.py")):
         if path.name not in ("__init__.py", *without):
@@ -250,6 +250,6 @@ SUBJECTS: tuple[Subject, ...] = (
     *_reference("dialects", 2),
     *_reference("vsp", 8, ("majors.py",)),
     *_reference("server_events", 8),
-    *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py")),
+    *_reference("protocol", 8, ("diff.py", "align.py", "problems.py", "types.py", "schema.py", "pieces.py")),
     *_reference("protocol/rules", 8),
 )

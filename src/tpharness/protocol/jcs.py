@@ -230,7 +230,6 @@ def _write_scalar(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            value.encode()  # a lone surrogate raises
             return json.dumps(value, ensure_ascii=False)
         case int():
             return str(value)
