@@ -20,6 +20,7 @@ MAY_BE_IMPORTED = {
     "tpharness.__main__",
     "tpharness.cli",
     "tpharness.cli.app",
+    "tpharness.cli.help",
     "tpharness.cli.stop_signals",
     "tpharness.errors",
     "tpharness.printable",

@@ -17,6 +17,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from tpharness.cli.help import ReadableCommand
+
 __all__ = ["COMMANDS", "CommandEntry", "InterruptedCommandError", "app"]
 
 
@@ -82,7 +84,7 @@ class _Commands(MutableMapping[str, Any]):
             if not COMMANDS[name].available:
                 raise KeyError(name)
             one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-            one.command(name)(COMMANDS[name].load())
+            one.command(name, cls=ReadableCommand)(COMMANDS[name].load())
             self._made[name] = get_command(one)
         return self._made[name]
 
@@ -130,7 +132,6 @@ app = typer.Typer(
     cls=_Group,
     help="Conformance test suite and stream-replay harness for ThreadProtocol.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,0 +1,176 @@
+"""What `tpharness COMMAND --help` shows: arguments and options with names that people read, and examples.
+
+Typer would show the types of Python (`<list[str]>`). A name is that of the option where nothing better is known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from typer.core import TyperCommand
+
+__all__ = ["EXAMPLES", "ReadableCommand"]
+
+_TYPE = re.compile(r" <([^>]*)>(\.\.\.)?")
+_BY_TYPE = {"int": "N", "int range": "N", "float": "SECONDS", "float range": "SECONDS", "path": "FILE"}
+_BY_NAME = {
+    "after": "N",
+    "agent": "ID",
+    "allow-content": "HOST",
+    "allow-host": "HOST",
+    "at": "TIME",
+    "body": "FILE",
+    "content": "ID=FILE",
+    "content-url": "URL",
+    "cut-at": "TEXT",
+    "cut-after": "BYTES",
+    "cuts": "events|bytes",
+    "compare": "exact|content",
+    "dialect": "VERSION",
+    "for": "FORMAT",
+    "from": "FORMAT",
+    "header": "'NAME: VALUE'",
+    "interrupt": "REASON@TIME",
+    "output": "FILE",
+    "prompt": "TEXT",
+    "reasons": "REASONS",
+    "receive-from": "HOST",
+    "scenarios": "PATH",
+    "side": "SIDE",
+    "store": "FILE",
+    "system-prompt": "TEXT",
+    "to": "VERSION",
+}
+
+EXAMPLES: dict[str, str] = {
+    "run": """
+        tpharness run                                     every built-in scenario on the reference
+        tpharness run cycles/three-steps@event-12         one place of a sweep
+        tpharness run --scenarios my/scenarios            your own
+        tpharness run --server http://HOST:PORT --client "stdio:python client.py"
+        tpharness run --server http://HOST:PORT --fault all          with faults on the wire, see FAULTS.md
+        tpharness run --report html:run.html --report console        a page to look at, see PICTURE.md
+        """,
+    "sweep": """
+        tpharness sweep                                   cut every built-in scenario at every event
+        tpharness sweep cycles --cuts bytes --reasons all at every byte, for each of the five reasons
+        tpharness sweep --orders --bound 500 tools        the events in other legal orders
+        """,
+    "fuzz": """
+        tpharness fuzz --seconds 600                      generated cases; run it again to continue
+        tpharness fuzz --cases 20000 --kind programs --kind streams --seed 7 --db my-campaign
+        """,
+    "list": """
+        tpharness list clauses                            each clause, what exercises it, what violates it
+        tpharness list profiles
+        """,
+    "explain": """
+        tpharness explain cycle.all-returns
+        tpharness explain R20
+        tpharness explain identity-differs
+        """,
+    "check": """
+        tpharness check thread.json scenario.yaml stream.sse
+        tpharness check --major 6 stream.sse              what AI SDK 6 would refuse
+        curl -s https://example.org/threads/1 | tpharness check -
+        """,
+    "compare": """
+        tpharness compare                                 what each history loses of a cut turn
+        tpharness compare cycles --dialect 0.0.4 --dialect message-parts
+        """,
+    "hash": """
+        tpharness hash thread.json
+        tpharness hash --canonical thread.json            the bytes themselves
+        """,
+    "diff": """
+        tpharness diff server.json client.json
+        tpharness diff --content server.json client.json  times, generated ids and models left out
+        """,
+    "convert": """
+        tpharness convert thread.json --to 0.0.4 -o new.json
+        """,
+    "history": """
+        tpharness history thread.json --for anthropic     the messages that the next model call gets
+        """,
+    "import": """
+        tpharness import messages.json --from pydantic-ai -o thread.json
+        """,
+    "fold": """
+        tpharness fold stream.sse > thread.json           the thread of a recorded stream
+        tpharness fold events.jsonl --version 0.0.3       from the server's events
+        tpharness fold stream.sse --after 20 --interrupt user_cancelled@2025-01-20T10:00:15Z
+        """,
+    "record": """
+        tpharness record https://HOST/api/chat --prompt "Hi" -o live/odd.yaml         what useChat would post
+        tpharness record peer:pydantic-ai --play interruptions/mid-tool-args -o live/pydantic.yaml
+        """,
+    "replay": """
+        tpharness replay cycles/three-steps@event-12      one place of a sweep, as a failure names it
+        tpharness replay chat/mine --scenarios my/scenarios
+        """,
+    "view": """
+        tpharness view odd.sse                            odd.html: a timeline whose cut can be dragged, see PICTURE.md
+        tpharness view odd.sse --reason user_cancelled --version 0.0.3 -o -
+        """,
+    "show": """
+        tpharness show tpharness-trace.zip                the cases that a failed run has left, see TRACE.md
+        tpharness show --all --json tpharness-trace.zip cycles/three-steps
+        """,
+    "merge": """
+        tpharness merge 1.json 2.json 3.json              one verdict; a missing shard is an error, see SCALE.md
+        """,
+    "mutate": """
+        tpharness mutate tests.seeded_defects --list      what is seeded, one line each
+        tpharness mutate tests.seeded_defects interruptions --defect 'client-*'
+        """,
+    "serve": """
+        tpharness serve                                   on port 8765 of this machine, threads in memory
+        tpharness serve --port 0 --store threads.db       on a free port, threads on the disk
+        """,
+    "doctor": """
+        tpharness doctor                                  what is installed, what is missing, what to type
+        """,
+    "app": """
+        tpharness app init http://127.0.0.1:3000/api/chat  ask a chat application once, and write tpharness.toml
+        tpharness app chat                                every case on the application of that name
+        tpharness app http://127.0.0.1:3000/api/chat --provider-port 9100 --allow-tool book_hotel
+        """,
+}
+"""The examples of each command; `docs/` has them, and more."""
+
+
+class ReadableCommand(TyperCommand):
+    """A command whose help has readable names, and examples at its end."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options, each with the name of what it takes."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                argument = param.param_type_name == "argument"
+                first = _TYPE.sub("" if argument else lambda m, p=param: f" {_name(p, m[1])}", record[0])
+                rows["Arguments" if argument else "Options"].append((first, record[1]))
+        for title, some in rows.items():
+            if some:
+                with formatter.section(title):
+                    formatter.write_dl(some)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples as they are."""
+        del ctx
+        lines = [line.strip() for line in EXAMPLES.get(self.name or "", "").strip().splitlines()]
+        if lines:
+            with formatter.section("Examples"):
+                for line in lines:
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def _name(param: Any, shown: str) -> str:
+    """Return what an option takes, in a word."""
+    option = max((one.lstrip("-") for one in param.opts), key=len)
+    inner = shown.removeprefix("list[").removesuffix("]").lower()
+    if "|" in shown:
+        return shown
+    return _BY_NAME.get(option) or _BY_TYPE.get(inner) or option.upper()

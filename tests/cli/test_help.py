@@ -1,0 +1,77 @@
+"""The help of a command: names that people read, whole sentences, and examples that work as they are."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tpharness.cli.app import COMMANDS, app
+from tpharness.cli.help import EXAMPLES
+
+DOCS = Path(__file__).parents[2] / "docs"
+DOCUMENTED = "\n".join(page.read_text("utf-8") for page in sorted(DOCS.glob("*.md")))
+
+
+def shown(name: str) -> str:
+    """Return the help of a command."""
+    result = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    return result.output
+
+
+def commands(name: str) -> list[str]:
+    """Return the examples of a command without what they say about it."""
+    return [re.split(r"\s{2,}", line.strip())[0] for line in EXAMPLES[name].strip().splitlines()]
+
+
+def test_every_command_has_examples() -> None:
+    """And there are no others."""
+    assert set(EXAMPLES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_an_option_takes_is_a_word(name: str) -> None:
+    """No type of Python; the examples stand as they are written."""
+    text = shown(name)
+    assert not re.search(r"<[a-z]", text.partition("Examples:")[0])
+    for line in EXAMPLES[name].strip().splitlines():
+        assert f"\n  {line.strip()}\n" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_are_documented_and_parse(name: str) -> None:
+    """Each begins a line of a page in docs/, and has no option that the command does not know."""
+    for line in commands(name):
+        assert f"\n    {line}" in DOCUMENTED
+        words = shlex.split(line.partition(">")[0].rpartition("| ")[2])
+        assert words[:2] == ["tpharness", name]
+        result = CliRunner().invoke(app, [name, *words[2:], "--help"])
+        assert result.exit_code == 0
+        options = {word for word in words[2:] if re.match(r"--?[a-z]", word)}
+        assert all(re.search(rf"(^|[\s,]){option}[\s,]", result.output) for option in options), line
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [("tpharness conv", "convert"), ("tpharness run --maxf", "--maxfail")],
+    ids=["command", "option"],
+)
+def test_the_shell_completes(line: str, offered: str) -> None:
+    """As the script of `--install-completion` asks for it."""
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_TPHARNESS_COMPLETE": "complete_bash"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", "from tpharness.cli import app; app(prog_name='tpharness')"],
+        env={**os.environ, **words},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout.split() == [offered], done.stderr
