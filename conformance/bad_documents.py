@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 import yaml
 
-from tpharness.findings import Finding
+from tpharness.findings import Finding, Level
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.resources import conformance_dir
@@ -118,6 +118,10 @@ def find_difference(entry: BadDocument) -> str:
     for name in ("got", "expected"):
         if name in entry and getattr(told[0], name) != entry[name]:
             return f"{name} is {getattr(told[0], name)!r}"
+    document = make_document(entry)
+    broken = [finding.code for finding in found if finding.level is not Level.MAY]
+    if not isinstance(document, str) and [finding.code for finding in check_as_read(document)] != broken:
+        return f"without observations, {[finding.code for finding in check_as_read(document)]} are found"
     codes = {finding.code for finding in found}
     return "" if codes == {entry["finding"], *entry.get("also", ())} else f"found {', '.join(sorted(codes))}"
 

@@ -13,7 +13,7 @@ from conformance.holds import holds
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
 from tpharness.findings import Finding
-from tpharness.journal import Interrupted, UserTurn, needs_partial
+from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import newest_version
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.server_events import Recorder
@@ -122,7 +122,8 @@ def _fold_in_steps(vector: Mapping[str, Any], readings: Readings) -> str:
     """Cut the run after each step of one fold; a fold of what had come by then has to give the same thread."""
     steps = vector.get("events") or vector["chunks"]
     header = ThreadHeader(thread_id="t", created_at=_AT)
-    dialect, cut, partial = DIALECTS[newest_version()], Interrupted(reason="timeout", at=_AT), needs_partial(readings)
+    dialect, cut = DIALECTS[newest_version()], Interrupted(reason="timeout", at=_AT)
+    partial = readings.R20 is UnfinishedRule.AS_STREAMED
     running, renderer = _Folding(vector), dialect.renderer(header, readings)
     version, thread = None, None
     for count, step in enumerate(steps, start=1):
