@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +14,7 @@ from rich.console import Console
 
 from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
+from tpharness.cli.watch import watch_run
 from tpharness.errors import TargetError, UsageError
 from tpharness.printable import make_printable, say
 from tpharness.profiles import parse_profiles
@@ -106,6 +108,10 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Write what fails as a baseline, with reasons to be filled in."),
     ] = None,
+    watching: Annotated[
+        bool, typer.Option("--watch", help="Play again what a changed scenario or target touches, until Ctrl-C.")
+    ] = False,
+    only: Annotated[list[str] | None, typer.Option(hidden=True, help="What a round of --watch plays.")] = None,
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Show every case as it ends, and every failure in full.")
     ] = False,
@@ -135,7 +141,12 @@ def run(
         trace=trace,
         keyword=None if keyword is None else Keyword.parse(keyword),
         maxfail=1 if first else maxfail,
+        only=tuple(only or ()),
     )
+    if watching:
+        if write_baseline is not None:
+            raise UsageError("--write-baseline is for one whole run", hint="leave --watch away")
+        watch_run(shared, [*(server or []), *(client or [])], [word for word in sys.argv[1:] if word != "--watch"])
     plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
     reports = {pair: Report(trace=None if trace is Traced.NONE else trace_to) for pair in plays}
     if write_baseline is not None:

@@ -28,7 +28,8 @@ class RunOptions:
     the same order is the same run. `profiles` are names of `conformance/profiles.yaml`: only scenarios that belong to
     one of them are played, some of them with faults as well; `keyword` restricts the ids. `last_failed` are cases that
     failed last: with any, only their scenarios are played, or their faults. With `maxfail` the run ends after so many
-    failed cases. `trace` says which results come with what a trace needs; no verdict depends on it.
+    failed cases. `only` are ids of scenarios to which a round of `--watch` is restricted. `trace` says which results
+    come with what a trace needs; no verdict depends on it.
     """
 
     ids: tuple[str, ...] = ()
@@ -50,6 +51,7 @@ class RunOptions:
     keyword: Keyword | None = None
     last_failed: frozenset[str] = frozenset()
     maxfail: int = 0
+    only: tuple[str, ...] = ()
 
     @property
     def whole_suite(self) -> bool:
@@ -59,7 +61,7 @@ class RunOptions:
     @property
     def restricted(self) -> bool:
         """Whether only some of the scenarios that the ids name are played."""
-        return bool(self.profiles or self.keyword or self.last_failed)
+        return bool(self.profiles or self.keyword or self.last_failed or self.only)
 
     @property
     def target_words(self) -> tuple[str, ...]:

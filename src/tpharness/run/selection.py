@@ -34,6 +34,8 @@ def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
                 f"no scenario that was named belongs to {' or '.join(options.profiles)}",
                 hint=f"leave the ids away: tpharness run --profile {options.profiles[0]}",
             )
+    if options.only:
+        selected = [one for one in selected if one.id in options.only]
     if options.keyword is not None:
         selected = [one for one in selected if options.keyword.fits(str(one))]
         if not selected:
