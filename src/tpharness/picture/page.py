@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.clauses import clause_texts, load_rulings
+from tpharness.picture.tables import compact_json
 from tpharness.printable import make_printable
 
 __all__ = ["MOST_BYTES", "Entry", "Page", "render_page", "table_html", "text_html"]
@@ -141,7 +141,7 @@ def _option(number: int, entry: Entry) -> str:
 
 def _json_element(name: str, value: Any) -> str:
     """Return a script element that holds JSON: no `<` is left in it, so that nothing in it can end it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
+    text = compact_json(value).replace("<", r"\u003c")
     return f'<script type="application/json" id="{name}">{text}</script>'
 
 

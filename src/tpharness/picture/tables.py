@@ -17,7 +17,9 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Tables"]
+import orjson
+
+__all__ = ["Tables", "compact_json"]
 
 
 class _Table:
@@ -51,7 +53,7 @@ class Tables:
         known = self._known.get(id(value))
         if known is not None and known[0] is value:
             return known[1]
-        number = self._values.add(json.dumps(value, sort_keys=True), value)
+        number = self._values.add(compact_json(value, sort_keys=True), value)
         if isinstance(value, dict):
             self._known[id(value)] = (value, number)
         return number
@@ -112,6 +114,14 @@ class Tables:
             numbers.append(self._chains.add(tuple(entry), entry))
         self._last[place] = (tuple(messages), numbers)
         return numbers[-1] if numbers else 0
+
+
+def compact_json(value: Any, *, sort_keys: bool = False) -> str:
+    """Return a JSON value as text. Lone surrogates and large integers, which orjson cannot write, are kept."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else 0).decode()
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
 
 
 def _units(text: str) -> int:

@@ -8,13 +8,13 @@ the row at which it and the reference part (`parts`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from tpharness.picture.page import Entry
 from tpharness.picture.rows import Play
+from tpharness.picture.tables import compact_json
 from tpharness.picture.timeline import as_timeline
 from tpharness.protocol.diff import diff
 from tpharness.protocol.versions import Version, newest_version
@@ -185,7 +185,7 @@ def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) ->
         case = trace.case(one)
         timeline = timeline_of_trace(case)
         name = one.case if len(pairs) == 1 else f"{one.case} ({one.server}, {one.client})"
-        most -= len(json.dumps(timeline, separators=(",", ":")))
+        most -= len(compact_json(timeline))
         if most < 0:
             left_out.append(name)
             continue

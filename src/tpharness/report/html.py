@@ -7,9 +7,9 @@ what that one sent.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -26,6 +26,7 @@ from tpharness.picture import (
     timeline_of_case,
 )
 from tpharness.picture.rows import finding_json
+from tpharness.picture.tables import compact_json
 from tpharness.report.html_tables import (
     causes_table,
     clauses_table,
@@ -64,8 +65,8 @@ def render_html_of_several(reports: Mapping[str, Report]) -> str:
     entries, left_out = _entries(reports)
     shown = {entry.id: entry for entry in entries}
     sections = [_pairs_section(reports)] if several else []
-    for name, report in reports.items():
-        sections += _sections(name if several else "", report, shown)
+    for number, (name, report) in enumerate(reports.items()):
+        sections += _sections(name if several else "", report, shown, partial(_anchor, number))
     if left_out:
         sections.append(_left_out(left_out))
     passed = bool(reports) and all(report.passed for report in reports.values())
@@ -76,8 +77,8 @@ def render_html_of_several(reports: Mapping[str, Report]) -> str:
     return render_page(Page(title="tpharness run", lead=lead, sections=sections, entries=entries))
 
 
-def _sections(name: str, report: Report, shown: Mapping[str, Entry]) -> Iterator[str]:
-    """Yield the sections of one run; `shown` has the timelines by the ids of their scenarios."""
+def _sections(name: str, report: Report, shown: Mapping[str, Entry], anchor: Callable[[str], str]) -> Iterator[str]:
+    """Yield the sections of one run; `shown` has the timelines by their ids, `anchor` names the place of a case."""
     prefix = f"{text_html(name)}: " if name else ""
     finished = report.finished
     facts = facts_list(report)
@@ -91,9 +92,10 @@ def _sections(name: str, report: Report, shown: Mapping[str, Entry]) -> Iterator
         yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
     wrong = [result for result in report.results if not result.outcome.green]
     if wrong:
-        yield f"<section><h2>{prefix}Causes</h2>{causes_table(group_failures(report.results), _anchor)}</section>"
+        yield f"<section><h2>{prefix}Causes</h2>{causes_table(group_failures(report.results), anchor)}</section>"
         blocks = "".join(
-            _result_block(result, shown, opened=number < 3) for number, result in enumerate(wrong[:_MOST_RESULTS])
+            _result_block(result, shown, anchor(result.id), opened=number < 3)
+            for number, result in enumerate(wrong[:_MOST_RESULTS])
         )
         more = len(wrong) - _MOST_RESULTS
         blocks += f"<p>and {more} more: --report json:PATH has them all</p>" if more > 0 else ""
@@ -112,7 +114,7 @@ def _sections(name: str, report: Report, shown: Mapping[str, Entry]) -> Iterator
         yield f"<section><h2>{prefix}Not judged</h2>{table}</section>"
     if any(result.clauses for result in report.results):
         yield f"<section><h2>{prefix}Clauses</h2><details><summary>Every clause, by version</summary>"
-        yield f"{clauses_table(report, _anchor)}</details></section>"
+        yield f"{clauses_table(report, anchor)}</details></section>"
 
 
 def _pairs_section(reports: Mapping[str, Report]) -> str:
@@ -121,15 +123,15 @@ def _pairs_section(reports: Mapping[str, Report]) -> str:
     servers = list(dict.fromkeys(one.server if one else name for name, one in started.items()))
     clients = list(dict.fromkeys(one.client if one else "" for one in started.values()))
     cells: dict[tuple[str, str], list[str]] = {}
-    for name, report in reports.items():
+    for number, (name, report) in enumerate(reports.items()):
         one = started[name]
         place = (one.server, one.client) if one else (name, "")
-        cells.setdefault(place, []).append(_pair_cell(report))
+        cells.setdefault(place, []).append(_pair_cell(report, partial(_anchor, number)))
     rows = [(text_html(s), *("<br>".join(cells.get((s, c), ["–"])) for c in clients)) for s in servers]
     return f"<section><h2>Servers and clients</h2>{table_html(('server', *map(text_html, clients)), rows)}</section>"
 
 
-def _pair_cell(report: Report) -> str:
+def _pair_cell(report: Report, anchor: Callable[[str], str]) -> str:
     if report.finished is None:
         return f'<span class="bad">could not run</span> {text_html(report.error)}'
     counts = report.finished.counts
@@ -138,10 +140,10 @@ def _pair_cell(report: Report) -> str:
     if wrong is None:
         word, colour = ("passed", "good") if report.passed else ("failed", "bad")
         return f'<span class="{colour}">{word}</span> {words}'
-    return f'<a class="bad" href="#{_anchor(wrong.id)}">failed</a> {words}'
+    return f'<a class="bad" href="#{anchor(wrong.id)}">failed</a> {words}'
 
 
-def _result_block(result: Result, shown: Mapping[str, Entry], *, opened: bool) -> str:
+def _result_block(result: Result, shown: Mapping[str, Entry], anchor: str, *, opened: bool) -> str:
     """Return one case that failed: its findings, and a link to its timeline."""
     head = f'<span class="bad">{result.outcome.value}</span> {text_html(result.id)}'
     reason = f"<p>{text_html(result.reason)}</p>" if result.reason else ""
@@ -154,7 +156,7 @@ def _result_block(result: Result, shown: Mapping[str, Entry], *, opened: bool) -
         link = f'<p class="scripts-only"><a href="#view/{address}">Show the timeline</a></p>'
     state = " open" if opened else ""
     inner = f"<summary>{head}</summary>{reason}{blocks}{link}"
-    return f'<details class="result" id="{_anchor(result.id)}"{state}>{inner}</details>'
+    return f'<details class="result" id="{anchor}"{state}>{inner}</details>'
 
 
 def _finding_block(finding: Mapping[str, Any]) -> str:
@@ -194,8 +196,9 @@ def _left_out(names: Sequence[str]) -> str:
     return f"<p class='note'>{text_html(words)}<code>tpharness view FILE</code> shows one.</p>"
 
 
-def _anchor(name: str) -> str:
-    return f"case-{quote(name, safe='', errors='backslashreplace')}"
+def _anchor(pair: int, name: str) -> str:
+    """Return the id of the element of a case that the run of that number has played."""
+    return f"case-{pair}-{quote(name, safe='', errors='backslashreplace')}"
 
 
 @dataclass(slots=True)
@@ -230,7 +233,7 @@ def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
         return [], []
     entries, left_out = _traced(reports)
     really = {entry.id for entry in entries}
-    size = sum(len(json.dumps(entry.timeline, separators=(",", ":"))) for entry in entries)
+    size = sum(len(compact_json(entry.timeline)) for entry in entries)
     order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
     found = {one.id: one for one in select_scenarios((), roots or (scenarios_dir(),))}
     for name in order:
@@ -241,7 +244,7 @@ def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
         except TpharnessError:  # the file has changed since it was played
             continue
         timeline = _timeline(scenario, seen[name])
-        needs = len(json.dumps(timeline, separators=(",", ":")))
+        needs = len(compact_json(timeline))
         if size + needs > MOST_BYTES:
             left_out.append(name)
             continue

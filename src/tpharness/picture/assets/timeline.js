@@ -45,7 +45,7 @@ function chunkWords(frame) {
   if (typeof chunk !== "object" || chunk === null) return [brief(String(chunk), 40), "", "end"];
   const { type, ...rest } = chunk;
   const kind = String(type ?? "?");
-  return [kind, leaves(rest), /^tool/.test(kind) ? "tool" : /^(text|reasoning|thinking|file|source)/.test(kind) ? "content" : /^data/.test(kind) ? "data" : "frame"];
+  return [kind, leaves(rest), /^tool/.test(kind) ? "tool" : /^(text|reasoning|thinking|file|source)/.test(kind) ? "said" : /^data/.test(kind) ? "data" : "frame"];
 }
 
 class Timeline {
