@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -187,3 +188,27 @@ def test_a_place_of_a_sweep_holds_what_the_sessions_held_there(tmp_path: Path) -
         assert final.held is not None
         status = case.thread(final.held)["turns"][-1]["completion_status"]
         assert status == ("complete" if case.events[-1].event["event_kind"] == "agent_run_result" else "interrupted")
+
+
+def test_a_target_over_http_leaves_requests_answers_and_reads_with_their_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was asked, what was answered, when bytes came; of the token nothing, and of its header only the name."""
+    monkeypatch.setenv("TPHARNESS_TOKEN", "a-token-that-nobody-sees")
+    (case,) = traced(tmp_path, "basics/client-loses-the-end", server="peer:serve", client="peer:serve")
+    times = [moment.t for moment in case.moments]
+    assert times == sorted(times)
+    asked = [moment for moment in case.moments if moment.kind == "asked"]
+    assert ["authorization", "(left out)"] in asked[0].line["headers"]
+    assert any(moment.what.endswith("/runs") and "run" in moment.line["body"] for moment in asked)
+    assert any(moment.kind == "answered" and moment.line["status"] == 200 for moment in case.moments)
+    assert {moment.line["way"] for moment in case.moments if moment.kind == "moved"} == {"read", "sent"}
+    read = [one.line for one in case.moments if one.kind == "moved" and one.line["way"] == "read"]
+    assert [one["offset"] for one in read[1:]] == [one["offset"] + one["size"] for one in read[:-1]]
+    for file in _unpacked(tmp_path / "t.zip"):
+        assert b"a-token-that-nobody-sees" not in file
+
+
+def _unpacked(path: Path) -> list[bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return [archive.read(name) for name in archive.namelist()]

@@ -25,7 +25,6 @@ from tpharness.protocol.parse import parse_json
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net_errors import content_type_of, error_text, explain_error, quote_start, status_error
 from tpharness.targets.remote import Limits, Patience, UnreachableError
-from tpharness.trace.secrets import shown_headers
 from tpharness.trace.tape import Tape, current_tape
 
 __all__ = ["Answer", "Http", "OpenStream"]
@@ -146,7 +145,7 @@ class Http:
         status = response.status
         tape = current_tape()
         if tape is not None:
-            tape.note("answered", what, status=status, headers=shown_headers(response.headers), body=body or None)
+            tape.note("answered", what, status=status, headers=response.headers, body=body or None)
         if status == 204 or status in passes:
             return Answer(status=status)
         if status != 200:
@@ -185,7 +184,7 @@ class Http:
         if response.status == 200 and response.content_type == _EVENTS:
             tape = current_tape()
             if tape is not None:
-                tape.note("answered", what, status=200, headers=shown_headers(response.headers))
+                tape.note("answered", what, status=200, headers=response.headers)
             return response
         try:
             if response.status != 200:
@@ -217,7 +216,7 @@ class Http:
         data = None
         tape = current_tape()
         if tape is not None:
-            tape.note("asked", what, headers=shown_headers(headers), body=document)
+            tape.note("asked", what, headers=headers, body=document)
         if document is not None:
             data = _encode(document)
             headers["Content-Type"] = _JSON

@@ -8,7 +8,7 @@ Notes refer to the documents and bytes that are there anyway, so that a case tha
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -30,13 +30,14 @@ class Note:
     `kind` is `asked` or `answered` (a request and its answer), `read` (bytes of a stream that arrived), `sent` (bytes
     of a stream that a client was given) or `stderr`. `what` names the request or the program, `run` the stream by the
     number of its run, `size` is that of its bytes. A `body` is a JSON value, or the bytes that arrived.
+    Headers are as they were: who writes them leaves secrets out (`secrets.shown_headers`).
     """
 
     t: float
     kind: str
     what: str
     status: int | None = None
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] | None = None
     body: Any = None
     run: int = 0
     size: int = 0

@@ -22,7 +22,7 @@ from tpharness.run.tracing.pool import ThreadPool
 from tpharness.run.tracing.steps import client_steps, client_threads, server_steps, server_threads
 from tpharness.targets.contract import Packet, Script, Stream
 from tpharness.trace.format import MAX_CASE, decode_line, encode_line
-from tpharness.trace.secrets import Secrets
+from tpharness.trace.secrets import Secrets, shown_headers
 from tpharness.trace.tape import Note
 from tpharness.trace.write import CaseFiles
 from tpharness.vsp.frames import split_frames
@@ -176,7 +176,7 @@ class _Files:
         if note.status is not None:
             line["status"] = note.status
         if note.headers:
-            line["headers"] = [list(pair) for pair in note.headers]
+            line["headers"] = [list(pair) for pair in shown_headers(note.headers)]
         if note.body is None:
             return 0
         size = len(note.body) if isinstance(note.body, bytes) else len(encode_line(note.body))
