@@ -110,10 +110,21 @@ def test_bytes_that_the_client_never_got_are_marked() -> None:
     lost = [row for row in frames if row.get("lost")]
     assert lost
     assert frames[-len(lost) :] == lost
+    assert not any("broken" in row for row in frames)  # the cut is between two frames
     assert len({json.dumps(thread_of(timeline, row["client"])["turns"][0]) for row in lost}) == 1
     assert timeline["rows"][-1]["differences"]
     offsets = [(row["from"], row["to"]) for row in frames if row["turn"] == frames[0]["turn"]]
     assert all(one[1] == other[0] for one, other in pairwise(offsets))
+
+
+def test_a_frame_that_is_cut_inside_is_broken() -> None:
+    """The client got 40 bytes: of the frame in which they end it got some, and of those after it none."""
+    text = TWO_STEPS.replace("user_cancelled, after: answer.mid", "network_failure, client: {after: {byte: 40}}")
+    timeline = timeline_of_case(base_case(load_text(text, id="chat/cancelled")))
+    (row,) = [row for row in timeline["rows"] if "broken" in row]
+    assert row["from"] + row["broken"] == 40
+    assert row["from"] < 40 < row["to"]
+    assert all(bool(one.get("lost")) == (one["from"] >= 40) for one in timeline["rows"] if "frame" in one)
 
 
 def test_threads_share_their_messages() -> None:
