@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,25 @@ def test_is_accessible_and_no_wider_than_the_screen(page: Path, width: int, dark
     )
     assert (seen.results[1], seen.results[4]) == ([], [])
     assert (seen.results[2], seen.results[5]) == (width, width)
+
+
+def test_makes_the_screenshot_of_the_docs(tmp_path: Path) -> None:
+    """`TPHARNESS_SCREENSHOT=docs/picture.png` writes it: both sides cut apart, in the middle of a call."""
+    timeline = timeline_of_case(base_case(load_builtin(CASES[0])))
+    file = tmp_path / "page.html"
+    file.write_text(render_page(Page(title="tool-call-and-answer.yaml", entries=[Entry(timeline=timeline)])), "utf-8")
+    shot = Path(os.environ.get("TPHARNESS_SCREENSHOT", tmp_path / "shot.png")).absolute()
+    seen = look_at(
+        file,
+        ["press", "#server-cut", "ArrowLeft", 9],
+        ["click", "#together"],
+        ["press", "#client-cut", "ArrowLeft", 8],
+        ["eval", "document.activeElement.blur()"],
+        ["shot", str(shot), True],
+        width=1100,
+    )
+    assert seen.errors == []
+    assert shot.read_bytes().startswith(b"\x89PNG")
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
