@@ -225,8 +225,9 @@ def instrumented(source: bytes) -> bytes:
     return ast.unparse(tree).encode()
 
 
-# Left out are files that no thread depends on: what the releases of the `ai` package accept (`majors`), how differences
-# are shown (`diff`, `align`, `problems`), and types, schemas and what goes through them (`pieces`), which tests compare.
+# Left out are files that no thread depends on: what the releases of the `ai` package accept (`majors`), how
+# differences are shown (`diff`, `align`, `problems`), and types, schemas and what goes through them (`pieces`), which
+# tests compare.
 def _reference(folder: str, one_in: int, without: tuple[str, ...] = ()) -> Iterator[Subject]:
     for path in sorted((REPOSITORY / "src" / "tpharness" / folder).glob("*.py")):
         if path.name not in ("__init__.py", *without):
