@@ -1,6 +1,7 @@
 """The pages of `view` and of `run --report html`: how long a step takes in a browser, how long and large a page is.
 
-A step moves the cut by one place and shows both threads there; it is measured inside the page, layout included.
+A step moves the cut by one place and shows both threads there. It is measured inside the page, layout included; of each
+step the best of three rounds counts.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from tpharness.run.plan import base_case
 from tpharness.scenario import load_text
 
 STEP_TARGET, WRITE_TARGET, OPEN_TARGET, SIZE_TARGET = 100.0, 5.0, 2.0, 15.0
+
+ROUNDS = 3
 
 STEPS = """(() => {
   const times = [];
@@ -53,8 +56,8 @@ def main() -> int:
         timeline = timeline_of_case(base_case(load_text(scenario(length), id="bench/long")))
         file.write_text(render_page(Page(title="long", entries=[Entry(timeline=timeline)])), "utf-8")
         made = time.process_time() - begun
-        look = look_at(file, ["eval", OPENED], ["eval", STEPS])
-        times = sorted(look.results[1])
+        look = look_at(file, ["eval", OPENED], *[["eval", STEPS]] * ROUNDS)
+        times = sorted(map(min, zip(*look.results[1:], strict=True)))  # what is slow in one round only is the machine
         places = len(timeline["places"])
         rows += [
             at_most(f"a step among {places} places, the slowest of {len(times)}", times[-1], STEP_TARGET, "ms"),
