@@ -152,11 +152,20 @@ class Kind:
         return self.entry.rulings
 
     def at(
-        self, place: Place, message: str = "", *, got: Any = None, expected: Any = None, symptom: str = ""
+        self,
+        place: Place,
+        message: str = "",
+        *,
+        got: Any = None,
+        expected: Any = None,
+        symptom: str = "",
+        decided: tuple[str, ...] = (),
     ) -> Finding:
-        """Make a finding of this kind; `message` defaults to the title."""
+        """Make a finding of this kind; `message` defaults to the title, `decided` to the rulings of the kind."""
         said = message or self.title
-        return Finding(kind=self, place=place, message=said, got=got, expected=expected, symptom=symptom)
+        return Finding(
+            kind=self, place=place, message=said, got=got, expected=expected, symptom=symptom, decided=decided
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +204,8 @@ class Finding:
     """Something of a `kind` that is wrong at a `place`; `message` says it for this case, with `got` and `expected`.
 
     `symptom` says it without what differs from case to case, such as indices, ids and values, where the kind alone says
-    too little: one mistake shows with one symptom in many cases. "" where the kind says enough.
+    too little: one mistake shows with one symptom in many cases. "" where the kind says enough. `decided` names the
+    rulings that decide this case where its kind alone does not say which.
     """
 
     kind: Kind
@@ -204,6 +214,12 @@ class Finding:
     got: Any = field(default=None, hash=False)
     expected: Any = field(default=None, hash=False)
     symptom: str = ""
+    decided: tuple[str, ...] = ()
+
+    @property
+    def rulings(self) -> tuple[str, ...]:
+        """The rulings that decide the case."""
+        return self.decided or self.kind.rulings
 
     @property
     def code(self) -> str:
@@ -229,7 +245,7 @@ class Finding:
 
     def line(self) -> str:
         """Render on one line: level, code, place, message, got, expected, citations."""
-        cites = ", ".join((*self.kind.clauses, *self.kind.rulings))
+        cites = ", ".join((*self.kind.clauses, *self.rulings))
         tail = "".join(f"; {word} {text}" for word, text in self.shown().items())
         where = str(self.place) or "(unknown place)"
         return f"{self.level.name} {self.code} at {where}: {self.message}{tail}" + (f" [{cites}]" if cites else "")
@@ -245,7 +261,7 @@ class Finding:
             **self.shown(),
             **({"symptom": self.symptom} if self.symptom else {}),
             "clauses": list(self.kind.clauses),
-            "rulings": list(self.kind.rulings),
+            "rulings": list(self.rulings),
             "remedy": self.kind.remedy,
         }
 
@@ -314,7 +330,10 @@ def parse_finding(value: Mapping[str, Any]) -> Finding:
     """
     given = {key: value.get(key) for key in ("got", "expected")}
     kind, place = Kind.of_report(value["code"]), Place(**value["place"])
-    return Finding(kind=kind, place=place, message=value["message"], symptom=value.get("symptom", ""), **given)
+    said = tuple(value.get("rulings", ()))
+    decided = () if said == kind.rulings else said
+    symptom = value.get("symptom", "")
+    return Finding(kind=kind, place=place, message=value["message"], symptom=symptom, decided=decided, **given)
 
 
 def shorten(value: Any, limit: int = 160) -> str:

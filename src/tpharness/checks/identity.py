@@ -12,7 +12,7 @@ from dataclasses import replace
 from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
-from tpharness.protocol.diff import diff
+from tpharness.protocol.diff import ThreadDifference, diff
 from tpharness.scenario.records import Compare
 
 __all__ = ["IDENTITY"]
@@ -83,9 +83,17 @@ def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compa
             Place(case=evidence.case, pointer=d.pointer),
             f"{d.text}{f' ({d.cites})' if d.cites else ''}",
             symptom=d.symptom,
+            decided=_deciding(kind, d),
         )
         for d in differences
     ]
+
+
+def _deciding(kind: Kind, difference: ThreadDifference) -> tuple[str, ...]:
+    """Return the rulings on what differs; R39 says only how threads are compared."""
+    if not difference.rulings:
+        return ()
+    return (*difference.rulings, *(ruling for ruling in kind.rulings if ruling != "R39"))
 
 
 def _same(one: Thread, other: Thread, mode: Compare) -> bool:

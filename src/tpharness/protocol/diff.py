@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,11 @@ class ThreadDifference:
     text: str
     cites: str = ""
     symptom: str = ""
+
+    @property
+    def rulings(self) -> tuple[str, ...]:
+        """The rulings that `cites` names."""
+        return tuple(re.findall(r"\bR\d+\b", self.cites))
 
 
 def diff(

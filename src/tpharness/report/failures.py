@@ -78,10 +78,8 @@ def finding_lines(finding: Finding) -> list[tuple[str, str]]:
     lines += [("", f"  {word:<10}{text}") for word, text in finding.shown(300).items()]
     known = clause_texts()
     lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
-    if finding.kind.rulings:
-        lines.append(
-            ("", f"  decided   by {', '.join(finding.kind.rulings)} (tpharness explain {finding.kind.rulings[0]})")
-        )
+    if finding.rulings:
+        lines.append(("", f"  decided   by {', '.join(finding.rulings)} (tpharness explain {finding.rulings[0]})"))
     lines.append(("", f"  to do     {finding.kind.remedy}"))
     return lines
 
