@@ -48,6 +48,8 @@ def main() -> int:
     for name in ("clauses", "findings", "app-clauses", "profiles", "schema-places"):
         file = TOP / "conformance" / f"{name}.yaml"
         check(name, yaml.safe_load(file.read_text("utf-8")), file)
+    for file in sorted((TOP / "conformance" / "requirements").glob("*.yaml")):
+        check("requirements", yaml.safe_load(file.read_text("utf-8")), file)
     file = TOP / "conformance" / "violations.json"
     check("violations", json.loads(file.read_text("utf-8")), file)
     for file in sorted((TOP / "conformance" / "documents" / "bad").glob("*.yaml")):

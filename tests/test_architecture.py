@@ -39,6 +39,7 @@ LAYERS = {
     "reference_app": 8,
     "peers": 9,
     "picture": 9,
+    "certificate": 9,
     "report": 10,
     "histories": 9,
     "explore": 10,
@@ -107,6 +108,7 @@ READS_THE_CLOCK = {
     "apps/client/wall_clock.py": "once; what has passed since is measured",
     "apps/provider/chat.py": "`created`, which the API states and nobody judges",
     "apps/provider/responses.py": "`created_at`, which the API states and nobody judges",
+    "cli/certify.py": "when a certificate was made, once",
     "cli/record.py": "when a stream was recorded, once",
     "trace/write.py": "when the run began, for whoever reads the trace",
 }

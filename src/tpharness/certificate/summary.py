@@ -1,0 +1,142 @@
+"""What people look at: the certificate as Markdown, and two badges. Pure.
+
+In: the predicate of a certificate. Out: Markdown, an SVG that needs nothing else, and shields.io's endpoint as JSON.
+What a target says of itself is shown as text only.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tpharness.certificate.claims import CONFORMS
+from tpharness.findings import shorten
+from tpharness.printable import make_printable
+from tpharness.profiles import load_profiles
+
+__all__ = ["badge_endpoint", "badge_svg", "certificate_markdown", "verdict_line"]
+
+_COLOURS = {"brightgreen": "#3a7d0a", "yellow": "#8a6500", "red": "#b3261e"}
+"""Shields.io's names, and for our own badge a tone of each on which white text has a contrast of at least 4.5."""
+
+_WIDTH = 7
+"""Pixels of a character, on average, in the badge's font; `textLength` fits the text to it in any font."""
+
+
+def verdict_line(predicate: Mapping[str, Any]) -> str:
+    """Return what is claimed in one line, such as `9 of 11 profiles of 0.0.4 (set 2026-11)`."""
+    wanted = predicate["requirements"]
+    return f"{_conforming(predicate)} of {wanted['version']} (set {wanted['set']})"
+
+
+def badge_endpoint(predicate: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what shields.io's endpoint badge reads."""
+    kept = _kept(predicate)
+    colour = "red" if not kept else "brightgreen" if len(kept) == len(load_profiles()) else "yellow"
+    label = f"ThreadProtocol {predicate['requirements']['version']}"
+    return {"schemaVersion": 1, "label": label, "message": _conforming(predicate), "color": colour}
+
+
+def badge_svg(predicate: Mapping[str, Any]) -> str:
+    """Return the badge as an SVG of its own: no font, script or address of anybody else's."""
+    badge = badge_endpoint(predicate)
+    label, message = html.escape(badge["label"]), html.escape(badge["message"])
+    left, right = (len(badge[key]) * _WIDTH + 12 for key in ("label", "message"))
+    text = '<text x="{x}" y="14" textLength="{length}">{text}</text>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
+        f'aria-label="{label}: {message}"><title>{label}: {message}</title>'
+        f'<rect width="{left + right}" height="20" rx="3" fill="#444"/>'
+        f'<path d="M{left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{left}z" fill="{_COLOURS[badge["color"]]}"/>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
+        f"{text.format(x=6, length=left - 12, text=label)}{text.format(x=left + 6, length=right - 12, text=message)}"
+        "</g></svg>\n"
+    )
+
+
+def certificate_markdown(predicate: Mapping[str, Any]) -> str:
+    """Return the certificate for people."""
+    wanted, suite = predicate["requirements"], predicate["suite"]
+    lines = [
+        f"# {_escape(verdict_line(predicate))}",
+        "",
+        "Made by `tpharness certify`; `tpharness verify certificate.json` checks it against the reports beside it.",
+        "",
+        *_table(("", ""), list(_facts(predicate))),
+        "",
+        "## Profiles",
+        "",
+        *_table(
+            ("profile", "verdict", "why", "passed", "departing", "failed", "not judged"),
+            [row for claim in predicate["claims"] for row in _profile_rows(predicate, claim)],
+        ),
+        "",
+        "## Requirements",
+        "",
+        _requirements(wanted),
+        *_named("Failed or departed from", wanted["failed"]),
+        *_named("New since the set was frozen", wanted["new"]),
+    ]
+    departures = [one for playing in predicate["playings"] for one in playing["departures"]]
+    if departures:
+        rows = [(one["id"], ", ".join(one["findings"]), one["reason"]) for one in departures]
+        lines += ["", "## Known departures", "", *_table(("case", "findings", "reason"), rows)]
+    unstable = sorted({case for playing in predicate["playings"] for case in playing["unstable"]})
+    lines += _named("Not the same verdict in every order", unstable)
+    lines += ["", f"Suite: tpharness {_escape(suite['version'])}, SHA-256 `{suite['digest']}`."]
+    return "\n".join(lines) + "\n"
+
+
+def _requirements(wanted: Mapping[str, Any]) -> str:
+    passed, failed, rest = (len(wanted[key]) for key in ("passed", "failed", "not_judged"))
+    return (
+        f"Of the {passed + failed + rest} clauses of the set {wanted['set']}, {passed} passed, {failed} failed or are "
+        f"departed from, and {rest} were not judged."
+    )
+
+
+def _facts(predicate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    facts = []
+    for playing in predicate["playings"]:
+        for side in ("server", "client"):
+            one = playing[side]
+            facts.append((side, f"{one['reported_as']}, {one['address']}"))
+    if "revision" in predicate:
+        facts.append(("revision", predicate["revision"]))
+    machine = predicate["platform"]
+    facts.append(("played", f"{predicate['time']}, {machine['python']} on {machine['system']} {machine['machine']}"))
+    return list(dict.fromkeys(facts))
+
+
+def _profile_rows(predicate: Mapping[str, Any], claim: Mapping[str, str]) -> list[tuple[str, ...]]:
+    rows = []
+    for playing in predicate["playings"]:
+        counts = playing["profiles"].get(claim["profile"], {})
+        numbers = [str(counts.get(key, 0)) for key in ("passed", "departing", "failed", "not_judged")]
+        rows.append((claim["profile"], claim["status"], claim["why"], *numbers))
+    return rows
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    cells = [head, ["---"] * len(head), *([_escape(cell) for cell in row] for row in rows)]
+    return [f"| {' | '.join(row)} |" for row in cells]
+
+
+def _named(title: str, names: Sequence[str]) -> list[str]:
+    return ["", f"{title}: {', '.join(f'`{name}`' for name in names)}."] if names else []
+
+
+def _escape(text: str) -> str:
+    """Return text of somebody else's that Markdown shows as it is, in one line."""
+    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", make_printable(shorten(text, 300)))
+
+
+def _kept(predicate: Mapping[str, Any]) -> list[str]:
+    return [claim["profile"] for claim in predicate["claims"] if claim["status"] == CONFORMS]
+
+
+def _conforming(predicate: Mapping[str, Any]) -> str:
+    count, of = len(_kept(predicate)), len(load_profiles())
+    return f"{count or 'no'} of {of} profiles" if count != of else "all profiles"

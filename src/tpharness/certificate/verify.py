@@ -1,0 +1,197 @@
+"""Why a certificate is refused: what in it is not what its reports, or this suite, say.
+
+In: the statement of a certificate, and a function that reads the files beside it. Out: refusals in words, each with its
+reason; none for a certificate that holds. Whether somebody made all of it up, reports included, only a signature or
+playing it again can tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from tpharness.certificate.counts import verdicts
+from tpharness.certificate.plan import SEEDS, find_left_out
+from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, read_report, summarise
+from tpharness.certificate.suite import describe_suite, find_suite_differences, sha256
+from tpharness.errors import InputError
+from tpharness.findings import shorten
+from tpharness.resources import schema_path
+
+__all__ = ["compare_replay", "find_refusals", "read_statement"]
+
+_MOST = 5
+_WORDS = {
+    "counts": "forged count",
+    "profiles": "forged count",
+    "clauses": "forged count",
+    "departures": "changed departures",
+    "unstable": "changed verdicts",
+    "problems": "changed problems",
+    "versions": "changed versions",
+}
+
+
+def read_statement(payload: bytes) -> dict[str, Any]:
+    """Return the statement in an envelope. InputError for what is not the statement of a certificate."""
+    hint = "name the certificate.json that `tpharness certify` has written"
+    try:
+        statement = orjson.loads(payload)
+    except ValueError as error:
+        raise InputError(f"the payload is not JSON: {error}", hint=hint) from error
+    if not isinstance(statement, dict) or statement.get("_type") != STATEMENT_TYPE:
+        raise InputError(f"the payload is not an in-toto statement ({STATEMENT_TYPE})", hint=hint)
+    if statement.get("predicateType") != PREDICATE_TYPE:
+        raise InputError(f"the statement is {statement.get('predicateType')!r}, and not {PREDICATE_TYPE}", hint=hint)
+    problem = _misfit("certificate", statement.get("predicate"))
+    if problem:
+        raise InputError(f"the predicate does not fit certificate.schema.json: {problem}", hint=hint)
+    return statement
+
+
+def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | None]) -> Iterator[str]:
+    """Yield why the certificate does not hold. `read` returns the bytes of a file beside it, None if there is none."""
+    predicate = statement["predicate"]
+    other_suite = list(find_suite_differences(predicate["suite"], describe_suite()))
+    yield from (f"another suite: {why}" for why in other_suite)
+    digests = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
+    wanted = [name for playing in predicate["playings"] for name in playing["reports"]]
+    if sorted(digests) != sorted(set(wanted)) or len(wanted) != len(set(wanted)):
+        yield f"missing report: the certificate is about {', '.join(sorted(digests))}, and counts {', '.join(wanted)}"
+        return
+    reports: dict[str, dict[str, Any]] = {}
+    for name, digest in digests.items():
+        data = read(name)
+        if data is None:
+            yield f"missing report: {name} is not beside the certificate"
+            continue
+        if sha256(data) != digest:
+            yield f"changed report: {name} is not the file that was certified: its SHA-256 is {sha256(data)}"
+        try:
+            report = read_report(data, name)
+        except InputError as error:
+            yield f"changed report: {error}"
+            continue
+        problem = _misfit("report", report)
+        if problem:
+            yield f"changed report: {name} does not fit report.schema.json: {problem}"
+            continue
+        reports[name] = report
+        yield from _judge_report(name, report, () if other_suite else predicate["played"])
+    for playing in predicate["playings"]:
+        yield from _judge_playing(playing, [reports[name] for name in playing["reports"] if name in reports])
+    if len(reports) == len(digests):
+        again = summarise(predicate["playings"], reports, predicate["played"])
+        yield from _compare_counts(predicate["playings"], again["playings"], same_suite=not other_suite)
+        if not other_suite:
+            yield from _compare_claims(predicate, again)
+
+
+def compare_replay(name: str, certified: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where a replay has another verdict than the certified report of this name."""
+    for side in ("server", "client"):
+        if certified[side] != replayed[side]:
+            yield f"replay: the {side} is {shorten(replayed[side])}, and {shorten(certified[side])} in {name}"
+    before, after = verdicts(certified), verdicts(replayed)
+    differing = sorted(case for case in before.keys() | after.keys() if before.get(case) != after.get(case))
+    for case in differing[:_MOST]:
+        yield f"replay: {case} is {_verdict(after.get(case))}, and {_verdict(before.get(case))} in {name}"
+    if len(differing) > _MOST:
+        yield f"replay: {len(differing) - _MOST} more cases have another verdict than in {name}"
+
+
+def _judge_report(name: str, report: Mapping[str, Any], profiles: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with one report by itself; the suite is asked for its cases if `profiles` are named."""
+    if "incomplete" in report:
+        yield f"incomplete report: {name} is of a run that did not come to its end: {report.get('error', '')}"
+    if "shard" in report:
+        yield f"incomplete report: {name} is shard {report['shard']['index']} of {report['shard']['of']}"
+    counts: Counter[str] = Counter()
+    for one in report["results"]:
+        counts[one["outcome"]] += one["cases"]
+    if dict(counts) != {outcome: count for outcome, count in report["counts"].items() if count}:
+        yield f"left out: the results of {name} come to {_tally(counts)}, and it counts {_tally(report['counts'])}"
+    twice = [case for case, count in Counter(one["id"] for one in report["results"]).items() if count > 1]
+    if twice:
+        yield f"changed report: {name} has {twice[0]} more than once"
+    missing = list(find_left_out(report, profiles)) if profiles else []
+    if missing:
+        more = f" and {len(missing) - _MOST} more" if len(missing) > _MOST else ""
+        yield f"left out: {name} has no result of {', '.join(missing[:_MOST])}{more}"
+
+
+def _judge_playing(playing: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    orders = {report.get("order") for report in reports} - {None}
+    if len(reports) == len(playing["reports"]) and len(orders) < len(SEEDS):
+        yield f"missing report: {len(orders)} orders were played, and a certificate takes {len(SEEDS)}"
+    for side in ("server", "client"):
+        told, declared = playing[side]["reported_as"], playing[side]["capabilities"]
+        if any(report[side] != told for report in reports):
+            yield f"changed target: the reports are not of the {side} {shorten(told)}"
+        if (playing[side]["name"], playing[side]["version"]) != (declared["name"], declared["version"]):
+            yield f"changed target: the {side} declares another name or version than {shorten(told)}"
+
+
+def _compare_counts(
+    told: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]], *, same_suite: bool
+) -> Iterator[str]:
+    """Yield where playings are not what their reports come to. What profiles are is a matter of the suite."""
+    for one, other in zip(told, counted, strict=True):
+        for key, word in _WORDS.items():
+            if one[key] != other[key] and (same_suite or key not in ("profiles", "unstable")):
+                yield f"{word}: {_first_difference(key, one[key], other[key])}"
+
+
+def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where claims and requirements are not what the reports come to."""
+    for told, made in zip(predicate["claims"], again["claims"], strict=False):
+        if told != made:
+            yield (
+                f"forged claim: {told['profile']} is said to be {told['status']!r}, "
+                f"and by the reports {made['profile']} is {made['status']!r} {made['why']}".rstrip()
+            )
+    if len(predicate["claims"]) != len(again["claims"]):
+        yield f"forged claim: there are {len(predicate['claims'])} claims, and {len(again['claims'])} by the reports"
+    if predicate["requirements"] != again["requirements"]:
+        where = _first_difference("requirements", predicate["requirements"], again["requirements"])
+        yield f"changed requirements: {where}"
+
+
+def _first_difference(key: str, told: Any, counted: Any) -> str:
+    if isinstance(told, dict) and isinstance(counted, dict):
+        for name in [*counted, *told]:
+            if told.get(name) != counted.get(name):
+                return _first_difference(f"{key} of {name}", told.get(name), counted.get(name))
+    if isinstance(told, list) and isinstance(counted, list):
+        for index in range(max(len(told), len(counted))):
+            one, other = told[index : index + 1], counted[index : index + 1]
+            if one != other:
+                return _told(f"{key} ({index + 1})", one[0] if one else None, other[0] if other else None)
+    return _told(key, told, counted)
+
+
+def _told(key: str, told: Any, counted: Any) -> str:
+    words = ["nothing" if one is None else shorten(one) for one in (told, counted)]
+    return f"{key}: the certificate says {words[0]}, the reports {words[1]}"
+
+
+def _verdict(verdict: tuple[Any, ...] | None) -> str:
+    if verdict is None:
+        return "not there"
+    outcome, _, codes = verdict
+    return f"{outcome} ({', '.join(codes)})" if codes else str(outcome)
+
+
+def _tally(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()) if count) or "nothing"
+
+
+def _misfit(schema: str, value: Any) -> str:
+    validator = jsonschema_rs.Draft202012Validator(orjson.loads(schema_path(schema).read_bytes()))
+    for error in validator.iter_errors(value):
+        return f"{shorten(error.message)} at /{'/'.join(map(str, error.instance_path))}"
+    return ""

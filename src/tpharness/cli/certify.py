@@ -1,0 +1,119 @@
+"""`tpharness certify`: play the suite three times in different orders, and write a certificate of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tpharness.certificate import (
+    CONFORMS,
+    Playing,
+    badge_endpoint,
+    badge_svg,
+    certificate_markdown,
+    describe_side,
+    load_private_key,
+    make_statement,
+    new_since,
+    plan_playing,
+    seal,
+    verdict_line,
+)
+from tpharness.cli.files import read_bytes
+from tpharness.cli.reports import take_all
+from tpharness.errors import InputError, UsageError
+from tpharness.printable import say
+from tpharness.profiles import load_profiles, parse_profiles
+from tpharness.report import Report, json_text, write_atomically
+from tpharness.report.json import render_json
+from tpharness.run import RunOptions, run_suite
+from tpharness.run.baseline import load_baseline
+from tpharness.run.session import Session
+
+__all__ = ["certify", "play_order"]
+
+
+def certify(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the certificate goes.")],
+    server: Annotated[str, typer.Option(metavar="TARGET", help="The server to certify.")] = "reference",
+    client: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TARGET", help="The client to play [default: reference]; may be given again."),
+    ] = None,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this profile [default: all]; may be given again."),
+    ] = None,
+    baseline: Annotated[Path | None, typer.Option(help="A YAML file of known failures, each with its reason.")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="PEM", help="An Ed25519 private key to sign with [default: not signed].")
+    ] = None,
+    revision: Annotated[str, typer.Option(help="The revision of the target, such as a commit.")] = "",
+) -> None:
+    """Certify what a server or a client keeps.
+
+    The suite is played three times in different orders. Exit code 0 if at least one profile conforms.
+    """
+    profiles = parse_profiles(profile or list(load_profiles()))
+    signer = None if key is None else load_private_key(read_bytes(key), key)
+    known = None if baseline is None else (baseline.name, read_bytes(str(baseline)))
+    if baseline is not None:
+        load_baseline(baseline)  # a baseline that cannot be read is refused before anything is played
+    _make_folder(output)
+    playings: list[Playing] = []
+    for one in client or ["reference"]:
+        if (server, one) == ("reference", "reference"):
+            say("the reference is certified: --server and --client name what is yours", err=True)
+        runs = plan_playing(server=server, client=one, profiles=profiles, baseline=baseline)
+        playings.append(_play(runs, first=len(playings) * len(runs) + 1))
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    statement = make_statement(playings, profiles=profiles, time=made, revision=revision, baseline=known)
+    predicate = statement["predicate"]
+    files = {name: data.decode() for playing in playings for name, data in playing.reports.items()}
+    files |= {
+        "certificate.md": certificate_markdown(predicate),
+        "badge.svg": badge_svg(predicate),
+        "badge.json": json_text(badge_endpoint(predicate)) + "\n",
+        "certificate.json": json_text(seal(json_text(statement).encode(), signer)) + "\n",
+    }
+    for name, text in files.items():
+        write_atomically(str(output / name), text)
+    for claim in predicate["claims"]:
+        say(f"  {claim['profile']:<14} {claim['status']}{': ' if claim['why'] else ''}{claim['why']}")
+    for line in new_since(predicate["requirements"]):
+        say(line)
+    say(f"{verdict_line(predicate)}, {'signed' if signer else 'not signed'}: {output / 'certificate.json'}")
+    raise typer.Exit(0 if any(claim["status"] == CONFORMS for claim in predicate["claims"]) else 1)
+
+
+def play_order(options: RunOptions) -> Report:
+    """Play one run to its end and return its report; what ends it early is raised."""
+    report = Report()
+    take_all(run_suite(options), report, None)
+    return report
+
+
+def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
+    reports = {}
+    with Session(server=runs[0].server, client=runs[0].client) as session:
+        server = describe_side(session.players.server, runs[0].server, "server")
+        client = describe_side(session.players.client, runs[0].client, "client")
+    for number, options in enumerate(runs):
+        say(f"order {number + 1} of {len(runs)} ({options.order}) on {server['name']} and {client['name']}", err=True)
+        report = play_order(options)
+        reports[f"report-{first + number}.json"] = render_json(report).encode()
+    return Playing(server=server, client=client, reports=reports)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder before anything is played. UsageError if it holds a certificate already."""
+    if (folder / "certificate.json").exists():
+        raise UsageError(f"{folder} has a certificate already", hint="name another folder, or remove it first")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}", hint="name another folder") from error

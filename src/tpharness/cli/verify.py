@@ -1,0 +1,93 @@
+"""`tpharness verify`: whether a certificate holds, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tpharness.certificate import (
+    compare_replay,
+    find_refusals,
+    has_valid_signature,
+    load_public_key,
+    new_since,
+    open_envelope,
+    plan_playing,
+    read_statement,
+    verdict_line,
+)
+from tpharness.cli.certify import play_order
+from tpharness.cli.files import read_bytes, read_json
+from tpharness.errors import InputError, UsageError
+from tpharness.printable import say
+from tpharness.report.json import as_json
+
+__all__ = ["verify"]
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="certificate.json, with its reports beside it.")],
+    key: Annotated[
+        str | None, typer.Option(metavar="PEM", help="The Ed25519 public key that has to have signed it.")
+    ] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="Play it again, and compare the verdicts.")] = False,
+    server: Annotated[
+        str, typer.Option(metavar="TARGET", help="With --replay: the server, at the address that it has now.")
+    ] = "reference",
+    client: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TARGET", help="With --replay: the clients, in the order in which they were certified."),
+    ] = None,
+) -> None:
+    """Verify a certificate: signature, suite, reports, counts and claims.
+
+    Each refusal names its reason. Exit code 0 if there is none.
+    """
+    if not replay and (server != "reference" or client):
+        raise UsageError("--server and --client are for --replay", hint="add --replay to play it again")
+    public = None if key is None else load_public_key(read_bytes(key), key)
+    envelope = read_json(str(certificate))
+    statement = read_statement(open_envelope(envelope))
+    predicate = statement["predicate"]
+    refusals = []
+    if public is not None and not envelope["signatures"]:
+        refusals.append("bad signature: it is not signed")
+    elif public is not None and not has_valid_signature(envelope, public):
+        refusals.append(f"bad signature: it is not signed by the key in {key}, or was changed since")
+    refusals += find_refusals(statement, lambda name: _read_beside(certificate, name))
+    if replay and not refusals:
+        refusals += _replay(predicate, certificate, server, client or ["reference"])
+    for why in refusals:
+        say(f"refused: {why}")
+    if public is None:
+        say("signed, and not checked: --key PUBLIC.pem checks it" if envelope["signatures"] else "not signed")
+    for line in new_since(predicate["requirements"]):
+        say(line)
+    count = f"{len(refusals)} reason{'' if len(refusals) == 1 else 's'}"
+    say(f"REFUSED for {count}" if refusals else f"VERIFIED {verdict_line(predicate)}")
+    raise typer.Exit(1 if refusals else 0)
+
+
+def _read_beside(certificate: Path, name: str) -> bytes | None:
+    """Return a report beside the certificate. The schema holds that its name is that of a file and no path."""
+    try:
+        return read_bytes(str(certificate.parent / name))
+    except InputError:
+        return None
+
+
+def _replay(predicate: Mapping[str, Any], certificate: Path, server: str, clients: Sequence[str]) -> Iterator[str]:
+    playings = predicate["playings"]
+    if len(clients) != len(playings):
+        raise UsageError(
+            f"{len(playings)} clients were certified with this server, and {len(clients)} are named",
+            hint="name the same --client options as for `tpharness certify`",
+        )
+    for playing, client in zip(playings, clients, strict=True):
+        name = playing["reports"][0]
+        say(f"playing {name} again", err=True)
+        report = play_order(plan_playing(server=server, client=client, profiles=predicate["played"])[0])
+        yield from compare_replay(name, read_json(str(certificate.parent / name)), as_json(report))

@@ -1,0 +1,394 @@
+"""A certificate says what was found, holds when it is verified, and is refused, with the reason, when it is forged."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema_rs
+import pytest
+import typer
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from tests.cli.conftest import Call
+
+from tpharness.cli.certify import certify
+from tpharness.resources import schema_path
+from tpharness.targets import Capabilities, Reference, Script, TargetOutput
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+PROFILES = ["versions", "carriers"]
+
+
+class LosesTheFirst(Reference):
+    """A server that loses all turns of the first script that it plays, whichever that is."""
+
+    capabilities = Capabilities(name="warms-up")
+
+    def __init__(self) -> None:
+        self._warm = False
+
+    async def serve(self, script: Script) -> TargetOutput:
+        """Play the script."""
+        served = await super().serve(script)
+        if not self._warm:
+            for thread in served.threads.values():
+                thread["turns"] = []
+        self._warm = True
+        return served
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a signed certificate of the reference for two profiles, one of which has sweeps."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "key.pem").write_bytes(KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    public = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(typer.Exit) as ended:
+        certify(folder / "cert", profile=PROFILES, key=str(folder / "key.pem"), revision="4f2a|<b>")
+    assert ended.value.exit_code == 0
+    (folder / "cert" / "public.pem").write_bytes(public)
+    return folder / "cert"
+
+
+@pytest.fixture
+def copy(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of the certificate that may be forged."""
+    return Path(shutil.copytree(made, tmp_path / "copy"))
+
+
+def read(path: Path) -> Any:
+    """Return the JSON value in a file."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def statement_of(folder: Path) -> dict[str, Any]:
+    """Return the statement of the certificate in a folder."""
+    found: dict[str, Any] = json.loads(base64.b64decode(read(folder / "certificate.json")["payload"]))
+    return found
+
+
+def forge(folder: Path, change: Callable[[dict[str, Any]], object], *, sign: bool = False) -> None:
+    """Change the statement; its signature is left away, or made by somebody who has the key."""
+    statement = statement_of(folder)
+    change(statement)
+    data = json.dumps(statement).encode()
+    kind = "application/vnd.in-toto+json"
+    signed = f"DSSEv1 {len(kind)} {kind} {len(data)} ".encode() + data
+    signatures = [{"keyid": "", "sig": base64.b64encode(KEY.sign(signed)).decode()}] if sign else []
+    envelope = {"payloadType": kind, "payload": base64.b64encode(data).decode(), "signatures": signatures}
+    (folder / "certificate.json").write_text(json.dumps(envelope), "utf-8")
+
+
+def forge_report(folder: Path, name: str, change: Callable[[dict[str, Any]], object], *, count: bool = True) -> None:
+    """Change a report, and give the statement its new digest."""
+    report = read(folder / name)
+    change(report)
+    if count:
+        counts: dict[str, int] = {}
+        for one in report["results"]:
+            counts[one["outcome"]] = counts.get(one["outcome"], 0) + one["cases"]
+        report["counts"] = counts
+    data = json.dumps(report).encode()
+    (folder / name).write_bytes(data)
+
+    def digest(statement: dict[str, Any]) -> None:
+        for one in statement["subject"]:
+            if one["name"] == name:
+                one["digest"]["sha256"] = sha256(data).hexdigest()
+
+    forge(folder, digest, sign=True)
+
+
+def test_a_certificate_holds(call: Call, made: Path) -> None:
+    """Everything fits together, and the signature is that of the key."""
+    done = call("verify", str(made / "certificate.json"), "--key", str(made / "public.pem"))
+    assert (done.code, done.out) == (0, "VERIFIED 2 of 11 profiles of 0.0.4 (set 2026-11)\n")
+    assert call("verify", str(made / "certificate.json")).out.startswith("signed, and not checked: --key")
+
+
+def test_it_is_an_in_toto_statement_over_the_reports(made: Path) -> None:
+    """By its schema, with the digest of each report, which is another order each time."""
+    statement = statement_of(made)
+    assert (statement["_type"], statement["predicateType"]) == (
+        "https://in-toto.io/Statement/v1",
+        "urn:tpharness:certificate:1",
+    )
+    validator = jsonschema_rs.Draft202012Validator(read(schema_path("certificate")), validate_formats=True)
+    validator.validate(statement["predicate"])
+    for one in statement["subject"]:
+        assert one["digest"] == {"sha256": sha256((made / one["name"]).read_bytes()).hexdigest()}
+    orders = [[result["id"] for result in read(made / one["name"])["results"]] for one in statement["subject"]]
+    assert len(orders) == 3
+    assert orders[0] != orders[1] != orders[2]
+    assert statement["predicate"]["revision"] == "4f2a|<b>"
+    assert statement["predicate"]["playings"][0]["server"]["address"] == "reference"
+
+
+def test_counts_are_those_of_the_reports(made: Path) -> None:
+    """Added up here in another way: cases that passed, by clause."""
+    predicate = statement_of(made)["predicate"]
+    results = read(made / "report-1.json")["results"]
+    clause = next(name for name in predicate["playings"][0]["clauses"] if name.startswith("carrier."))
+    wanted = sum(r["cases"] for r in results if clause in r["clauses"] and r["outcome"] == "passed")
+    assert predicate["playings"][0]["clauses"][clause]["passed"] == wanted > 0
+    assert predicate["playings"][0]["counts"] == {"passed": sum(r["cases"] for r in results)}
+    assert predicate["claims"] == [{"profile": n, "status": "conforms", "why": ""} for n in ("carriers", "versions")]
+
+
+def test_what_stands_beside_it_is_for_people(made: Path) -> None:
+    """A summary in which hostile text is text, a badge that asks nobody, and what shields.io reads."""
+    text = (made / "certificate.md").read_text("utf-8")
+    assert text.startswith("# 2 of 11 profiles of 0.0.4 (set 2026-11)\n")
+    assert r"4f2a\|\<b\>" in text
+    assert read(made / "badge.json") == {
+        "schemaVersion": 1,
+        "label": "ThreadProtocol 0.0.4",
+        "message": "2 of 11 profiles",
+        "color": "yellow",
+    }
+    badge = (made / "badge.svg").read_text("utf-8")
+    root = ET.fromstring(badge)  # noqa: S314  # our own
+    shown = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert shown == ["ThreadProtocol 0.0.4", "2 of 11 profiles"]
+    assert len(badge) < 1500
+    assert "href" not in badge
+
+
+def drop_failure(report: dict[str, Any]) -> None:
+    """Leave out a result."""
+    report["results"] = [one for one in report["results"] if one["id"] != report["results"][0]["id"]]
+
+
+def drop_place(report: dict[str, Any]) -> None:
+    """Leave out a place of a sweep."""
+    one = next(one for one in report["results"] if one["id"].endswith("@event-*"))
+    one["cases"] -= 1
+
+
+FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a count by profile": (
+        lambda s: s["predicate"]["playings"][0]["profiles"]["carriers"].update(passed=999),
+        "forged count: profiles of carriers of passed: the certificate says 999, the reports",
+    ),
+    "a count by outcome": (
+        lambda s: s["predicate"]["playings"][0]["counts"].update(passed=999),
+        "forged count: counts of passed: the certificate says 999, the reports",
+    ),
+    "a clause": (
+        lambda s: s["predicate"]["playings"][0]["clauses"].update(
+            {"cycle.kept": {"passed": 7, "departing": 0, "failed": 0, "not_judged": 0}}
+        ),
+        "forged count: clauses of cycle.kept",
+    ),
+    "a claim": (
+        lambda s: s["predicate"]["claims"].append({"profile": "tools", "status": "conforms", "why": ""}),
+        "forged claim: there are 3 claims, and 2 by the reports",
+    ),
+    "a requirement": (
+        lambda s: s["predicate"]["requirements"]["passed"].append("cycle.kept"),
+        "changed requirements: requirements of passed",
+    ),
+    "a profile that was not played": (
+        lambda s: (
+            s["predicate"]["played"].append("history"),
+            s["predicate"]["claims"].append({"profile": "history", "status": "conforms", "why": ""}),
+        ),
+        "left out: report-1.json has no result of ",
+    ),
+    "departures": (
+        lambda s: s["predicate"]["playings"][0]["departures"].append(
+            {"id": "carriers/scope", "findings": ["x"], "reason": "y"}
+        ),
+        "changed departures: departures (1): the certificate says",
+    ),
+    "another suite": (
+        lambda s: s["predicate"]["suite"]["parts"]["scenarios"].update({"carriers/scope": "0" * 64}),
+        "another suite: 1 scenarios differ: carriers/scope",
+    ),
+    "a later suite": (
+        lambda s: s["predicate"]["suite"].update(version="99"),
+        "another suite: it is tpharness 99, and",
+    ),
+    "another target": (
+        lambda s: s["predicate"]["playings"][0]["server"].update(reported_as="mine 1"),
+        "changed target: the reports are not of the server mine 1",
+    ),
+    "two orders": (
+        lambda s: (s["predicate"]["playings"][0]["reports"].pop(), s["subject"].pop()),
+        "missing report: 2 orders were played, and a certificate takes 3",
+    ),
+    "a report that is not counted": (
+        lambda s: s["predicate"]["playings"][0]["reports"].pop(),
+        "missing report: the certificate is about",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_statement_is_refused_even_if_it_is_signed(call: Call, copy: Path, name: str) -> None:
+    """Whoever has the key still cannot say what the reports do not."""
+    change, why = FORGERIES[name]
+    forge(copy, change, sign=True)
+    done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
+    assert done.code == 1
+    assert f"refused: {why}" in done.out
+    assert "bad signature" not in done.out
+
+
+REPORT_FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], bool, str]] = {
+    "a result is left out": (drop_failure, True, "left out: report-2.json has no result of"),
+    "a place of a sweep is left out": (drop_place, True, "left out: report-2.json has no result of"),
+    "a result is left out and still counted": (drop_failure, False, "left out: the results of report-2.json come to"),
+    "a run that ended early": (
+        lambda r: r.update(incomplete={"played": 3, "scenarios": 9}, error="interrupted by SIGTERM"),
+        True,
+        "incomplete report: report-2.json is of a run that did not come to its end: interrupted by SIGTERM",
+    ),
+    "a shard": (
+        lambda r: r.update(
+            shard={"index": 1, "of": 3, "selection": "x", "scenarios": 9, "whole_suite": False, "spec": ["a", "b"]}
+        ),
+        True,
+        "incomplete report: report-2.json is shard 1 of 3",
+    ),
+    "a verdict of one order": (
+        lambda r: r["results"][0].update(outcome="failed"),
+        True,
+        "changed verdicts: unstable of",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORT_FORGERIES)
+def test_a_forged_report_is_refused_even_if_its_digest_is_right(call: Call, copy: Path, name: str) -> None:
+    """The suite knows which cases there are, and all orders must tell the same."""
+    change, count, why = REPORT_FORGERIES[name]
+    forge_report(copy, "report-2.json", change, count=count)
+    done = call("verify", str(copy / "certificate.json"))
+    assert done.code == 1
+    assert f"refused: {why}" in done.out
+
+
+def test_reports_that_are_changed_missing_or_unreadable_are_refused(call: Call, copy: Path) -> None:
+    """Each is named, with what is wrong with it."""
+    (copy / "report-1.json").write_text((copy / "report-1.json").read_text("utf-8") + " ", "utf-8")
+    (copy / "report-2.json").unlink()
+    (copy / "report-3.json").write_text("[", "utf-8")
+    done = call("verify", str(copy / "certificate.json"))
+    assert done.code == 1
+    assert "refused: changed report: report-1.json is not the file that was certified" in done.out
+    assert "refused: missing report: report-2.json is not beside the certificate" in done.out
+    assert "refused: changed report: report-3.json is not JSON" in done.out
+
+
+def test_a_bad_or_missing_signature_is_refused(call: Call, copy: Path) -> None:
+    """Where a key is given it has to have signed; without one it is said that nobody did."""
+    signed = read(copy / "certificate.json")
+    forge(copy, lambda s: s["predicate"].update(time="2026-01-01T00:00:00+00:00"))
+    done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
+    assert (done.code, done.out.splitlines()[0]) == (1, "refused: bad signature: it is not signed")
+    assert call("verify", str(copy / "certificate.json")).out.startswith("not signed\nVERIFIED")
+    changed = read(copy / "certificate.json") | {"signatures": signed["signatures"]}
+    (copy / "certificate.json").write_text(json.dumps(changed), "utf-8")
+    done = call("verify", str(copy / "certificate.json"), "--key", str(copy / "public.pem"))
+    assert done.code == 1
+    assert "refused: bad signature: it is not signed by the key in" in done.out
+
+
+def test_what_is_not_a_certificate_is_wrong_input(call: Call, copy: Path) -> None:
+    """A report, another statement, a name that is a path: exit code 2, and what to name."""
+    done = call("verify", str(copy / "report-1.json"))
+    assert (done.code, "not a DSSE envelope" in done.err) == (2, True)
+    forge(copy, lambda s: s.update(predicateType="https://slsa.dev/provenance/v1"))
+    assert call("verify", str(copy / "certificate.json")).code == 2
+    forge(copy, lambda s: s.update(predicateType="urn:tpharness:certificate:1"))
+    forge(copy, lambda s: s["predicate"]["playings"][0]["reports"].append("../../etc/passwd"))
+    done = call("verify", str(copy / "certificate.json"))
+    assert done.code == 2
+    assert "does not fit certificate.schema.json" in done.err
+    forge(copy, lambda s: s.pop("subject"))
+    assert call("verify", str(copy / "certificate.json")).code == 2
+
+
+def test_playing_again_shows_another_target(call: Call, made: Path) -> None:
+    """The certified one has the same verdicts; a server that changes threads does not."""
+    again = call("verify", str(made / "certificate.json"), "--replay")
+    assert again.code == 0, again.out
+    other = "python:tests.run.test_truth:Changed"
+    done = call("verify", str(made / "certificate.json"), "--replay", "--server", other)
+    assert done.code == 1
+    assert "refused: replay: the server is" in done.out
+    assert "is failed (" in done.out
+    assert call("verify", str(made / "certificate.json"), "--server", other).code == 2
+    two = call("verify", str(made / "certificate.json"), "--replay", "--client", "reference", "--client", other)
+    assert (two.code, "1 clients were certified" in two.err) == (2, True)
+
+
+def test_a_failing_target_gets_no_claim(call: Call, tmp_path: Path) -> None:
+    """The certificate says that nothing conforms, and so does its badge; it still holds as a document."""
+    output = tmp_path / "cert"
+    server = "python:tests.run.test_truth:Changed"
+    done = call("certify", "-o", str(output), "--server", server, "--profile", "carriers")
+    assert done.code == 1
+    assert "carriers       fails: " in done.out
+    assert read(output / "badge.json")["message"] == "no of 11 profiles"
+    assert read(output / "badge.json")["color"] == "red"
+    assert call("verify", str(output / "certificate.json")).code == 0
+
+
+def test_a_verdict_that_depends_on_the_order_refuses_the_claim(call: Call, tmp_path: Path) -> None:
+    """The case is named by its id."""
+    server = "python:tests.cli.test_certify:LosesTheFirst"
+    done = call("certify", "-o", str(tmp_path / "cert"), "--server", server, "--profile", "history")
+    assert done.code == 1
+    assert "history        unstable: not the same verdict in every order: " in done.out
+
+
+def test_known_departures_are_said_with_their_reasons(call: Call, tmp_path: Path) -> None:
+    """Those of the baseline that is given; a profile with one departs, and does not conform."""
+    server, known = "python:tests.run.test_truth:Changed", tmp_path / "known.yaml"
+    call("run", "--server", server, "--profile", "history", "--write-baseline", str(known), "--trace", "none")
+    known.write_text(known.read_text("utf-8").replace("reason: ''", "reason: corrected in May"), "utf-8")
+    output = tmp_path / "cert"
+    options = ("--server", server, "--profile", "history", "--baseline", str(known))
+    done = call("certify", "-o", str(output), *options)
+    assert done.code == 1
+    assert "history        departs: " in done.out
+    statement = statement_of(output)
+    assert {one["reason"] for one in statement["predicate"]["playings"][0]["departures"]} == {"corrected in May"}
+    assert statement["predicate"]["baseline"]["sha256"] == sha256(known.read_bytes()).hexdigest()
+    assert "corrected in May" in (output / "certificate.md").read_text("utf-8")
+    forge(output, lambda s: s["predicate"]["playings"][0]["departures"].clear())
+    assert "refused: changed departures" in call("verify", str(output / "certificate.json")).out
+
+
+def test_wrong_use_is_refused_before_anything_is_played(call: Call, made: Path, tmp_path: Path) -> None:
+    """A folder with a certificate, a key that is none, a profile that does not exist."""
+    assert call("certify", "-o", str(made)).code == 2
+    key = call("certify", "-o", str(tmp_path / "cert"), "--key", str(made / "public.pem"))
+    assert (key.code, "is not a private key in PEM" in key.err) == (2, True)
+    assert call("certify", "-o", str(tmp_path / "cert"), "--profile", "historie").code == 2
+    assert not (tmp_path / "cert").exists()
+
+
+def test_without_the_extra_it_is_said_what_to_type(
+    call: Call, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only signatures need it."""
+    for name in [name for name in sys.modules if name.startswith("cryptography")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    key = str(made.parent / "key.pem")
+    done = call("certify", "-o", str(tmp_path / "cert"), "--key", key)
+    assert done.code == 2
+    assert "cryptography is not installed: signing a certificate needs it" in done.err
+    assert "pip install 'tpharness[certify]'" in done.err
+    assert call("verify", str(made / "certificate.json")).code == 0
