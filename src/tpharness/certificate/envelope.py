@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tpharness.certificate.suite import sha256
 from tpharness.errors import InputError, UsageError
 from tpharness.extras import needs_extra
+from tpharness.protocol.jcs import jcs
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -103,7 +104,9 @@ def load_public_key(pem: bytes, name: str) -> Ed25519PublicKey:
 
 
 def _key_id(key: Ed25519PublicKey) -> str:
-    return sha256(key.public_bytes_raw())
+    """Return the id by which securesystemslib, in-toto and TUF know a key: the SHA-256 of its canonical JSON."""
+    public = key.public_bytes_raw().hex()
+    return sha256(jcs({"keytype": "ed25519", "scheme": "ed25519", "keyval": {"public": public}}))
 
 
 def _decode(text: Any) -> bytes | None:

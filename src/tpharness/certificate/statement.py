@@ -18,8 +18,8 @@ from tpharness.certificate.counts import count_reports
 from tpharness.certificate.requirements import judge_requirements, load_requirements
 from tpharness.certificate.suite import describe_suite, sha256
 from tpharness.errors import InputError
-from tpharness.printable import without_credentials
 from tpharness.run.applicable import describe_target
+from tpharness.run.tracing.record import find_secrets
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.forms import capabilities_json
 
@@ -39,12 +39,12 @@ class Playing:
 
 
 def describe_side(target: ServerTarget | ClientTarget, spec: str, role: str) -> dict[str, Any]:
-    """Return what a certificate says of a target; of its address no credentials."""
+    """Return what a certificate says of a target; its address without what is or looks like a secret."""
     declared = target.capabilities
     return {
         "name": declared.name,
         "version": declared.implementation_version,
-        "address": without_credentials(spec),
+        "address": find_secrets([spec]).text(spec),
         "reported_as": describe_target(target),
         "capabilities": capabilities_json(declared, [role]),
     }

@@ -117,6 +117,14 @@ EXAMPLES: dict[str, str] = {
         tpharness show tpharness-trace.zip                the cases that a failed run has left, see TRACE.md
         tpharness show --all --json tpharness-trace.zip cycles/three-steps
         """,
+    "certify": """
+        tpharness certify --server http://HOST:PORT -o cert/
+        tpharness certify --server peer:mine --profile stream --profile cycles -o cert/
+        """,
+    "verify": """
+        tpharness verify cert/certificate.json
+        tpharness verify cert/certificate.json --key public.pem
+        """,
     "merge": """
         tpharness merge 1.json 2.json 3.json              one verdict; a missing shard is an error, see SCALE.md
         """,

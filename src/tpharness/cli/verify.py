@@ -29,7 +29,7 @@ __all__ = ["verify"]
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="certificate.json, with its reports beside it.")],
+    certificate: Annotated[Path, typer.Argument(metavar="FILE", help="certificate.json, with its reports beside it.")],
     key: Annotated[
         str | None, typer.Option(metavar="PEM", help="The Ed25519 public key that has to have signed it.")
     ] = None,
