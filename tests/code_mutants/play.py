@@ -210,6 +210,8 @@ def play_mutants(
     """Play mutants, `jobs` at a time, each scenario that `killers` names for one before the others."""
     waiting = list(mutants)[::-1]
     running: dict[int, tuple[Child, Mutant]] = {}
+    document_names()  # read here, and not in every child anew
+    _baseline()
     gc.collect()
     gc.freeze()
     while waiting or running:
