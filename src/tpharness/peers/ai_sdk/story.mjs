@@ -149,6 +149,16 @@ const NORMATIVE = {
   error: "data-tp-error",
 };
 
+const HELD = ["data", "payload"];
+const ENVELOPE = [...HELD, "event_kind", "at", "_t_ms", "name", "event_name", "tool_name", "tool_call_id"];
+
+/** The data of a custom event: its `data` or `payload`, or the fields of its own class beside its name, or both. */
+function customData(event) {
+  const own = Object.entries(event).filter(([name]) => !ENVELOPE.includes(name));
+  const held = HELD.filter((name) => event[name] != null).map((name) => [name, event[name]]);
+  return own.length ? Object.fromEntries([...own, ...held]) : (held[0]?.[1] ?? null);
+}
+
 /** A system event of the application: what it says on the wire, and records in the thread (R34). */
 function readNotice(event) {
   const custom = event.event_kind === "custom";
@@ -158,7 +168,7 @@ function readNotice(event) {
   }
   const known = NORMATIVE[told] ?? told;
   const name = /^(data-|meta:)/.test(known) ? known : `data-${known}`;
-  const data = custom ? (event.data ?? event.payload ?? null) : (event.event_data ?? null);
+  const data = custom ? customData(event) : (event.event_data ?? null);
   const agents = {
     ...(event.source_agent != null && { source_agent: event.source_agent }),
     ...(event.target_agents != null && { target_agents: event.target_agents }),
