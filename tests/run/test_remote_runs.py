@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -192,5 +193,7 @@ def test_a_run_that_is_given_up_leaves_nothing_behind() -> None:
         assert isinstance(next(events), RunStarted)
         next(events)
         events.close()  # type: ignore[attr-defined]
+        del events
+        gc.collect()  # what was not closed is found here, and not in a later test
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()

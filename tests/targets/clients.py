@@ -137,14 +137,15 @@ class ContractClient:
             last = named
 
     def unseen(self, body: bytes, seen: set[bytes]) -> bytes:
-        """Leave out frames with an id that came before (R31)."""
-        kept = []
+        """Leave out frames with an id that came on an earlier connection (R31)."""
+        kept, came = [], set()
         for frame in re.split(rb"(?<=\n\n)", body):
             name = frame.partition(b"\n")[0] if frame.startswith(b"id: ") and frame.endswith(b"\n\n") else b""
             counts = bool(name) and b"\0" not in name  # an id with a null character is none
             if not counts or name not in seen or "seen" in self.breaks:
                 kept.append(frame)
-            seen.add(name)
+            came.add(name)
+        seen |= came
         return b"".join(kept)
 
     async def fetch(self, turn: dict[str, Any], last: str) -> Fetched:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -54,8 +55,9 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
             shard=None if options.shard is None else _describe_shard(options, options.shard, everything),
         )
         played: list[Result] = []
-        playing = apply_baseline(selected, play_selected(selected, options, session), baseline, played)
-        ended = yield from end_after(options.maxfail, playing, len(selected))
+        results = play_selected(selected, options, session)
+        with closing(apply_baseline(selected, results, baseline, played)) as playing:  # before the session
+            ended = yield from end_after(options.maxfail, playing, len(selected))
     clauses = load_clauses()
     found = map_exercised_clauses(played)
     problems: list[Finding] = []
