@@ -1,6 +1,6 @@
 """Play machine-made mutants of both examples and of the reference's deciding files, judged by scenarios and goldens.
 
-    python scripts/code_mutants.py                     every mutant; half an hour on two cores
+    python scripts/code_mutants.py                     every mutant; six minutes on two cores
     python scripts/code_mutants.py examples/ --jobs 2  those of files whose path contains this
     python scripts/code_mutants.py --listed            those of tests/code_mutants/killers.json, as CI does
     python scripts/code_mutants.py --update            every mutant, and write killers.json
