@@ -110,7 +110,7 @@ def leading_cause(findings: Sequence[Finding]) -> Cause | None:
 
 
 def independent_codes(findings: Iterable[Finding]) -> frozenset[str]:
-    """Return the codes at MUST that are no consequence of others: more than one needs more than one correction."""
+    """Return the codes at MUST that do not follow from others: more than one needs more than one correction."""
     return frozenset(f.code for f in findings if f.level is Level.MUST and f.code not in _CONSEQUENCES)
 
 

@@ -54,7 +54,7 @@ class BaselineEntry:
 
     @property
     def many(self) -> bool:
-        """Whether the entry may explain several cases, and those that pass besides are no matter."""
+        """Whether the entry may explain several cases, and cases that it fits may also pass."""
         return bool(self.cause) or "*" in self.id
 
     def explains(self, result: Result) -> bool:
