@@ -168,31 +168,6 @@ def test_a_target_that_keeps_the_event_loop_for_itself_is_interrupted_where_it_s
     assert json.loads((folder / "run.json").read_text("utf-8"))["incomplete"]["played"] == 1
 
 
-def test_a_terminal_that_closes_does_not_cost_the_report(folder: Path) -> None:
-    """Everything that is printed from then on fails, and nobody is there to read it."""
-    begins = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
-    arguments = ["run", "--scenarios", "own", "--server", "python:stop_targets:Waits"]
-    reports = ["--report", "console", "--report", "json:run.json"]
-    ours, theirs = os.openpty()
-    process = subprocess.Popen(  # ourselves, on a terminal of our own
-        [sys.executable, "-c", begins, str(theirs), "-m", "tpharness", *arguments, *reports],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{TOP / 'src'}{os.pathsep}{folder}"},
-        pass_fds=(theirs,),
-        start_new_session=True,
-    )
-    try:
-        os.close(theirs)
-        read_until(ours, b"in the case")
-        os.close(ours)
-        assert process.wait(SECONDS) == 128 + signal.SIGHUP
-    finally:
-        process.kill()
-        process.wait()
-    document = json.loads((folder / "run.json").read_text("utf-8"))
-    assert document["incomplete"] == {"played": 1, "scenarios": 3, "signal": "SIGHUP"}
-
-
 @pytest.mark.parametrize("arguments", [(), ("--jobs", "2")], ids=["one-process", "workers"])
 def test_the_whole_group_is_signalled_as_timeout_and_a_terminal_do(folder: Path, arguments: tuple[str, ...]) -> None:
     """Workers get the signal, too; it is the parent process that reports."""
