@@ -56,8 +56,8 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
         )
         played: list[Result] = []
         results = play_selected(selected, options, session)
-        with closing(apply_baseline(selected, results, baseline, played)) as playing:  # before the session
-            ended = yield from end_after(options.maxfail, playing, len(selected))
+        playing = apply_baseline(selected, results, baseline, played)
+        ended = yield from end_after(options.maxfail, playing, len(selected))
     clauses = load_clauses()
     found = map_exercised_clauses(played)
     problems: list[Finding] = []
@@ -73,18 +73,19 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
 def end_after(maxfail: int, events: Generator[RunEvent, None, None], scenarios: int) -> Generator[RunEvent, None, str]:
     """Yield the events up to the end of the scenario with the last failure that is allowed, 0 for any number.
 
-    Return why the run ended early, "" if it did not.
+    Return why the run ended early, "" if it did not. However it ends, the events are closed: what still plays ends while
+    its targets are open.
     """
     failed = done = 0
-    for event in events:
-        yield event
-        if isinstance(event, ResultReady) and not event.result.outcome.green:
-            failed += event.result.cases
-        done += isinstance(event, ScenarioFinished)
-        if isinstance(event, ScenarioFinished) and 0 < maxfail <= failed and done < scenarios:
-            events.close()
-            count = "one failure" if failed == 1 else f"{failed} failures"
-            return f"ended after {count}; {scenarios - done} of {scenarios} scenarios were not played"
+    with closing(events):
+        for event in events:
+            yield event
+            if isinstance(event, ResultReady) and not event.result.outcome.green:
+                failed += event.result.cases
+            done += isinstance(event, ScenarioFinished)
+            if isinstance(event, ScenarioFinished) and 0 < maxfail <= failed and done < scenarios:
+                count = "one failure" if failed == 1 else f"{failed} failures"
+                return f"ended after {count}; {scenarios - done} of {scenarios} scenarios were not played"
     return ""
 
 
