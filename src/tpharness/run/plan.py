@@ -43,6 +43,7 @@ __all__ = [
     "cut_time",
     "expected_delivery",
     "explicit_packets",
+    "first_bytes",
     "make_script",
     "make_streams",
     "place_name",
@@ -255,7 +256,7 @@ def _cut_packets(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iter
         return
     match after.unit:
         case CutUnit.BYTE:
-            yield from _first_bytes(packets, after.count)
+            yield from first_bytes(packets, after.count)
         case CutUnit.EVENT:
             if packets and all(packet.event is None for packet in packets):
                 raise TargetError(
@@ -273,7 +274,8 @@ def _event_index(packet: Packet, otherwise: int) -> int:
     return otherwise if packet.event is None else packet.event
 
 
-def _first_bytes(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
+def first_bytes(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
+    """Yield the packets up to a number of bytes; the last of them may be cut."""
     for packet in packets:
         if count <= 0:
             return

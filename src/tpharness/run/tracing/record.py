@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.run.judge import Recorded, Result
-from tpharness.run.plan import Case, make_script
+from tpharness.run.plan import Case, first_bytes, make_script
 from tpharness.run.play import Played, Players, comparison_mode
 from tpharness.run.sweeps.evidence import ThreadsByVersion
 from tpharness.run.sweeps.places import CutPlace, cut_scenario, without_pins
@@ -82,7 +82,7 @@ def record_place(
         turns.append(Stream(agent_id=turn.agent_id, begun_at=turn.started_at, packets=packets, end=end))
     last = turns[-1]
     if isinstance(last, Stream):
-        seen = last.packets if read is None else tuple(_first_bytes(last.packets, read))
+        seen = last.packets if read is None else tuple(first_bytes(last.packets, read))
         turns[-1] = replace(last, packets=seen, end=StreamEnd(reason=cut.reason, at=cut.at))
     played = Played(
         served=TargetOutput(
@@ -92,14 +92,6 @@ def record_place(
         received=TargetOutput(threads={version: both[1] for version, both in threads.items()}),
     )
     return make_record(cut_here, players, Tape(played=played), 0.0, remark="one place of a sweep, which plays it once")
-
-
-def _first_bytes(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
-    for packet in packets:
-        if count <= 0:
-            return
-        yield replace(packet, data=packet.data[:count])
-        count -= len(packet.data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
