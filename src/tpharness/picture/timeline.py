@@ -20,7 +20,7 @@ from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.plan import Case, make_script, make_streams
 from tpharness.scenario.records import AgentRun, Compare, Scenario
 
-__all__ = ["FORMAT", "as_timeline", "place_number", "timeline_of_case"]
+__all__ = ["FORMAT", "as_timeline", "differences_in_words", "place_number", "timeline_of_case"]
 
 FORMAT = "tpharness-timeline/1"
 _PLACE = re.compile(r"(?:turn-(?P<turn>\d+)-)?(?P<unit>event|byte)-(?P<count>\d{1,12})(?::|\Z)")
@@ -69,8 +69,7 @@ def as_timeline(name: str, play: Play, *, mode: str = "exact", **about: Any) -> 
             continue
         if pair not in known and len(known) < _MOST_DIFFERENCES:
             one, other = (play.documents[thread] for thread in pair)
-            found = diff(one, other, names=("server", "client"), mode=mode)
-            known[pair] = [{"at": each.pointer, "text": each.text, "cites": each.cites} for each in found]
+            known[pair] = differences_in_words(one, other, names=("server", "client"), mode=mode)
         if pair in known:
             rows[number]["differences"] = known[pair]
     return {
@@ -83,6 +82,14 @@ def as_timeline(name: str, play: Play, *, mode: str = "exact", **about: Any) -> 
         "places": places,
         "tables": play.tables.as_json(),
     }
+
+
+def differences_in_words(
+    one: Mapping[str, Any], other: Mapping[str, Any], *, names: tuple[str, str], mode: str
+) -> list[dict[str, str]]:
+    """Return where two threads differ as a page shows it; `mode` is `exact` or `content` (R39)."""
+    found = diff(one, other, names=names, mode=mode)
+    return [{"at": each.pointer, "text": each.text, "cites": each.cites} for each in found]
 
 
 def place_number(timeline: Mapping[str, Any], place: str) -> int | None:

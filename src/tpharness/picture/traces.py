@@ -15,8 +15,7 @@ from typing import Any
 from tpharness.picture.page import Entry
 from tpharness.picture.rows import Play
 from tpharness.picture.tables import compact_json
-from tpharness.picture.timeline import as_timeline
-from tpharness.protocol.diff import diff
+from tpharness.picture.timeline import as_timeline, differences_in_words
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Entry as TraceEntry
@@ -163,10 +162,9 @@ def _finish(play: Play, case: TracedCase, mode: str) -> list[str]:
             continue
         right = case.thread(final.right)
         last.setdefault("right", {})[final.side] = play.thread(right, f"right {final.side}")
-        found = diff(held, right, names=(final.side, "right"), mode=mode)
-        if found:
+        words = differences_in_words(held, right, names=(final.side, "right"), mode=mode)
+        if words:
             departing.append(final.side)
-            words = [{"at": each.pointer, "text": each.text, "cites": each.cites} for each in found]
             last.setdefault("departs", {})[final.side] = words
     return departing
 
