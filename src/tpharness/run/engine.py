@@ -73,8 +73,8 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
 def end_after(maxfail: int, events: Generator[RunEvent, None, None], scenarios: int) -> Generator[RunEvent, None, str]:
     """Yield the events up to the end of the scenario with the last failure that is allowed, 0 for any number.
 
-    Return why the run ended early, "" if it did not. However it ends, the events are closed: what still plays ends while
-    its targets are open.
+    Return why the run ended early, "" if it did not. However it ends, the events are closed: what still plays ends
+    while its targets are open.
     """
     failed = done = 0
     with closing(events):

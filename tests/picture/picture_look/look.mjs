@@ -27,7 +27,11 @@ await page.goto(pathToFileURL(file).href + hash, { timeout: 60000 });
 
 const doing = {
   eval: (expression) => page.evaluate(expression),
-  text: (selector) => page.locator(selector).innerText(),
+  text: async (selector) => {
+    // An element with `content-visibility: auto` has no inner text before the browser has painted a frame with it.
+    if (scripts) await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+    return page.locator(selector).innerText();
+  },
   press: async (selector, key, times = 1) => {
     await page.focus(selector);
     for (let n = 0; n < times; n += 1) await page.keyboard.press(key);
