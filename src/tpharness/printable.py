@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-__all__ = ["MAX_LINE", "make_printable", "say", "without_credentials"]
+__all__ = ["MAX_LINE", "counted", "make_printable", "say", "without_credentials"]
 
 MAX_LINE = 16_384
 """Characters of a printed line: more than any that tpharness writes by itself, so that nobody fills a log."""
@@ -37,6 +37,11 @@ def make_printable(text: str) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return _OBEYED.sub(lambda found: rf"{found[0][:-1]}\x{ord(found[0][-1]):02x}", text)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of something: "1 case", "2 cases". The noun's plural ends with an s."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def say(*lines: str, err: bool = False, flush: bool = False) -> None:

@@ -11,7 +11,7 @@ from tpharness.cli.files import check_stdin_once, print_findings, read_bytes
 from tpharness.cli.fold import NO_EVENTS, fold_events
 from tpharness.errors import ScenarioError
 from tpharness.findings import Finding, Kind, Level, Place, keep_first
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.scenario import load_scenario
@@ -55,7 +55,7 @@ def check(
     code = print_findings(findings, as_json=json)
     if not json and code == 0:
         verdict = "nothing at MUST" if any(f.level is Level.SHOULD for f in findings) else "nothing wrong"
-        say(f"{len(files)} file{'s' if len(files) > 1 else ''} checked, {verdict}")
+        say(f"{counted(len(files), 'file')} checked, {verdict}")
     raise typer.Exit(code)
 
 

@@ -17,7 +17,7 @@ from tpharness.errors import InputError, UsageError
 from tpharness.facts import later_time
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Journal
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.scenario.fields import normalize_time
@@ -158,7 +158,7 @@ def fold_events(
 
 def _within(after: int, count: int, file: str) -> None:
     if after > count:
-        raise UsageError(f"--after {after}: {file} has {count} event{'' if count == 1 else 's'}")
+        raise UsageError(f"--after {after}: {file} has {counted(count, 'event')}")
 
 
 def _line(line: bytes, file: str, number: int) -> Any:

@@ -15,7 +15,7 @@ from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
@@ -90,7 +90,7 @@ def _clauses(roots: list[Path] | None) -> Rows:
     for clause in clauses:
         scenarios, found = exercised.get(clause.id, []), load_violations().get(clause.id, ())
         kinds = Counter(violation.kind for violation in found)
-        counts = ", ".join(_count(number, kind) for kind, number in kinds.items()) or "nothing"
+        counts = ", ".join(counted(number, kind) for kind, number in kinds.items()) or "nothing"
         text = f"{clause.level:<6} {_exercised(clause, scenarios):>13}  violated by {counts}: {clause.text}"
         shown = [{key: value for key, value in asdict(v).items() if key != "clauses"} for v in found]
         rows.append((clause.id, text, {**asdict(clause), "scenarios": scenarios, "violations": shown}))
@@ -101,11 +101,7 @@ def _exercised(clause: Clause | AppClause, scenarios: Sequence[str]) -> str:
     """Return by what a clause is exercised: scenarios, the tools that read documents, or `tpharness app`."""
     if isinstance(clause, AppClause):
         return "app"
-    return _count(len(scenarios), "scenario") if scenarios or not clause.exercised_by else clause.exercised_by
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return counted(len(scenarios), "scenario") if scenarios or not clause.exercised_by else clause.exercised_by
 
 
 def _rulings() -> Rows:
@@ -123,8 +119,8 @@ def _profiles(roots: list[Path] | None) -> Rows:
         scenarios = found.get(profile.name, [])
         clauses = [clause for clause in load_clauses() if profile.has_clause(clause)]
         faults = [fault for fault in FAULTS if profile.has_fault(fault)]
-        counts = [_count(len(scenarios), "scenario"), _count(len(clauses), "clause")]
-        counts += [_count(len(faults), "fault")] if faults else []
+        counts = [counted(len(scenarios), "scenario"), counted(len(clauses), "clause")]
+        counts += [counted(len(faults), "fault")] if faults else []
         data = {"name": profile.name, "title": profile.title, "for": profile.reader, "core": profile.core}
         data |= {"scenarios": scenarios, "clauses": clauses, "faults": faults}
         rows.append((profile.name, f"{', '.join(counts)}: {profile.title}. {profile.reader}", data))

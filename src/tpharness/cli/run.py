@@ -16,7 +16,7 @@ from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_e
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.cli.watch import watch_run
 from tpharness.errors import TargetError, UsageError
-from tpharness.printable import make_printable, say
+from tpharness.printable import counted, make_printable, say
 from tpharness.profiles import parse_profiles
 from tpharness.report import (
     ConsoleReport,
@@ -233,7 +233,7 @@ def _tell_baseline(path: Path, report: Report) -> None:
     """Say what the baseline has, and what a baseline cannot have."""
     groups = group_failures(result for result in report.results if result.outcome is Outcome.FAILED)
     left = [group for group in group_failures(report.results) if group.smallest.outcome is not Outcome.FAILED]
-    say(f"{path}: {len(groups)} cause{'' if len(groups) == 1 else 's'} to give a reason for", err=True)
+    say(f"{path}: {counted(len(groups), 'cause')} to give a reason for", err=True)
     for group in left:
         say(f"not in it: {group_line(group).strip()}", err=True)
 

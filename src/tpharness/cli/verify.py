@@ -22,7 +22,7 @@ from tpharness.certificate import (
 from tpharness.cli.certify import play_order
 from tpharness.cli.files import read_bytes, read_json
 from tpharness.errors import InputError, UsageError
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.report.json import as_json
 
 __all__ = ["verify"]
@@ -66,8 +66,7 @@ def verify(
         say("signed, and not checked: --key PUBLIC.pem checks it" if envelope["signatures"] else "not signed")
     for line in new_since(predicate["requirements"]):
         say(line)
-    count = f"{len(refusals)} reason{'' if len(refusals) == 1 else 's'}"
-    say(f"REFUSED for {count}" if refusals else f"VERIFIED {verdict_line(predicate)}")
+    say(f"REFUSED for {counted(len(refusals), 'reason')}" if refusals else f"VERIFIED {verdict_line(predicate)}")
     raise typer.Exit(1 if refusals else 0)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from tpharness.errors import ThreadError, UsageError
 from tpharness.findings import Level
+from tpharness.printable import counted
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.rules.index import build_index
@@ -206,9 +207,8 @@ class _Step:
 
 
 def _describe(turn: Mapping[str, Any]) -> str:
-    count = len(turn["messages"])
     reason = turn["interruption"]["reason"]
-    return f"an interrupted turn of {turn['agent_id']} ({reason}) with {count} message{'' if count == 1 else 's'}"
+    return f"an interrupted turn of {turn['agent_id']} ({reason}) with {counted(len(turn['messages']), 'message')}"
 
 
 def _is_relationships(value: Any) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.checks import CHECKS, NotApplicable
+from tpharness.printable import counted
 from tpharness.protocol.versions import Version, version_names
 from tpharness.run import Result
 
@@ -37,7 +38,7 @@ class Unjudged:
 
     def line(self) -> str:
         """Return it as a line for people."""
-        cases = f"{self.cases} case{'' if self.cases == 1 else 's'}"
+        cases = counted(self.cases, "case")
         return f"{self.check} judged nothing in {version_names(self.versions)} ({cases}): {self.why.reason}"
 
 

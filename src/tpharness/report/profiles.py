@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpharness.printable import counted
 from tpharness.run.profile_tally import ProfileTally, next_profile
 
 __all__ = ["profile_lines"]
@@ -36,12 +37,8 @@ def profile_lines(tallies: Sequence[ProfileTally]) -> list[str]:
 
 
 def _notes(tally: ProfileTally) -> list[str]:
-    notes = [f"{_count(len(tally.causes), 'cause')}"] if tally.causes else []
+    notes = [counted(len(tally.causes), "cause")] if tally.causes else []
     notes += [f"{tally.expected} known"] if tally.expected else []
     notes += [f"{tally.unjudged} not judged"] if tally.unjudged else []
     notes += [f"its faults: --profile {tally.profile.name}"] if tally.profile.faults and not tally.faults else []
     return notes
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

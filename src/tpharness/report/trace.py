@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tpharness.causes import cause_of
-from tpharness.printable import without_credentials
+from tpharness.printable import counted, without_credentials
 from tpharness.run import Outcome, Result, ResultReady, RunEvent
 from tpharness.run.judge import Recorded
 from tpharness.run.tracing.record import find_secrets
@@ -71,10 +71,9 @@ class TraceReport:
             return []
         if path is None:
             return [f"no trace: {writer.problem}"]
-        cases = f"{writer.cases} case" + ("" if writer.cases == 1 else "s")
         left_out = f"; {writer.left_out} left out: {writer.problem}" if writer.left_out or writer.problem else ""
         first = shlex.join(["tpharness", "show", str(path), *([self._first] if self._first else [])])
-        return [f"trace: {path} ({cases}{left_out})", f"look at it: {first}"]
+        return [f"trace: {path} ({counted(writer.cases, 'case')}{left_out})", f"look at it: {first}"]
 
 
 def _why_left_out(result: Result) -> str:

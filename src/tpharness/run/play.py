@@ -15,6 +15,7 @@ from tpharness.dialects import DIALECTS
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
+from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.run.contents import resolve_contents
 from tpharness.run.plan import Case, expected_delivery, make_script, make_streams
@@ -289,7 +290,7 @@ async def _play_variants(
     rechunked: _Playings = []
     for size in _READ_SIZES:
         output = await players.client.receive(script, [_rechunk_reads(turn, size) for turn in turns])
-        rechunked.append((f"reads of {size} byte{'s' if size > 1 else ''}", "client", output))
+        rechunked.append((f"reads of {counted(size, 'byte')}", "client", output))
     output = await players.client.receive(script, [_rechunk_deltas(turn) for turn in turns])
     rechunked.append(("deltas of one UTF-16 unit", "client", output))
     repeated: _Playings = [("a second run", "client", await players.client.receive(script, turns))]
