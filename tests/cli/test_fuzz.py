@@ -11,6 +11,12 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call
+from tests.scenarios import load_builtin
+
+from tpharness.explore.campaigns.replaying import play_saved
+from tpharness.run.session import Session
+from tpharness.scenario import dump
+from tpharness.trace.format import Traced
 
 TARGET = "python:tests.explore.defects:line_splitting"
 
@@ -93,6 +99,44 @@ def test_a_failure_is_replayed_by_its_command(call: Call) -> None:
     right = call("fuzz", "--replay", command[command.index("--replay") + 1])
     assert right.code == 0
     assert "nothing is wrong with it any more" in right.out
+
+
+def test_what_is_found_leaves_a_trace(call: Call, folder: Path) -> None:
+    """Of each new cause the shrunk case; with `all` also of what was found before, and none if none is wanted."""
+    options = ("fuzz", "--cases", "40", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--trace")
+    found = call(*options, "failed")
+    *_, where, look = found.out.rstrip().splitlines()
+    causes = found.out.count("play it")
+    assert causes
+    assert where.startswith(f"trace: tpharness-trace.zip ({causes} case")
+    shown = call(*shlex.split(look.partition("look at it: tpharness ")[2]))
+    assert "thread-departs" in shown.out or "identity-differs" in shown.out
+    assert "the client holds" in shown.out
+    assert "\\u2028" in shown.out
+    assert call("fuzz", "--cases", "1", "--db", "tpharness-fuzz", "--trace", "failed").code == 1
+    assert not (folder / "tpharness-trace.zip").exists()  # nothing new was found
+    again = call("fuzz", "--cases", "1", "--db", "tpharness-fuzz", "--trace", "all")
+    assert f"({causes} case" in again.out
+    call("fuzz", "--cases", "1", "--db", "tpharness-fuzz", "--trace", "none")
+    assert (folder / "tpharness-trace.zip").exists()  # the last one stays where it is
+
+
+def test_a_failure_that_is_not_played_has_no_trace_and_says_why(tmp_path: Path) -> None:
+    """A document has no wire; a case that does not fail by itself, and a crash, are told."""
+    document = tmp_path / "one.json"
+    document.write_text("{}")
+    passing = tmp_path / "two.yaml"
+    passing.write_text(dump(load_builtin("basics/tool-call-and-answer")))
+    with Session(trace=Traced.FAILED) as session:
+        unplayed, passed = (play_saved(path, session) for path in (document, passing))
+    assert (unplayed.record, unplayed.reason) == (None, "a document is read and written, and not played")
+    assert passed.record is None
+    assert "it does not fail" in passed.reason
+    crash = tmp_path / "three.yaml"
+    crash.write_text(passing.read_text())
+    with Session(client="python:tests.explore.defects:line_splitting", trace=Traced.FAILED) as session:
+        session.players.client.client_session = None  # type: ignore[attr-defined]
+        assert play_saved(crash, session).reason.startswith("it ends with TypeError")
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,19 @@ import typer
 
 from tpharness.cli.files import print_findings, print_json, side_options
 from tpharness.cli.stop_signals import STOP
+from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.campaign import Campaign, CampaignOptions
 from tpharness.explore.campaigns.judging import Judge
+from tpharness.explore.campaigns.replaying import play_saved
 from tpharness.explore.campaigns.state import CampaignState, load_state
 from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.printable import say
+from tpharness.report.trace import TraceReport
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
+from tpharness.trace.format import Traced
 
 __all__ = ["fuzz"]
 
@@ -56,21 +60,28 @@ def fuzz(
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judge one saved failure again instead of generating cases.")
     ] = None,
+    trace: TraceOption = Traced.FAILED,
+    trace_to: TraceToOption = DEFAULT_TRACE,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Generate cases, judge them by every check, and shrink what fails.
 
-    Failures are saved as scenario files.
+    Failures are saved as scenario files. Those that are new leave a trace; with --trace all, those found before too.
     """
     held = None if replay is not None else load_state(db)
     kinds = _kinds(kind or (held.kinds if held is not None else ()))
     targets = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
     server = server or targets.get("--server", "reference")
     client = client or targets.get("--client", "reference")
-    with Session(server=server, client=client) as session:
+    with (
+        tracing(trace_to, trace, targets=(server, client), quiet=as_json) as traced,
+        Session(server=server, client=client, trace=trace) as session,
+    ):
         if replay is not None:
             what, subject = load_subject(replay)
             findings = list(Judge(session).findings(what, subject))
+            if findings:
+                _trace([replay], session, traced)
             if not findings and not as_json:
                 say(f"PASSED {replay}: nothing is wrong with it any more")
             raise typer.Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
@@ -100,10 +111,21 @@ def fuzz(
         finally:
             progress.clear()
         state = campaign.state
+        failures = state.failures.values() if trace is Traced.ALL else campaign.new
+        _trace([Path(failure.file) for failure in failures], session, traced)
         _tell(campaign, state.cases - before, time.monotonic() - begun, stopped, as_json=as_json)
     if stopped:
         raise KeyboardInterrupt
     raise typer.Exit(1 if state.failures else 0)
+
+
+def _trace(files: Sequence[Path], session: Session, traced: TraceReport) -> None:
+    """Play saved failures once more, each as small as it was made, and write what they do into the trace."""
+    server, client = session.specs
+    if session.trace is not Traced.NONE:
+        for file in files:
+            result = play_saved(file, session)
+            traced.add(result, result.record, server=server, client=client)
 
 
 def _kinds(names: Sequence[str]) -> tuple[FuzzKind, ...]:

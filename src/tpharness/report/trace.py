@@ -57,7 +57,7 @@ class TraceReport:
         alike = (scenario, cause if bad else result.outcome, server, client)
         if record is None:
             entry |= {"like": self._alike[alike]} if alike in self._alike else {}
-            self._writer.add({**entry, "left_out": _why_left_out(result)}, None)
+            self._writer.add({**entry, "left_out": self._secrets.text(_why_left_out(result))}, None)
             return
         if self._writer.add(entry, record.files(result, self._secrets)):
             self._alike.setdefault(alike, case)
@@ -80,7 +80,7 @@ def _why_left_out(result: Result) -> str:
     if result.outcome.green:
         return "it shows nothing that the trace of its scenario does not show"
     if result.outcome in (Outcome.COULD_NOT_RUN, Outcome.ERRORED):
-        return "nothing of it was played"
+        return f"nothing of it was played{f': {result.reason}' if result.reason else ''}"
     if "@" in result.id:
         return "places of its sweep that fail alike are in the trace"
     return "no trace of it was made"

@@ -33,7 +33,7 @@ from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario, dump, load_text
 
-__all__ = ["HANG_SECONDS", "Judge", "time_limit"]
+__all__ = ["HANG_SECONDS", "HangError", "Judge", "time_limit"]
 
 HANG_SECONDS = 10.0
 """How long one case may take in this process."""
