@@ -31,10 +31,12 @@ from tpharness.apps.play import NotPlayedError, Player
 from tpharness.apps.process import AppProcess, until_it_listens
 from tpharness.apps.provider import Provider
 from tpharness.apps.thread.judge import THREAD_SUFFIX, judge_thread
+from tpharness.apps.tracing import AppRecord
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Kind, Place, shorten
 from tpharness.run import CheckState, Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.trace.tape import Tape, recording
 
 __all__ = ["KINDS", "AppOptions", "free_port", "play_app", "run_app"]
 
@@ -51,7 +53,7 @@ class AppOptions:
     `baseline` is a file of known failures, that of the application for None. `sweep` adds a case for every piece of the
     model's answers; `scenarios` are files or folders of scenarios to make cases of. `strict` is whether the provider
     refuses what the real API refuses. `on_ready` is called with the environment that the application needs, once the
-    provider listens.
+    provider listens. `record` keeps of each case what a trace needs.
     """
 
     config: AppConfig
@@ -62,6 +64,7 @@ class AppOptions:
     scenarios: tuple[Path, ...] = ()
     strict: bool = True
     on_ready: Callable[[dict[str, str]], None] | None = None
+    record: bool = False
 
 
 def run_app(options: AppOptions) -> Iterator[RunEvent]:
@@ -171,14 +174,17 @@ async def _play_all(
 
     async def one(source: CaseSource) -> list[Result]:
         async with limit:
-            return [baseline.apply(result) for result in await _play_one(stage, source)]
+            with recording() as tape:
+                played = await _play_one(stage, source, tape if options.record else None)
+            return [baseline.apply(result) for result in played]
 
     tasks = [asyncio.create_task(one(source)) for source in sources]
     try:
         for source, task in zip(sources, tasks, strict=True):
             for result in await task:
-                results.append(result)
-                yield ResultReady(result=result)
+                judged = replace(result, record=None)
+                results.append(judged)
+                yield ResultReady(result=judged, record=result.record)
             yield ScenarioFinished(id=source.id)
     finally:
         for task in tasks:
@@ -220,8 +226,11 @@ async def _measure_tool(stage: _Stage, tool: Tool) -> None:
         )
 
 
-async def _play_one(stage: _Stage, source: CaseSource) -> list[Result]:
-    """Play a case and return the verdict, and the one on its thread where the application writes ThreadProtocol."""
+async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> list[Result]:
+    """Play a case and return the verdict, and the one on its thread where the application writes ThreadProtocol.
+
+    With a tape both have the record of the playing.
+    """
     begun = time.monotonic()
     token = new_mark()
     case = source.make(call_id(token))
@@ -242,7 +251,11 @@ async def _play_one(stage: _Stage, source: CaseSource) -> list[Result]:
             result = _exited(result, stage.process)
         if stage.process is not None and stage.process.exited is not None:
             await stage.process.restart()
-    return [result] if thread is None else [result, thread]
+    results = [result] if thread is None else [result, thread]
+    if tape is None:
+        return results
+    record = AppRecord(app=stage.config.name, client=client_name(stage.config), evidence=evidence, tape=tape)
+    return [replace(one, record=record) for one in results]
 
 
 def client_name(config: AppConfig) -> str:

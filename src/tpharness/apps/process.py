@@ -12,11 +12,13 @@ import os
 import signal
 from collections import deque
 from collections.abc import Mapping
+from contextvars import Context
 from typing import Self
 
 from tpharness.apps.config import AppConfig
 from tpharness.errors import TargetError, UsageError
 from tpharness.targets.guard import guarded, kill_group
+from tpharness.trace.tape import note_stderr
 
 __all__ = ["AppProcess", "listens", "until_it_listens"]
 
@@ -117,7 +119,8 @@ class AppProcess:
         except OSError as error:
             raise UsageError(f"{folder}: the application cannot be started there: {error.strerror}") from error
         self.starts += 1
-        self._reading = asyncio.create_task(self._read(self._process))
+        # It reads for all cases, also where one of them has started it again.
+        self._reading = asyncio.create_task(self._read(self._process), context=Context())
         try:
             await self._until_it_listens(self._process)
         except BaseException:
@@ -177,9 +180,16 @@ class AppProcess:
         while process.stdout is not None and (data := await process.stdout.read(1 << 16)):
             *lines, half = (half + data).split(b"\n")
             half = half[:_LINE_SHOWN]
-            self._tail.extend(line[:_LINE_SHOWN].decode("utf-8", "replace").strip() for line in lines if line.strip())
-        if half.strip():
-            self._tail.append(half.decode("utf-8", "replace").strip())
+            for line in lines:
+                self._hear(line[:_LINE_SHOWN])
+        self._hear(half)
+
+    def _hear(self, line: bytes) -> None:
+        """Keep a line, and note it on the tapes of the cases that are played now."""
+        words = line.decode("utf-8", "replace").strip()
+        if words:
+            self._tail.append(words)
+            note_stderr("the application", words)
 
     def _said(self) -> str:
         return f"; the end of its output: {self.last_words}" if self._tail else ""

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,15 +20,18 @@ from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.client import require_known_client
 from tpharness.apps.config import CONFIG_FILE, AppConfig, config_of_url, load_config
 from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
-from tpharness.apps.engine import AppOptions, run_app
+from tpharness.apps.engine import AppOptions, client_name, run_app
 from tpharness.apps.init import describe_application, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.cli.reports import take_all, written_on_every_way_out
+from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Level
 from tpharness.printable import make_printable, say, without_credentials
 from tpharness.report import ConsoleReport, Report, finding_lines, parse_reports, report_words
 from tpharness.run import Outcome, Result
+from tpharness.trace.format import Traced
+from tpharness.trace.secrets import secrets_of
 
 __all__ = ["application"]
 
@@ -104,6 +108,8 @@ def application(
     report: Annotated[
         list[str] | None, typer.Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
+    trace: TraceOption = Traced.FAILED,
+    trace_to: TraceToOption = DEFAULT_TRACE,
     list_: Annotated[bool, typer.Option("--list", help="Name the cases, and play none.")] = False,
 ) -> None:
     """Judge a chat application as it runs.
@@ -153,19 +159,24 @@ def application(
         sweep=sweep,
         scenarios=tuple(scenarios or ()),
         strict=not lenient,
+        record=trace is not Traced.NONE,
         on_ready=None
         if chosen.command or not wants_console
         else lambda variables: _tell_environment(out, chosen, variables),
     )
     again = f"tpharness app {name or ''} {{id}}".replace("  ", " ")
     console = ConsoleReport(stderr=pipe, again=again, by_cause=False) if wants_console else None
-    model = Report()
+    model = Report(trace=None if trace is Traced.NONE else trace_to)
     if wants_console and not chosen.allow:
         out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")
     elif wants_console:
         out.print(escape(make_printable(f"Tools that will be called, for real: {', '.join(chosen.allow)}")))
-    with written_on_every_way_out(destinations, lambda destination: destination.write(model)):
-        take_all(run_app(options), model, console)
+    show_trace = partial(tracing, trace_to, trace, targets=[chosen.url], quiet=not wants_console, stderr=pipe)
+    with (
+        written_on_every_way_out(destinations, lambda destination: destination.write(model)),
+        show_trace(secrets=secrets_of(chosen.headers, chosen.env)) as traced,
+    ):
+        take_all(run_app(options), model, console, partial(traced.feed, server=chosen.name, client=client_name(chosen)))
         if wants_console:
             _print_table(out, model)
     raise typer.Exit(0 if model.passed else 1)

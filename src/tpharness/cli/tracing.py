@@ -27,10 +27,16 @@ TraceToOption = Annotated[
 
 @contextmanager
 def tracing(
-    path: Path, traced: Traced, *, targets: Sequence[str], quiet: bool = False, stderr: bool = False
+    path: Path,
+    traced: Traced,
+    *,
+    targets: Sequence[str],
+    secrets: Sequence[str] = (),
+    quiet: bool = False,
+    stderr: bool = False,
 ) -> Iterator[TraceReport]:
     """Write a trace while the context is open, and then say where it is, also when the run is broken off."""
-    report = TraceReport(path, traced, targets=targets)
+    report = TraceReport(path, traced, targets=targets, secrets=secrets)
     try:
         yield report
     finally:

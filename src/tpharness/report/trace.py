@@ -22,11 +22,14 @@ __all__ = ["TraceReport"]
 
 
 class TraceReport:
-    """Writes a trace while a run goes on. `targets` name all targets of the run, whose tokens are left out."""
+    """Writes a trace while a run goes on.
 
-    def __init__(self, path: Path, traced: Traced, *, targets: Sequence[str] = ()) -> None:
+    `targets` name all targets of the run, whose tokens are left out; `secrets` are others that are known.
+    """
+
+    def __init__(self, path: Path, traced: Traced, *, targets: Sequence[str] = (), secrets: Sequence[str] = ()) -> None:
         self._traced = traced
-        self._secrets = find_secrets(targets)
+        self._secrets = find_secrets(targets, secrets)
         command = without_credentials(shlex.join(["tpharness", *sys.argv[1:]]))
         self._writer = TraceWriter(path, traced=traced.value, command=command, secrets=self._secrets)
         self._alike: dict[tuple[object, ...], str] = {}

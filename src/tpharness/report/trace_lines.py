@@ -14,6 +14,7 @@ from tpharness.clauses import clause_texts, load_rulings
 from tpharness.errors import TpharnessError
 from tpharness.findings import shorten
 from tpharness.protocol.diff import diff
+from tpharness.report.trace_app_lines import app_lines
 from tpharness.scenario import outline
 from tpharness.trace.parting import Parting, find_parting
 from tpharness.trace.read import Chunk, ServerEvent, TracedCase, Wire
@@ -32,19 +33,28 @@ def case_lines(case: TracedCase, *, whole: bool = False) -> list[Line]:
     """Return all lines of a case. A long timeline is shown around the place where the sides part, or `whole`."""
     about = case.about
     parting = find_parting(case)
+    who = ("application", "posts") if case.turns else ("server", "client")
     lines: list[Line] = [
         ("bold red" if about["outcome"] not in _GREEN else "bold green", f"{about['outcome'].upper()} {about['id']}"),
         ("", f"  {about.get('description', '')}"),
-        ("dim", f"  server {_player(case, 'server')}, client {_player(case, 'client')}"),
+        ("dim", f"  {who[0]} {_player(case, 'server')}, {who[1]} {_player(case, 'client')}"),
     ]
     lines += [("", f"  {about['reason']}")] if about.get("reason") else []
     lines += [("dim", f"  {about['played']}")] if about.get("played") else []
-    lines += parting_lines(case, parting)
+    lines += _application_lines(case) if case.turns else parting_lines(case, parting)
     lines += timeline_lines(case, None if whole else parting)
     lines += _moment_lines(case)
     lines += [("", ""), ("bold", "left out")] if case.cuts else []
     lines += [("dim", f"  {cut}") for cut in case.cuts]
     return lines
+
+
+def _application_lines(case: TracedCase) -> Iterator[Line]:
+    for finding in case.findings:
+        yield "", ""
+        yield from _finding_lines(finding)
+        yield from ((("", f"    at        {finding['place']['side']}"),) if "side" in finding["place"] else ())
+    yield from app_lines(case)
 
 
 _GREEN = ("passed", "expected", "no-part", "not-applicable")
@@ -188,6 +198,8 @@ def timeline_lines(case: TracedCase, around: Parting | None) -> list[Line]:
         after = [("dim", f"  … {len(shown) - last} lines after (--all shows them)")] if last < len(shown) else []
         shown = [*before, *shown[first:last], *after]
     head = "the server's events, the wire (<-, x- where the client is not given it), what is held from there on (=>)"
+    if case.turns:
+        head = "the streams as the client read them"
     return [("", ""), ("bold", head), *shown] if shown else []
 
 

@@ -125,7 +125,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedCase:
-    """One case. `about` is its first line; `wires` are by side and run; `cuts` say what is left out of the trace."""
+    """One case. `about` is its first line; `wires` are by side and run; `cuts` say what is left out of the trace.
+
+    `turns` and `asked` are the lines `app-turn` and `app-model` of a case of a chat application, which has no script.
+    """
 
     entry: Entry
     about: Mapping[str, Any]
@@ -138,6 +141,8 @@ class TracedCase:
     steps: Sequence[Step]
     finals: Sequence[Final]
     cuts: Sequence[str]
+    turns: Sequence[Mapping[str, Any]]
+    asked: Sequence[Mapping[str, Any]]
     _pool: _Pool = field(repr=False)
 
     def thread(self, number: int) -> dict[str, Any]:
@@ -294,6 +299,8 @@ def _read_case(container: Container, entry: Entry) -> TracedCase:
         steps=[Step(**{"event": 0, **line}) for line in by_kind.get("step", ())],
         finals=[Final(**line) for line in by_kind.get("final", ())],
         cuts=[line["what"] for line in by_kind.get("cut", ())],
+        turns=by_kind.get("app-turn", []),
+        asked=by_kind.get("app-model", []),
         _pool=pool,
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.printable import without_credentials
 from tpharness.trace.format import decode_line, encode_line
 
-__all__ = ["LEFT_OUT", "Secrets", "shown_headers"]
+__all__ = ["LEFT_OUT", "Secrets", "secrets_of", "shown_headers"]
 
 LEFT_OUT = "(left out)"
 
@@ -35,6 +35,7 @@ _LIKE_SECRETS = re.compile(
     | ()\b(?:sk|pk|ghp|gho|ghs|xox[abp])[-_][\w-]{16,}
     """
 )
+_NAMES_A_SECRET = re.compile(r"(?i)key|token|secret|password|credential|cookie")
 _SHORTEST = 6
 """Characters of a token that is looked for: a shorter one stands everywhere by chance."""
 
@@ -42,6 +43,13 @@ _SHORTEST = 6
 def shown_headers(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return headers as a trace shows them: names in lower case, and the values of harmless ones."""
     return tuple((name.lower(), value if name.lower() in _HARMLESS else LEFT_OUT) for name, value in headers.items())
+
+
+def secrets_of(headers: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
+    """Return what is secret in headers that are sent, and in variables whose name says that they are."""
+    sent = [value for name, value in headers.items() if name.lower() not in _HARMLESS]
+    words = [value.rpartition(" ")[2] for value in sent]  # `Bearer TOKEN`
+    return [*sent, *words, *(value for name, value in environment.items() if _NAMES_A_SECRET.search(name))]
 
 
 class Secrets:

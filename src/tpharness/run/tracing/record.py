@@ -111,9 +111,9 @@ def make_ready(result: Result, secrets: Secrets) -> Recorded | None:
     return None if result.record is None else _Ready(made=result.record.files(result, secrets))
 
 
-def find_secrets(specs: Iterable[str]) -> Secrets:
-    """Return the tokens of targets that are named like this, and that of TPHARNESS_TOKEN."""
-    known = [os.environ.get(TOKEN_VARIABLE, "")]
+def find_secrets(specs: Iterable[str], others: Iterable[str] = ()) -> Secrets:
+    """Return the tokens of targets that are named like this, that of TPHARNESS_TOKEN, and others that are known."""
+    known = [os.environ.get(TOKEN_VARIABLE, ""), *others]
     for spec in specs:
         for login in re.findall(r"://([^/@\s]+)@", spec):
             known += [login, *login.split(":"), unquote(login)]

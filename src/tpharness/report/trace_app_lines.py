@@ -1,0 +1,67 @@
+"""A traced case of a chat application as lines for a person: first what is wrong, then the turns in order.
+
+In: a case of a trace. Out: lines with a style of `rich`, as `trace_lines` makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tpharness.findings import shorten
+from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
+from tpharness.trace.read import TracedCase
+
+__all__ = ["app_lines"]
+
+Line = tuple[str, str]
+
+_WIDE = 110
+_STYLES = {"whole": "green", "beginning": "yellow", "nothing": "yellow", "other": "red", "new": "yellow", "": "dim"}
+
+
+def app_lines(case: TracedCase) -> Iterator[Line]:
+    """Yield the turns: what the user wrote, what the model was told and said, the cut, and what became of it all."""
+    for turn in case.turns:
+        yield "", ""
+        yield "bold", f"turn {turn['turn']}"
+        yield "magenta", f"  the user writes {shorten(turn['says'], _WIDE)!r}"
+        for asked in case.asked:
+            if asked["turn"] == turn["turn"]:
+                yield from _asked_lines(asked)
+        if "cut" in turn:
+            yield "bold yellow", f"  CUT {cut_words(turn['cut'])}"
+        facts = turn_facts(case, turn)
+        if "cut" in turn and facts:
+            yield "", "  what became of it"
+            for fact in facts:
+                yield from _fact_lines(fact)
+        yield from (("red", f"  asked an address that no model API has: {stray}") for stray in turn["strays"])
+
+
+def _asked_lines(asked: Mapping[str, Any]) -> Iterator[Line]:
+    again = " (a retry)" if asked.get("retry") else ""
+    yield "", f"  request {asked['number']} to the model{again}, {asked['t'] * 1000:.1f} ms: it is told"
+    for told in asked["told"]:
+        said = [told["text"]] if told["text"] else []
+        said += [f"calls {call_words(call)}" for call in told.get("calls", ())]
+        said += [f"result of {one['id']}: {one['content']}" for one in told.get("results", ())]
+        yield "dim" if told["role"] == "system" else "", f"      {told['role']:<10}{shorten(' · '.join(said), _WIDE)}"
+    yield from (("red", f"      refused: {why}") for why in asked.get("refused", ()))
+    said = [*([asked["said"]] if asked["said"] else []), *(f"calls {call_words(call)}" for call in asked["calls"])]
+    ended = "" if asked["outcome"] == "completed" else f" ({asked['outcome']})"
+    yield "cyan", f"    the model says {shorten(' · '.join(said), _WIDE) or 'nothing'}{ended}"
+
+
+def _fact_lines(fact: Fact) -> Iterator[Line]:
+    cut = "" if fact.whole or fact.said is None else " (cut here)"
+    unsaid = "the model was not told it in this turn" if fact.is_result else "the model did not say it"
+    said = unsaid if fact.said is None else f"{shorten(fact.said, _WIDE)}{cut}"
+    yield "", f"      {fact.what}: {said}"
+    for name, one in (("the user saw", fact.shown), ("the model is told", fact.told)):
+        yield _STYLES[one.word], f"        {name:<18}{_fate_words(one)}"
+
+
+def _fate_words(one: Fate) -> str:
+    words = FATE_WORDS[one.word]
+    return words if one.word in ("whole", "nothing", "") else f"{words}: {shorten(one.text, _WIDE)}"

@@ -1,0 +1,185 @@
+"""A turn of a chat application that was traced → what became of each thing that its model said. Pure.
+
+In: a traced case of `tpharness app`. Out: for each turn its facts: text, thoughts, calls and results, beside what the
+user saw of each, and what the model is told of it on the next turn. Nothing is judged here: the findings do that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpharness.trace.read import TracedCase
+
+__all__ = ["FATE_WORDS", "Fact", "Fate", "call_words", "cut_words", "fate", "turn_facts"]
+
+Line = Mapping[str, Any]
+
+FATE_WORDS = {
+    "whole": "all of it",
+    "beginning": "the beginning of it",
+    "nothing": "nothing",
+    "other": "something else",
+    "new": "this",
+    "": "not asked again",
+}
+"""What each word of a `Fate` says to a person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What is left of a fact somewhere: its `text`, and a `word` for it.
+
+    The words are whole, beginning, nothing, other (something else), new (where nothing was said), "" if unknown.
+    """
+
+    word: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Something that the model said, or that it was told a tool returned: what, `said`, and what became of it.
+
+    `said` is None where nothing was said in the turn: then what is shown or told is an invention, or the result of a
+    tool that the model learns of later (`is_result`). `whole` says that the model came to its end.
+    """
+
+    what: str
+    said: str | None
+    shown: Fate
+    told: Fate
+    whole: bool = True
+    is_result: bool = False
+
+
+def fate(said: str | None, kept: str | None) -> Fate:
+    """Return what is left of a text: white space around it and the form of JSON do not count."""
+    if kept is None:
+        return Fate(word="nothing")
+    if said is None or not kept.strip():
+        return Fate(word="new" if kept.strip() else "nothing", text=kept)
+    if _form(said) == _form(kept):
+        return Fate(word="whole", text=kept)
+    return Fate(word="beginning" if said.strip().startswith(kept.strip()) else "other", text=kept)
+
+
+def call_words(call: Line) -> str:
+    """Return a call as a person reads it."""
+    return f"{call['name']}({call['args']})"
+
+
+def cut_words(cut: Line) -> str:
+    """Return what was cut, where, and what the application did then."""
+    where = "while a tool ran" if cut["in_tool"] else f"after {cut['pieces']} pieces of the model's answer"
+    told = [f"{cut['by']}, {where}"]
+    if cut["left_after"] is not None:
+        told.append(f"the application left the model {cut['left_after'] * 1000:.0f} ms later")
+    after = [
+        f"{cut[key]} more {word}" for key, word in (("pieces_after", "pieces"), ("asked_after", "requests")) if cut[key]
+    ]
+    told += [f"the model was let say {' and asked for '.join(after)}"] if after else []
+    return "; ".join((*told, *([cut["tools"]] if cut.get("tools") else [])))
+
+
+def turn_facts(case: TracedCase, turn: Line) -> list[Fact]:
+    """Return the facts of a turn, in order. What the model is told on the next turn is that of its first request."""
+    mine = [asked for asked in case.asked if asked["turn"] == turn["turn"]]
+    following = next((asked for asked in case.asked if asked["turn"] > turn["turn"]), None)
+    told = None if following is None else list(_answers(following["told"], turn["says"]))
+    shown = list(_answers(turn["screen"], turn["says"]))
+    said_calls = {call["id"]: call for asked in mine for call in asked["calls"]}
+    returned = [line for asked in mine for line in _answers(asked["told"], turn["says"])]
+    results = {one["id"]: one for line in returned for one in line.get("results", ())}
+    shown_calls = {part["toolCallId"]: part for part in _parts(shown) if "toolCallId" in part}
+    told_calls = {call["id"]: call for line in told or () for call in line.get("calls", ())}
+    told_results = {one["id"]: one for line in told or () for one in line.get("results", ())}
+
+    def told_fate(said: str | None, kept: str | None) -> Fate:
+        return Fate(word="") if told is None else fate(said, kept)
+
+    facts: list[Fact] = []
+    text = _joined(asked["said"] for asked in mine)
+    seen = _joined(part["text"] for part in _parts(shown) if part.get("type") == "text" and "text" in part)
+    repeated = None if told is None else _joined(line["text"] for line in told if line["role"] == "assistant")
+    if text or seen or repeated:
+        whole = all(asked["outcome"] == "completed" or asked["calls"] for asked in mine)
+        shown_fate = fate(text or None, seen or None)
+        facts.append(
+            Fact(
+                what="text",
+                said=text or None,
+                shown=shown_fate,
+                told=told_fate(text or None, repeated or None),
+                whole=whole,
+            )
+        )
+    for name in dict.fromkeys((*said_calls, *shown_calls, *told_calls)):
+        call = said_calls.get(name)
+        said = None if call is None else call_words(call)
+        on_screen = None if name not in shown_calls else _shown_call(shown_calls[name])
+        kept = None if name not in told_calls else call_words(told_calls[name])
+        ended = call is None or call.get("whole", True)
+        facts.append(
+            Fact(what=f"call {name}", said=said, shown=fate(said, on_screen), told=told_fate(said, kept), whole=ended)
+        )
+        content = None if name not in results else results[name]["content"]
+        on_screen = _shown_result(shown_calls.get(name, {}))
+        kept = None if name not in told_results else told_results[name]["content"]
+        if content is not None or on_screen is not None or kept is not None:
+            about = f"result of {name}"
+            facts.append(
+                Fact(
+                    what=about,
+                    said=content,
+                    shown=fate(content, on_screen),
+                    told=told_fate(content, kept),
+                    is_result=True,
+                )
+            )
+    return facts
+
+
+def _answers(messages: Sequence[Line], says: str) -> Iterator[Line]:
+    """Yield what stands behind a message of the user up to the next one."""
+    behind = False
+    for message in messages:
+        if message.get("role") == "user":
+            words = (message.get("text"), *(part.get("text") for part in _parts([message])))
+            behind = any(says in word for word in words if isinstance(word, str))
+        elif behind:
+            yield message
+
+
+def _parts(messages: Sequence[Line]) -> Iterator[Line]:
+    for message in messages:
+        yield from (part for part in message.get("parts") or () if isinstance(part, Mapping))
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n".join(text for text in texts if text)
+
+
+def _shown_call(part: Line) -> str:
+    name = part.get("toolName") or str(part.get("type", "")).removeprefix("tool-")
+    keys = ("rawInput", "input") if part.get("state") == "input-streaming" else ("input", "rawInput")
+    args = next((part[key] for key in keys if key in part), None)
+    return f"{name}({args if isinstance(args, str) else '' if args is None else json.dumps(args, ensure_ascii=False)})"
+
+
+def _shown_result(part: Line) -> str | None:
+    value = part.get("output", part.get("errorText"))
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _form(text: str) -> Any:
+    """Return what of a text counts: of JSON its value, of a call its name and the value of its arguments."""
+    name, bracket, rest = text.partition("(")
+    is_call = bracket and rest.endswith(")")
+    try:
+        value = json.loads(rest[:-1] if is_call else text)
+    except (ValueError, RecursionError):
+        return text.strip()
+    return (name, value) if is_call else value

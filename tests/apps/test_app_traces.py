@@ -1,0 +1,118 @@
+"""The trace of a case on an application: what the model was told and said, the cut, the screen, and no secret."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.apps.chat_app import ChatApp, Defect, running
+
+from tpharness.apps.config import AppConfig
+from tpharness.apps.engine import AppOptions, play_app
+from tpharness.report.trace import TraceReport
+from tpharness.report.trace_lines import case_lines
+from tpharness.trace.fates import fate, turn_facts
+from tpharness.trace.format import Traced
+from tpharness.trace.read import Trace
+from tpharness.trace.secrets import secrets_of
+
+IN_ARGUMENTS = "user-leaves/in-arguments"
+
+
+async def _play(app: ChatApp, path: Path, traced: Traced, ids: tuple[str, ...], secrets: list[str]) -> None:
+    def ready(environment: dict[str, str]) -> None:
+        app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
+
+    report = TraceReport(path, traced, secrets=secrets)
+    async with running(app) as port:
+        config = AppConfig(
+            name="chat",
+            url=f"http://127.0.0.1:{port}/api/chat",
+            history="last-message",
+            allow=("book_hotel",),
+            stop_within=0.4,
+            concurrency=12,
+        )
+        async for event in play_app(AppOptions(config=config, ids=ids, on_ready=ready, record=True)):
+            report.feed(event, server="chat", client="last-message")
+    report.close()
+
+
+def played(
+    folder: Path, *ids: str, app: ChatApp, traced: Traced = Traced.FAILED, secrets: list[str] | None = None
+) -> Trace:
+    """Play cases on an application, and open the trace that they leave."""
+    path = folder / "trace.zip"
+    asyncio.run(_play(app, path, traced, ids, secrets or []))
+    return Trace.open(path)
+
+
+def test_a_trace_shows_what_the_model_said_the_user_saw_and_the_model_is_told(tmp_path: Path) -> None:
+    """The application repairs half arguments: the user saw what was said, and the model is told something else.
+
+    Every line fits the schema, or `case` would refuse it.
+    """
+    trace = played(tmp_path, IN_ARGUMENTS, "user-leaves/in-text", app=ChatApp(Defect.REPAIRS_ARGUMENTS))
+    assert [entry.case for entry in trace.entries] == [IN_ARGUMENTS]  # the other one passes
+    case = trace.case(IN_ARGUMENTS)
+    cut, following = case.turns
+    assert (cut["cut"]["by"], cut["cut"]["pieces"]) == ("the user closes the tab", 7)
+    assert "cut" not in following
+    assert [asked["outcome"] for asked in case.asked] == ["disconnected", "completed"]
+    assert b'"inputTextDelta": "\\"Pa"}\n\n' in case.wires["client", 0].data
+    text, call, result = turn_facts(case, cut)
+    assert (text.shown.word, text.told.word, text.whole) == ("whole", "whole", True)
+    assert (call.said, call.whole) == ('book_hotel({"city":"Pa)', False)
+    assert (call.shown.word, call.told.word, call.told.text) == ("whole", "other", "book_hotel({})")
+    assert (result.said, result.told.word, result.told.text) == (None, "new", "interrupted")
+    shown = "\n".join(line for _, line in case_lines(case))
+    assert "CUT the user closes the tab, after 7 pieces of the model's answer" in shown
+    assert "the model is told something else: book_hotel({})" in shown
+    assert "arguments-invented" in shown.partition("turn 1")[0]
+
+
+def test_all_traces_what_passes_too(tmp_path: Path) -> None:
+    """And a case without a cut shows its turns."""
+    ids = ("uncut/tool-call", "user-leaves/in-text")
+    trace = played(tmp_path, *ids, app=ChatApp(), traced=Traced.ALL)
+    assert sorted(entry.case for entry in trace.entries if entry.file) == sorted(ids)
+    uncut = trace.case("uncut/tool-call")
+    _, call, result = turn_facts(uncut, uncut.turns[0])
+    assert (call.shown.word, call.told.word) == ("whole", "whole")
+    assert (result.shown.word, result.told.word, result.is_result) == ("whole", "whole", True)
+
+
+def test_known_secrets_are_left_out(tmp_path: Path) -> None:
+    """Headers that are sent, variables whose name says that they are secret: an application may repeat them."""
+    sent = {"Authorization": "Bearer see-to-that", "Accept": "text/event-stream"}
+    secrets = secrets_of(sent, {"MY_API_KEY": "travellers", "HOME": "right away"})
+    assert sorted(secrets) == ["Bearer see-to-that", "see-to-that", "travellers"]
+    app = ChatApp(Defect.REPAIRS_ARGUMENTS)
+    trace = played(tmp_path, IN_ARGUMENTS, app=app, secrets=secrets)
+    case = trace.case(IN_ARGUMENTS)
+    (system, *_) = case.asked[0]["told"]
+    assert system["text"] == "You help (left out)."
+    assert "right away" in case.asked[0]["said"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "word"),
+    [
+        ("It is warm.", "It is warm. ", "whole"),
+        ("It is warm.", "It is", "beginning"),
+        ("It is warm.", None, "nothing"),
+        ("It is warm.", " ", "nothing"),
+        ("It is warm.", "It was", "other"),
+        (None, "interrupted", "new"),
+        (None, None, "nothing"),
+        ('book({"a":1,"b":2})', 'book({"b": 2, "a": 1})', "whole"),
+        ('book({"a":1})', 'look({"a":1})', "other"),
+        ('book({"a)', "book({})", "other"),
+        ('{"temp": 18}', '{"temp":18}', "whole"),
+        ("[" * 3000, "[" * 2999, "beginning"),
+    ],
+)
+def test_what_is_left_of_a_text(said: str | None, kept: str | None, word: str) -> None:
+    """White space and the form of JSON do not count; a beginning does."""
+    assert fate(said, kept).word == word
