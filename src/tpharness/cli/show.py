@@ -14,7 +14,16 @@ from rich.markup import escape
 
 from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
-from tpharness.picture import MOST_BYTES, Page, entries_of_trace, plain_timeline, render_page, text_html
+from tpharness.picture import (
+    MOST_BYTES,
+    Page,
+    application_sections,
+    applications_of_trace,
+    entries_of_trace,
+    plain_timeline,
+    render_page,
+    text_html,
+)
 from tpharness.printable import make_printable, say
 from tpharness.report import write_atomically
 from tpharness.report.trace_lines import Line, case_lines
@@ -62,12 +71,13 @@ def show(
 
 def _write_page(trace: Trace, entry: Entry | None, path: str) -> None:
     entries, left_out = entries_of_trace(trace, MOST_BYTES, only=entry)
-    if not entries:
+    sections = application_sections("What happened", applications_of_trace(trace, only=entry).values())
+    if not entries and not sections:
         raise UsageError(f"{trace.name} has no case to show", hint=f"tpharness show {trace.name} says what is in it")
     title = trace.name if entry is None else entry.case
     lead = f'<p class="muted">{text_html(str(trace.about["command"]))}</p>'
     plain = [plain_timeline(one.timeline) for one in entries]
-    write_atomically(path, render_page(Page(title=title, lead=lead, entries=entries, plain=plain)))
+    write_atomically(path, render_page(Page(title=title, lead=lead, sections=sections, entries=entries, plain=plain)))
     if left_out:
         say(f"{len(left_out)} cases are left out, so that the page stays below 15 MB; name one", err=True)
     if path != "-":

@@ -14,6 +14,8 @@ from tpharness.picture import (
     MOST_BYTES,
     Entry,
     Page,
+    application_sections,
+    applications_of_trace,
     entries_of_trace,
     plain_timeline,
     render_page,
@@ -27,6 +29,8 @@ from tpharness.trace.format import INDEX
 from tpharness.trace.read import Trace
 
 __all__ = ["view"]
+
+_LEAD = "as tpharness reads it: drag the cut, or move it with the arrow keys"
 
 
 def view(
@@ -59,21 +63,25 @@ def view(
         require_known_reason(reason)
     wanted = None if version is None else parse_version(version)
     entries: list[Entry] = []
+    sections: list[str] = []
     for name in files:
         if Path(name).suffix == ".zip" or Path(name, INDEX).is_file():
-            traced, left_out = entries_of_trace(Trace.open(Path(name)), MOST_BYTES)
+            trace = Trace.open(Path(name))
+            traced, left_out = entries_of_trace(trace, MOST_BYTES)
             entries += traced
+            sections += application_sections("What happened", applications_of_trace(trace).values())
             if left_out:
                 say(f"{name}: {len(left_out)} cases are left out, so that the page stays small", err=True)
         else:
             timeline = timeline_of_file(name, read_bytes(name), version=wanted, reason=reason)
             entries.append(Entry(timeline=timeline))
-    if not entries:
+    if not entries and not sections:
         raise InputError(f"{files[0]} has no case to show", hint="`tpharness show` says what is in a trace")
     names = ", ".join(Path(name).name for name in files)
     page = Page(
         title=names if len(files) < 4 else f"{len(files)} files",
-        lead=f'<p class="muted">{text_html("as tpharness reads it: drag the cut, or move it with the arrow keys")}</p>',
+        lead=f'<p class="muted">{text_html(_LEAD)}</p>' if entries else "",
+        sections=sections,
         entries=entries,
         plain=[plain_timeline(entry.timeline) for entry in entries],
     )

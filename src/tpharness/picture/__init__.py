@@ -4,8 +4,9 @@ In: scenarios, recordings, threads. Out: timelines, plain JSON values that hold 
 every place, and the page that shows them. Nothing here judges: what a page says of a verdict is given to it.
 """
 
+from tpharness.picture.applications import application_sections, applications_of_trace
 from tpharness.picture.files import timeline_of_file
-from tpharness.picture.page import MOST_BYTES, Entry, Page, render_page, table_html, text_html
+from tpharness.picture.page import MOST_BYTES, Entry, Page, finding_html, render_page, table_html, text_html
 from tpharness.picture.plain import plain_timeline
 from tpharness.picture.timeline import place_number, timeline_of_case
 from tpharness.picture.traces import entries_of_trace
@@ -14,7 +15,10 @@ __all__ = [
     "MOST_BYTES",
     "Entry",
     "Page",
+    "application_sections",
+    "applications_of_trace",
     "entries_of_trace",
+    "finding_html",
     "place_number",
     "plain_timeline",
     "render_page",

@@ -24,7 +24,7 @@ from tpharness.clauses import clause_texts, load_rulings
 from tpharness.picture.tables import compact_json
 from tpharness.printable import make_printable
 
-__all__ = ["MOST_BYTES", "Entry", "Page", "render_page", "table_html", "text_html"]
+__all__ = ["MOST_BYTES", "Entry", "Page", "finding_html", "render_page", "table_html", "text_html"]
 
 MOST_BYTES = 14_000_000
 """Characters of JSON that the timelines of a page may have, so that its file stays below 15 MB."""
@@ -152,6 +152,25 @@ def _asset(name: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def finding_html(finding: Mapping[str, Any], clauses: Mapping[str, str] | None = None) -> str:
+    """Return a finding, with its place in words, as HTML; `clauses` has the texts of clauses that are to be shown."""
+    facts = {"at": "place", "got": "got", "expected": "expected", "to do": "remedy"}
+    lines = "".join(
+        f"<dt>{name}</dt><dd>{text_html(str(finding[key]))}</dd>" for name, key in facts.items() if finding.get(key)
+    )
+    lines += "".join(
+        f"<dt>because</dt><dd>{text_html(clauses[one])}</dd>"
+        for one in finding.get("clauses", ())
+        if clauses is not None and one in clauses
+    )
+    cites = "".join(
+        f'<span class="ruling">{text_html(one)}</span>'
+        for one in (*finding.get("clauses", ()), *finding.get("rulings", ()))
+    )
+    head = f"<p><strong>{text_html(finding['code'])}</strong> {text_html(finding['message'])}</p>"
+    return f'<div class="finding-block {finding["level"]}">{head}<dl>{lines}</dl>{cites}</div>'
 
 
 def table_html(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str = "") -> str:

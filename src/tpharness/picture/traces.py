@@ -22,7 +22,7 @@ from tpharness.trace.read import Entry as TraceEntry
 from tpharness.trace.read import ServerEvent, Step, Trace, TracedCase, Wire
 from tpharness.vsp.frames import split_frames
 
-__all__ = ["entries_of_trace", "timeline_of_trace"]
+__all__ = ["entries_of_trace", "finding_of_trace", "timeline_of_trace"]
 
 Row = dict[str, Any]
 _SIDES = ("server", "client")
@@ -181,13 +181,15 @@ def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) ->
         if not one.file or only not in (None, one):
             continue
         case = trace.case(one)
+        if case.turns:  # of a chat application, whose turns are no timeline (`applications`)
+            continue
         timeline = timeline_of_trace(case)
         name = one.case if len(pairs) == 1 else f"{one.case} ({one.server}, {one.client})"
         most -= len(compact_json(timeline))
         if most < 0:
             left_out.append(name)
             continue
-        findings = [_finding(finding) for finding in case.findings]
+        findings = [finding_of_trace(finding) for finding in case.findings]
         green = not any(finding["level"] == "must" for finding in findings) or one.outcome == "expected"
         entries.append(
             Entry(
@@ -200,7 +202,8 @@ def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) ->
     return entries, left_out
 
 
-def _finding(finding: Mapping[str, Any]) -> dict[str, Any]:
+def finding_of_trace(finding: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a finding of a trace as a page shows it: with its place in words."""
     place = finding["place"]
     words = [
         f"{name} {place[name]}" if name in ("event", "byte") else str(place[name]) for name in place if name != "case"

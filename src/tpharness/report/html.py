@@ -7,18 +7,22 @@ what that one sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from tpharness.clauses import clause_texts, load_app_clauses
 from tpharness.errors import TpharnessError
 from tpharness.picture import (
     MOST_BYTES,
     Entry,
     Page,
+    application_sections,
+    applications_of_trace,
     entries_of_trace,
+    finding_html,
     place_number,
     render_page,
     table_html,
@@ -28,6 +32,7 @@ from tpharness.picture import (
 from tpharness.picture.rows import finding_json
 from tpharness.picture.tables import compact_json
 from tpharness.report.html_tables import (
+    app_clauses_table,
     causes_table,
     clauses_table,
     expected_table,
@@ -44,9 +49,12 @@ from tpharness.run.profile_tally import tally_profiles
 from tpharness.run.select import select_scenarios
 from tpharness.run.tally import tally_json
 from tpharness.scenario import Scenario, load_scenario
-from tpharness.trace.read import Trace
+from tpharness.trace.read import Trace, TracedCase
 
 __all__ = ["render_html", "render_html_of_several"]
+
+_Turns = Mapping[str, tuple[TracedCase, str]]
+"""The cases of an application, each with its turns as HTML, by their ids."""
 
 _MOST_RESULTS = 500
 _MOST_FINDINGS = 20
@@ -62,11 +70,14 @@ def render_html(report: Report) -> str:
 def render_html_of_several(reports: Mapping[str, Report]) -> str:
     """Return one page for several runs, by the names of their pairs; each timeline stands there once."""
     several = len(reports) > 1
-    entries, left_out = _entries(reports)
+    traced = _read_trace(reports)
+    entries, left_out = _entries(reports, traced)
     shown = {entry.id: entry for entry in entries}
     sections = [_pairs_section(reports)] if several else []
     for number, (name, report) in enumerate(reports.items()):
-        sections += _sections(name if several else "", report, shown, partial(_anchor, number))
+        sections += _sections(name if several else "", report, shown, partial(_anchor, number), traced.turns)
+    passing = (one for one in traced.turns.values() if one[0].about["outcome"] == "passed")
+    sections += application_sections("What passed", passing)
     if left_out:
         sections.append(_left_out(left_out))
     passed = bool(reports) and all(report.passed for report in reports.values())
@@ -74,18 +85,39 @@ def render_html_of_several(reports: Mapping[str, Report]) -> str:
     if entries:
         lead += '<p class="note scripts-only"><a href="#viewer">Go to the timelines</a></p>'
         lead += "<noscript><p>The timelines need scripts; the tables do not.</p></noscript>"
-    return render_page(Page(title="tpharness run", lead=lead, sections=sections, entries=entries))
+    return render_page(
+        Page(
+            title="tpharness app" if _is_application(reports.values()) else "tpharness run",
+            lead=lead,
+            sections=sections,
+            entries=entries,
+        )
+    )
 
 
-def _sections(name: str, report: Report, shown: Mapping[str, Entry], anchor: Callable[[str], str]) -> Iterator[str]:
-    """Yield the sections of one run; `shown` has the timelines by their ids, `anchor` names the place of a case."""
+def _is_application(reports: Iterable[Report]) -> bool:
+    """Whether chat applications were played, whose clauses are others."""
+    return any(clause in load_app_clauses() for one in reports for result in one.results for clause in result.clauses)
+
+
+def _sections(
+    name: str,
+    report: Report,
+    shown: Mapping[str, Entry],
+    anchor: Callable[[str], str],
+    turns: _Turns,
+) -> Iterator[str]:
+    """Yield the sections of one run.
+
+    `shown` has the timelines by their ids, `turns` those of an application's cases, `anchor` names the place of a case.
+    """
     prefix = f"{text_html(name)}: " if name else ""
     finished = report.finished
     facts = facts_list(report)
     if finished is None:
         facts += f"<p>{text_html(report.error or 'The run did not finish.')}</p>"
     else:
-        facts += "".join(_finding_block(finding_json(problem)) for problem in finished.problems)
+        facts += "".join(finding_html(finding_json(problem)) for problem in finished.problems)
     yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
     tallies = tally_profiles(report.results)
     if tallies:
@@ -94,7 +126,7 @@ def _sections(name: str, report: Report, shown: Mapping[str, Entry], anchor: Cal
     if wrong:
         yield f"<section><h2>{prefix}Causes</h2>{causes_table(group_failures(report.results), anchor)}</section>"
         blocks = "".join(
-            _result_block(result, shown, anchor(result.id), opened=number < 3)
+            _result_block(result, shown, anchor(result.id), turns, opened=number < 3)
             for number, result in enumerate(wrong[:_MOST_RESULTS])
         )
         more = len(wrong) - _MOST_RESULTS
@@ -112,7 +144,9 @@ def _sections(name: str, report: Report, shown: Mapping[str, Entry], anchor: Cal
         ]
         table = table_html(("outcome", "cases", "reason"), rows)
         yield f"<section><h2>{prefix}Not judged</h2>{table}</section>"
-    if any(result.clauses for result in report.results):
+    if _is_application([report]):
+        yield f"<section><h2>{prefix}Clauses</h2>{app_clauses_table(report, anchor)}</section>"
+    elif any(result.clauses for result in report.results):
         yield f"<section><h2>{prefix}Clauses</h2><details><summary>Every clause, by version</summary>"
         yield f"{clauses_table(report, anchor)}</details></section>"
 
@@ -143,33 +177,31 @@ def _pair_cell(report: Report, anchor: Callable[[str], str]) -> str:
     return f'<a class="bad" href="#{anchor(wrong.id)}">failed</a> {words}'
 
 
-def _result_block(result: Result, shown: Mapping[str, Entry], anchor: str, *, opened: bool) -> str:
-    """Return one case that failed: its findings, and a link to its timeline."""
+def _result_block(
+    result: Result,
+    shown: Mapping[str, Entry],
+    anchor: str,
+    turns: _Turns,
+    *,
+    opened: bool,
+) -> str:
+    """Return one case that failed: its findings, and a link to its timeline or the turns of an application."""
     head = f'<span class="bad">{result.outcome.value}</span> {text_html(result.id)}'
     reason = f"<p>{text_html(result.reason)}</p>" if result.reason else ""
-    blocks = "".join(_finding_block(finding_json(finding)) for finding in result.findings[:_MOST_FINDINGS])
+    texts = clause_texts() if result.id in turns else {}
+    blocks = "".join(finding_html(finding_json(finding), texts) for finding in result.findings[:_MOST_FINDINGS])
     more = len(result.findings) - _MOST_FINDINGS
     blocks += f"<p>and {more} more findings</p>" if more > 0 else ""
     link = ""
+    if result.id in turns:
+        case, shown_turns = turns[result.id]
+        link = f"<p>{text_html(case.about['description'])}</p>{shown_turns}"
     if result.id.partition("@")[0] in shown:
         address = quote(result.id, safe="/@:", errors="backslashreplace")
         link = f'<p class="scripts-only"><a href="#view/{address}">Show the timeline</a></p>'
     state = " open" if opened else ""
     inner = f"<summary>{head}</summary>{reason}{blocks}{link}"
     return f'<details class="result" id="{anchor}"{state}>{inner}</details>'
-
-
-def _finding_block(finding: Mapping[str, Any]) -> str:
-    facts = {"at": "place", "got": "got", "expected": "expected", "to do": "remedy"}
-    lines = "".join(
-        f"<dt>{name}</dt><dd>{text_html(str(finding[key]))}</dd>" for name, key in facts.items() if finding.get(key)
-    )
-    cites = "".join(
-        f'<span class="ruling">{text_html(one)}</span>'
-        for one in (*finding.get("clauses", ()), *finding.get("rulings", ()))
-    )
-    head = f"<p><strong>{text_html(finding['code'])}</strong> {text_html(finding['message'])}</p>"
-    return f'<div class="finding-block {finding["level"]}">{head}<dl>{lines}</dl>{cites}</div>'
 
 
 def _strips(wrong: Sequence[Result], shown: Mapping[str, Entry]) -> Iterator[str]:
@@ -210,7 +242,7 @@ class _Seen:
     notes: dict[str, None] = field(default_factory=dict)
 
 
-def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
+def _entries(reports: Mapping[str, Report], traced: _Traced) -> tuple[list[Entry], list[str]]:
     """Return the timelines that fit, those of scenarios that failed first, and the ids of those that do not."""
     seen: dict[str, _Seen] = {}
     roots = None
@@ -230,8 +262,8 @@ def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
                     "where there are some. The findings are those of the run."
                 ] = None
     if roots is None:
-        return [], []
-    entries, left_out = _traced(reports)
+        return [], list(traced.left_out)
+    entries, left_out = list(traced.entries), list(traced.left_out)
     really = {entry.id for entry in entries}
     size = sum(len(compact_json(entry.timeline)) for entry in entries)
     order = sorted(seen, key=lambda name: all(result.outcome.green for _, result in seen[name].results))
@@ -253,16 +285,27 @@ def _entries(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
     return entries, left_out
 
 
-def _traced(reports: Mapping[str, Report]) -> tuple[list[Entry], list[str]]:
-    """Return the failed cases of the trace of these runs, which take half of the page at most."""
+@dataclass(slots=True, kw_only=True)
+class _Traced:
+    """What the trace of these runs has: timelines of failed cases, and the turns of an application's by their ids."""
+
+    entries: list[Entry] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    turns: _Turns = field(default_factory=dict)
+
+
+def _read_trace(reports: Mapping[str, Report]) -> _Traced:
+    """Return what the trace has; its timelines take half of the page at most."""
     path = next((report.trace for report in reports.values() if report.trace is not None), None)
     if path is None or not path.exists():
-        return [], []
+        return _Traced()
     try:
-        entries, left_out = entries_of_trace(Trace.open(path), MOST_BYTES // 2)
+        trace = Trace.open(path)
+        entries, left_out = entries_of_trace(trace, MOST_BYTES // 2)
+        turns = applications_of_trace(trace)
     except TpharnessError as error:  # the report does not depend on it
-        return [], [f"the trace {path.name}, which cannot be read ({error})"]
-    return [entry for entry in entries if not entry.green], left_out
+        return _Traced(left_out=[f"the trace {path.name}, which cannot be read ({error})"])
+    return _Traced(entries=[entry for entry in entries if not entry.green], left_out=left_out, turns=turns)
 
 
 def _timeline(scenario: Scenario, seen: _Seen) -> dict[str, Any]:

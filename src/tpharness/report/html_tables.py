@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tpharness.clauses import load_clauses
+from tpharness.clauses import load_app_clauses, load_clauses
 from tpharness.findings import load_kinds
 from tpharness.picture import table_html, text_html
 from tpharness.protocol.versions import Version
@@ -14,7 +14,15 @@ from tpharness.run import Result
 from tpharness.run.grouping import Group
 from tpharness.run.profile_tally import ProfileTally, next_profile
 
-__all__ = ["causes_table", "clauses_table", "expected_table", "facts_list", "profiles_table", "verdict_html"]
+__all__ = [
+    "app_clauses_table",
+    "causes_table",
+    "clauses_table",
+    "expected_table",
+    "facts_list",
+    "profiles_table",
+    "verdict_html",
+]
 
 _MOST_EXPECTED = 300
 
@@ -130,6 +138,19 @@ def clauses_table(report: Report, anchor: Callable[[str], str]) -> str:
     ]
     caption = "scenarios that cite or break the clause; one that failed counts in every version that it was judged in"
     return table_html(("clause", "level", *columns), rows, caption=caption)
+
+
+def app_clauses_table(report: Report, anchor: Callable[[str], str]) -> str:
+    """Return for each clause of applications how many cases were judged by it, and a link to the first that failed."""
+    rows = []
+    for clause in load_app_clauses().values():
+        judged = [result for result in report.results if clause.id in result.clauses]
+        wrong = [result for result in judged if clause.id in _broken_clauses(result)]
+        cell = f'<span class="good">{len(judged)} passed</span>' if judged else '<span class="muted">not judged</span>'
+        if wrong:
+            cell = f'<a class="bad" href="#{anchor(wrong[0].id)}">{len(wrong)} of {len(judged)} failed</a>'
+        rows.append((f"<code>{text_html(clause.id)}</code><br>{text_html(clause.text)}", text_html(clause.level), cell))
+    return table_html(("clause", "level", "cases"), rows)
 
 
 def _broken_clauses(result: Result) -> set[str]:

@@ -22,7 +22,7 @@ FATE_WORDS = {
     "beginning": "the beginning of it",
     "nothing": "nothing",
     "other": "something else",
-    "new": "this",
+    "new": "something new",
     "": "not asked again",
 }
 """What each word of a `Fate` says to a person."""
