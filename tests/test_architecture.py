@@ -33,6 +33,8 @@ LAYERS = {
     "dialects": 4,
     "faults": 4,
     "scenario": 5,
+    "folding": 5,
+    "checking": 6,
     "checks": 6,
     "targets": 7,
     "run": 8,
@@ -44,10 +46,11 @@ LAYERS = {
     "histories": 9,
     "explore": 10,
     "apps": 10,
-    "cli": 11,
-    "pytest_plugin": 11,
-    "__main__": 12,
-    "__init__": 12,
+    "testing": 11,
+    "cli": 12,
+    "pytest_plugin": 12,
+    "__main__": 13,
+    "__init__": 13,
 }
 
 # The command line and the plugin are loaded by every `tpharness` and every pytest: they import what a command needs

@@ -9,37 +9,56 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tpharness.checking import check
+    from tpharness.errors import InputError, TargetError, TpharnessError, UsageError
     from tpharness.findings import Finding, Level, Place
+    from tpharness.folding import Folded, fold
     from tpharness.protocol.canonical import canonical_thread, thread_hash
     from tpharness.protocol.compare import same_content, same_exact
-    from tpharness.protocol.diff import diff
+    from tpharness.protocol.diff import ThreadDifference, diff
     from tpharness.protocol.history import check_history, model_history, pending_calls
     from tpharness.protocol.migrate import convert
     from tpharness.protocol.rules import check_thread
     from tpharness.protocol.versions import Version
     from tpharness.readings import Readings
-    from tpharness.run import RunOptions, play_one, run_suite
+    from tpharness.run import Outcome, Result, RunOptions, play_one, run_suite
     from tpharness.scenario import load_scenario
     from tpharness.server_events import Recorder
+    from tpharness.testing import Played, assert_passed, assert_same_thread, assert_valid, play
     from tpharness.vsp.assembler import Assembler
 
 __all__ = [
     "Assembler",
     "Finding",
+    "Folded",
+    "InputError",
     "Level",
+    "Outcome",
     "Place",
+    "Played",
     "Readings",
     "Recorder",
+    "Result",
     "RunOptions",
+    "TargetError",
+    "ThreadDifference",
+    "TpharnessError",
+    "UsageError",
     "Version",
+    "assert_passed",
+    "assert_same_thread",
+    "assert_valid",
     "canonical_thread",
+    "check",
     "check_history",
     "check_thread",
     "convert",
     "diff",
+    "fold",
     "load_scenario",
     "model_history",
     "pending_calls",
+    "play",
     "play_one",
     "run_suite",
     "same_content",
@@ -48,18 +67,22 @@ __all__ = [
 ]
 
 _HOMES = {
+    "tpharness.checking": ("check",),
+    "tpharness.errors": ("InputError", "TargetError", "TpharnessError", "UsageError"),
     "tpharness.findings": ("Finding", "Level", "Place"),
+    "tpharness.folding": ("Folded", "fold"),
     "tpharness.protocol.canonical": ("canonical_thread", "thread_hash"),
     "tpharness.protocol.compare": ("same_content", "same_exact"),
-    "tpharness.protocol.diff": ("diff",),
+    "tpharness.protocol.diff": ("ThreadDifference", "diff"),
     "tpharness.protocol.history": ("check_history", "model_history", "pending_calls"),
     "tpharness.protocol.migrate": ("convert",),
     "tpharness.protocol.rules": ("check_thread",),
     "tpharness.protocol.versions": ("Version",),
     "tpharness.readings": ("Readings",),
-    "tpharness.run": ("RunOptions", "play_one", "run_suite"),
+    "tpharness.run": ("Outcome", "Result", "RunOptions", "play_one", "run_suite"),
     "tpharness.scenario": ("load_scenario",),
     "tpharness.server_events": ("Recorder",),
+    "tpharness.testing": ("Played", "assert_passed", "assert_same_thread", "assert_valid", "play"),
     "tpharness.vsp.assembler": ("Assembler",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -32,6 +32,8 @@ class TpharnessError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(without_credentials(message))
         self.hint = hint
+        if hint:  # a traceback, such as in somebody's own test, shows it too
+            self.add_note(hint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with all attributes, whatever the signature of the subclass's constructor."""

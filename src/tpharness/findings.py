@@ -30,6 +30,7 @@ __all__ = [
     "KindEntry",
     "Level",
     "Place",
+    "json_type",
     "keep_first",
     "load_kinds",
     "parse_finding",
@@ -357,14 +358,14 @@ def shorten(value: Any, limit: int = 160) -> str:
 def shorten_both(one: Any, other: Any, limit: int = 160) -> tuple[str, str]:
     """Render two different values beside each other; if they look alike but for blanks, each has its JSON type."""
     texts = shorten(one, limit), shorten(other, limit)
-    types = _json_type(one), _json_type(other)
+    types = json_type(one), json_type(other)
     alike = "".join(texts[0].split()) == "".join(texts[1].split())
     if not alike or types[0] == types[1]:
         return texts
     return f"{texts[0]} ({types[0]})", f"{texts[1]} ({types[1]})"
 
 
-def _json_type(value: Any) -> str:
+def json_type(value: Any) -> str:
     """Return the JSON type of a value with its article."""
     if value is None:
         return "null"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.findings import shorten, shorten_both
@@ -22,13 +22,15 @@ _ABSENT = object()
 class ThreadDifference:
     """One difference: JSON pointer into the canonical forms, words for a person, the rulings that decide there.
 
-    `symptom` says the same without indices, ids and values: which sort of thing differs, in which way.
+    `symptom` says the same without indices, ids and values: which sort of thing differs, in which way. `values` has
+    what differs by the name of its side, uncut; a side that has nothing there is missing.
     """
 
     pointer: str
     text: str
     cites: str = ""
     symptom: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def rulings(self) -> tuple[str, ...]:
@@ -81,11 +83,15 @@ class _Diff:
     def _alone(self, item: Any, index: int, side: str, pointer: str, prefix: str, cites: str) -> ThreadDifference:
         text = f"is only on the {side} side"
         named = f"{prefix}{_describe(item, index)} {text}"
-        return ThreadDifference(pointer=pointer, text=named, cites=_why(item) or cites, symptom=f"{_sort(item)} {text}")
+        symptom = f"{_sort(item)} {text}"
+        return ThreadDifference(
+            pointer=pointer, text=named, cites=_why(item) or cites, symptom=symptom, values={side: item}
+        )
 
-    def _at(self, pointer: str, text: str, cites: str, how: str) -> ThreadDifference:
+    def _at(self, pointer: str, text: str, cites: str, how: str, one: Any, other: Any) -> ThreadDifference:
         symptom = f"{_sort_at(self._one, pointer)} {how}"
-        return ThreadDifference(pointer=pointer, text=text, cites=cites, symptom=symptom)
+        values = {side: value for side, value in ((self.a, one), (self.b, other)) if value is not _ABSENT}
+        return ThreadDifference(pointer=pointer, text=text, cites=cites, symptom=symptom, values=values)
 
     def _turn(self, one: Any, other: Any, pointer: str, prefix: str, index: int) -> Iterator[ThreadDifference]:
         where = f"{prefix}{_describe(one, index)}"
@@ -107,7 +113,7 @@ class _Diff:
             mine, theirs = [_part_key(p) for p in parts[0]], [_part_key(p) for p in parts[1]]
             if mine != theirs and sorted(mine) == sorted(theirs):
                 text = f"{where}: the parts are in a different order: {self.a} {_list(mine)}, {self.b} {_list(theirs)}"
-                yield self._at(f"{pointer}/parts", text, "R11", "are in a different order")
+                yield self._at(f"{pointer}/parts", text, "R11", "are in a different order", *parts)
                 return
             yield from self._sequence(*parts, f"{pointer}/parts", f"{where}, ", self._part, _part_key, "R10")
 
@@ -143,18 +149,18 @@ class _Diff:
         if one is _ABSENT or other is _ABSENT:
             here, value = (self.b, other) if one is _ABSENT else (self.a, one)
             text = f"{where} is only on the {here} side: {shorten(value, 80)}"
-            yield self._at(pointer, text, cites, f"is only on the {here} side")
+            yield self._at(pointer, text, cites, f"is only on the {here} side", one, other)
             return
         if isinstance(one, str) and isinstance(other, str):
             at = next(
                 (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
             )
             text = f"{where} differs at character {at}: {self.a} {_around(one, at)}, {self.b} {_around(other, at)}"
-            yield self._at(pointer, text, cites, "differs")
+            yield self._at(pointer, text, cites, "differs", one, other)
             return
         mine, theirs = shorten_both(one, other, 80)
         text = f"{where} differs: {self.a} {mine}, {self.b} {theirs}"
-        yield self._at(pointer, text, cites, "differs")
+        yield self._at(pointer, text, cites, "differs", one, other)
 
 
 _FIELD_CITES = {

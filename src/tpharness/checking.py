@@ -1,0 +1,103 @@
+"""Threads, scenarios and recorded streams → what is wrong with them, without playing anything.
+
+In: a document as a file or as a value. Out: findings, in order of their place. This is what `tpharness check` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from tpharness.errors import ScenarioError, UsageError
+from tpharness.findings import Finding, Kind, Place, keep_first
+from tpharness.folding import NO_EVENTS, NO_TIME, fold, fold_events, is_of_server, read_file
+from tpharness.protocol.parse import parse_json
+from tpharness.protocol.reading import check_as_read
+from tpharness.scenario import load_scenario
+from tpharness.vsp import chunks
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.encode import encode_stream
+from tpharness.vsp.majors import check_chunk
+from tpharness.vsp.sse import SseParser
+
+__all__ = ["check", "check_data", "check_scenario"]
+
+UNFINISHED = Kind("stream-unfinished")
+
+_MAJORS: dict[int, Literal[5, 6, 7]] = {5: 5, 6: 6, 7: 7}
+
+
+def check(
+    document: Mapping[str, Any] | bytes | Path | Sequence[Mapping[str, Any]], *, major: int | None = None
+) -> list[Finding]:
+    """Return what is wrong with a document, nothing if it is right; a finding of the level `must` breaks a rule.
+
+    A mapping is a thread, read as a reader has to (R3). `bytes` are a stream, a list is its chunks, or server events. A
+    `Path` is a thread (`.json`), a scenario (`.yaml`), a stream (`.sse`) or server events (`.jsonl`). Streams are
+    held to the order of chunks, and with `major`, 5 to 7, to what that major of the AI SDK takes.
+
+    InputError for a file that cannot be read, UsageError for a value of another type or an unknown major.
+    """
+    if major is not None and major not in _MAJORS:
+        raise UsageError(f"there are no rules for major {major!r} of the AI SDK", hint="give 5, 6 or 7")
+    if isinstance(document, Mapping):
+        return check_as_read(dict(document), observations=True)
+    if isinstance(document, Path):
+        if document.suffix in (".yaml", ".yml"):
+            return check_scenario(document)
+        return check_data(read_file(document), str(document), major=major)
+    if isinstance(document, bytes | bytearray | memoryview):
+        return check_stream(bytes(document), major=major)
+    if is_of_server(document, list(document)):
+        return list(fold(document).findings)
+    return check_stream(encode_stream(document), major=major)
+
+
+def check_data(data: bytes, file: str, *, major: int | None = None) -> list[Finding]:
+    """Return what is wrong with the bytes of a file, whose name says what they are; a thread if it says nothing."""
+    match Path(file).suffix:
+        case ".sse":
+            return check_stream(data, file, major=major)
+        case ".jsonl":
+            _, found = fold_events(data, file, None, None, "assistant", NO_TIME)
+            return [finding.with_place(file=file) for finding in found]
+    parsed = parse_json(data, file=file)
+    found = list(parsed.findings)
+    if parsed.ok:
+        found += [finding.with_place(file=file) for finding in check_as_read(parsed.value, observations=True)]
+    return found
+
+
+def check_scenario(path: Path) -> list[Finding]:
+    """Return why a scenario file does not load."""
+    try:
+        load_scenario(path, root=path.absolute().parent.parent)
+    except ScenarioError as error:
+        return list(error.findings)
+    return []
+
+
+def check_stream(data: bytes, file: str | None = None, *, major: int | None = None) -> list[Finding]:
+    """Return what is wrong with the bytes of a whole stream."""
+    assembler = Assembler()
+    assembler.begin(NO_TIME)
+    found = []
+    if not assembler.feed(data, NO_TIME) and data:
+        found.append(NO_EVENTS.at(Place(file=file, byte=0), got=data[:40]))
+    if (
+        not assembler.turn_ended or next(iter(assembler.journal().turns()), None) is None
+    ):  # a body without a chunk does not end a turn
+        found.append(UNFINISHED.at(Place(file=file, byte=len(data))))
+    assembler.close(None, NO_TIME)
+    found += [finding.with_place(file=file) for finding in assembler.findings]
+    if major is not None:
+        parser = SseParser()
+        found += keep_first(
+            finding
+            for index, frame in enumerate(parser.feed(data))
+            for finding in check_chunk(
+                chunks.decode_chunk(frame.data), _MAJORS[major], place=Place(file=file, event=index)
+            )
+        )
+    return found

@@ -1,0 +1,263 @@
+"""Recorded streams and server events → threads: what `tpharness fold` prints, and what tests of applications compare.
+
+In: what the user said, and the bytes, chunks or server events of each answer. Out: the thread, and what was found on
+the way. Files are read; nothing is asked of a network, a clock or chance.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
+from tpharness.errors import InputError, UsageError
+from tpharness.facts import later_time
+from tpharness.findings import Finding, Kind, Place
+from tpharness.journal import Journal, UserTurn
+from tpharness.printable import counted
+from tpharness.protocol.parse import MAX_SIZE
+from tpharness.protocol.versions import Version, newest_version, parse_version
+from tpharness.readings import Readings
+from tpharness.server_events import Recorder, RunState
+from tpharness.server_events.guide import GuideReader
+from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.carrier import CARRIER
+from tpharness.vsp.sse import SseParser
+
+__all__ = [
+    "NO_EVENTS",
+    "NO_TIME",
+    "Cut",
+    "Folded",
+    "Piece",
+    "fold",
+    "fold_events",
+    "fold_stream",
+    "read_file",
+    "render",
+]
+
+NO_EVENTS = Kind("stream-without-events")
+NO_TIME = "1970-01-01T00:00:00Z"
+"""When a run began of which nobody says when."""
+
+Piece = str | bytes | Path | Sequence[Mapping[str, Any]]
+"""What a conversation is folded from: a text is what the user said, everything else an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """How a run was cut: the reason, the time if one was given, and the text of an error."""
+
+    reason: str
+    at: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """The thread of a conversation, and what is wrong with its streams. The thread is there whatever was found."""
+
+    thread: dict[str, Any]
+    findings: tuple[Finding, ...] = ()
+
+
+def fold(
+    *pieces: Piece,
+    interrupted: str | None = None,
+    version: Version | str | None = None,
+    agent: str = "assistant",
+    at: str = NO_TIME,
+) -> Folded:
+    """Fold a conversation into its thread, as a client does that keeps every rule.
+
+    Each piece is a turn, in order. A `str` is what the user said. An answer is a stream as `bytes` (the body of a
+    response), as a list of its chunks, or a list of server events; a `Path` is a file with either, `.jsonl` for events.
+    `interrupted` says that the last answer was cut, and why: `user_cancelled`, `network_failure`, … (R27). Without it a
+    stream that ends too early ended as its bytes say. `at` is when everything happened that has no time of its own, ISO
+    8601; `version` is that of the thread, the newest if None; `agent` answers until the stream names somebody else.
+
+    InputError for a file that cannot be read; UsageError for a piece of another type, an unknown version, or
+    streams and server events in one conversation, since these are two sides.
+    """
+    wanted = version if isinstance(version, Version) else parse_version(version) if version else newest_version()
+    answers = [None if isinstance(piece, str) else _answer(piece) for piece in pieces]
+    sides = {is_of_server(piece, answer) for piece, answer in zip(pieces, answers, strict=True) if answer is not None}
+    if len(sides) > 1:
+        raise UsageError(
+            "a conversation has streams and server events",
+            hint="fold each side by itself, and compare the threads: assert_same_thread(server, client)",
+        )
+    side = _ServerSide(agent) if sides == {True} else _ClientSide(agent)
+    last = max((i for i, answer in enumerate(answers) if answer is not None), default=-1)
+    for index, (piece, answer) in enumerate(zip(pieces, answers, strict=True)):
+        if answer is None:
+            said = {"part_kind": "user-prompt", "content": piece}
+            side.fold.add_user_turn(UserTurn(at=later_time(at, side.time), parts=(said,)))
+        else:
+            cut = Cut(reason=interrupted) if interrupted and index == last else None
+            side.feed(answer, cut, later_time(at, side.time))
+    journal = side.fold.journal()
+    return Folded(thread=render(journal, wanted, "fold", at), findings=tuple(side.findings))
+
+
+def render(journal: Journal, version: Version, thread_id: str, at: str) -> dict[str, Any]:
+    """Return the thread of a journal, with a registry of the agents that the journal names."""
+    header = ThreadHeader(thread_id=thread_id, created_at=at, agents=make_registry(journal, created_at=at))
+    return dict(DIALECTS[version].renderer(header, Readings()).render(journal))
+
+
+def fold_stream(
+    data: bytes, file: str, after: int | None, cut: Cut | None, agent: str, at: str
+) -> tuple[Journal, list[Finding]]:
+    """Fold the bytes of one stream, all or the first `after` events, into a journal and findings.
+
+    UsageError where it has fewer events.
+    """
+    side = _ClientSide(agent)
+    if after is not None:
+        frames = SseParser().feed(data)
+        _within(after, len(frames), file)
+        data = data[: frames[after - 1].end] if after else b""
+    side.feed(data, cut, at)
+    return side.fold.journal(), side.findings
+
+
+def fold_events(
+    data: bytes, file: str, after: int | None, cut: Cut | None, agent: str, at: str
+) -> tuple[Journal, list[Finding]]:
+    """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
+
+    Events of the 0.0.3 guide are read too (R59).
+    """
+    lines = _lines(data)
+    if after is not None:
+        _within(after, len(lines), file)
+        lines = lines[:after]
+    side = _ServerSide(agent)
+    side.feed([_event(line, file, number) for number, line in lines], cut, at)
+    return side.fold.journal(), side.findings
+
+
+class _ClientSide:
+    """What a client makes of streams."""
+
+    def __init__(self, agent: str) -> None:
+        self.fold = Assembler(agent_id=agent)
+        self._empty: list[Finding] = []
+
+    @property
+    def time(self) -> str:
+        """When the latest chunk happened; the beginning of time before there is one."""
+        return self.fold.time or NO_TIME
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything found so far."""
+        return [*self._empty, *self.fold.findings]
+
+    def feed(self, answer: bytes | list[Any], cut: Cut | None, at: str) -> None:
+        """Fold one stream, with its end."""
+        self.fold.begin(at)
+        if isinstance(answer, bytes):
+            if not self.fold.feed(answer, at) and answer:
+                self._empty.append(NO_EVENTS.at(Place(byte=0), got=answer[:40]))
+        else:
+            self.fold.feed_chunks(answer, at)
+            if self.fold.turn_ended:  # a list of chunks has no end marker
+                self.fold.done(at)
+        end = (cut.at if cut else None) or later_time(at, self.fold.time)
+        if cut is not None and cut.error is not None and not self.fold.turn_ended:
+            carrier = {"type": CARRIER, "data": {"timestamp": end}, "transient": True}
+            self.fold.feed_chunks([carrier, {"type": "error", "errorText": cut.error}], end)
+        self.fold.close(cut.reason if cut else None, end)
+
+
+class _ServerSide:
+    """What a server makes of its model's events."""
+
+    def __init__(self, agent: str) -> None:
+        self.fold = Recorder()
+        self._agent = agent
+        self._begun = False
+
+    @property
+    def time(self) -> str:
+        """When the latest event happened; the beginning of time before there is one."""
+        return self.fold.time if self._begun else NO_TIME
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything found so far."""
+        return self.fold.findings
+
+    def feed(self, events: bytes | list[Any], cut: Cut | None, at: str) -> None:
+        """Fold the events of one run, with its end."""
+        recorder, guide = self.fold, GuideReader()
+        recorder.begin(self._agent, at)
+        self._begun = True
+        for index, event in enumerate(events):
+            for one in guide.feed(event):
+                recorder.feed(one, index=index)
+        end = (cut.at if cut else None) or later_time(at, recorder.time)
+        if cut is not None and cut.error is not None and recorder.state is not RunState.ENDED:
+            recorder.feed({"event_kind": "error", "error_text": cut.error, "at": end})
+        recorder.interrupt(cut.reason if cut else "network_failure", end)
+
+
+def _answer(piece: Any) -> bytes | list[Any]:
+    """Return an answer as the bytes of its stream, or as a list of its chunks or events."""
+    if isinstance(piece, Path):
+        data = read_file(piece)
+        of_server = is_of_server(piece, data)
+        return [_event(line, str(piece), number) for number, line in _lines(data)] if of_server else data
+    if isinstance(piece, bytes | bytearray | memoryview):
+        return bytes(piece)
+    if isinstance(piece, Iterable) and not isinstance(piece, Mapping):
+        chunks = list(piece)
+        if all(isinstance(chunk, Mapping) for chunk in chunks):
+            return [dict(chunk) for chunk in chunks]
+    raise UsageError(
+        f"a conversation is not folded from {type(piece).__name__}",
+        hint="give a str for what the user said, and for each answer bytes, a Path, or a list of chunks or events",
+    )
+
+
+def read_file(path: Path) -> bytes:
+    """Return the bytes of a file. InputError names it and says what is wrong with it."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_SIZE + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path}: {getattr(error, 'strerror', '') or error}", hint="name a file that exists"
+        ) from error
+    if len(data) > MAX_SIZE:
+        raise InputError(f"{path} has more than the {MAX_SIZE // 1024**2} MiB that tpharness reads")
+    return data
+
+
+def is_of_server(piece: Any, answer: bytes | list[Any]) -> bool:
+    """Whether an answer is server events, and not what a client receives."""
+    if isinstance(piece, Path):
+        return piece.suffix == ".jsonl"
+    return isinstance(answer, list) and any("event_kind" in one for one in answer)
+
+
+def _lines(data: bytes) -> list[tuple[int, bytes]]:
+    return [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
+
+
+def _event(line: bytes, file: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}:{number}: not JSON: {error}", hint="one server event on each line") from error
+
+
+def _within(after: int, count: int, file: str) -> None:
+    if after > count:
+        raise UsageError(f"--after {after}: {file} has {counted(count, 'event')}")
