@@ -2,85 +2,98 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.blocked import python_without
 
 import tpharness
-from tpharness.targets.process import LineProcess
-from tpharness.targets.remote import UnreachableError
+from tpharness.cli.app import COMMANDS
 
-POSIX_MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
-WITHOUT_POSIX = """
-import os, signal
-for module, names in {
-    os: ("fork", "forkpty", "getpgid", "getpgrp", "getuid", "killpg", "setsid"),
-    signal: ("SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGUSR1", "setitimer", "set_wakeup_fd"),
-}.items():
-    for name in names:
-        delattr(module, name)
-"""
-"""Takes away what Windows does not have, but for what subprocess itself needs here to wait for a process."""
-COMMAND = "sys.argv[0] = 'tpharness'\nfrom tpharness.cli import main\nmain()"
+PACKAGE = Path(tpharness.__file__).parent
+BLOCKED = Path(__file__).parent / "without_posix.py"
+PROGRAM = [sys.executable, "-P", str(BLOCKED)]
 EXAMPLE = Path(__file__).parent.parent / "examples" / "plain_python.py"
+STREAM = 'data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n'
+POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+PLAYED = (
+    "check stream.sse",
+    "fold stream.sse",
+    "doctor",
+    "fuzz --cases 3",
+    "run basics",
+    f"run basics --server 'stdio:{sys.executable} {EXAMPLE} --stdio'",
+    f"run basics --client 'stdio:{sys.executable} {EXAMPLE} --stdio'",
+    "run basics --server peer:plain --client peer:plain",
+    "run basics --server peer:serve-without-posix",
+)
 
 
-def run(*arguments: str, cwd: Path) -> str:
-    """Run a command on such a system and return what it prints; it has to pass."""
-    before = "import asyncio, subprocess, multiprocessing.util, selectors\n" + WITHOUT_POSIX
-    done = python_without(POSIX_MODULES, before + COMMAND, *arguments, cwd=cwd)
+def without_posix(*lines: str, cwd: Path) -> str:
+    """Run what `without_posix.py` says, and return what it prints."""
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "NO_COLOR": "1", "COLUMNS": "120"}
+    done = subprocess.run(
+        [*PROGRAM, *lines], capture_output=True, text=True, check=False, timeout=300, cwd=cwd, env=env
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Return the exit code and the output of each command line; one process runs all of them."""
+    folder = tmp_path_factory.mktemp("without_posix")
+    (folder / "stream.sse").write_text(STREAM, "utf-8")
+    serve = [*PROGRAM, "serve --port {port}"]
+    (folder / "tpharness.toml").write_text(
+        f'[peers.plain]\ncommand = ["{sys.executable}", "{EXAMPLE}", "--http", "127.0.0.1:{{port}}"]\n'
+        f"[peers.serve-without-posix]\ncommand = {serve!r}\n",
+        "utf-8",
+    )
+    text = without_posix("--help", *(f"{name} --help" for name in COMMANDS), *PLAYED, cwd=folder)
+    pieces = re.split(r"^== (\d+) (.*)\n", text, flags=re.MULTILINE)
+    return {line: (int(code), said) for said, code, line in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=False)}
+
+
 def test_every_module_can_be_imported(tmp_path: Path) -> None:
     """No module needs them at its top. Programs of their own are left out: each runs what it imports."""
-    package = Path(tpharness.__file__).parent
     names = [
-        ".".join(("tpharness", *file.relative_to(package).with_suffix("").parts)).removesuffix(".__init__")
-        for file in sorted(package.rglob("*.py"))
+        ".".join(("tpharness", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        for file in sorted(PACKAGE.rglob("*.py"))
         if file.stem != "__main__"
     ]
     assert len(names) > 300
-    libraries = "import aiohttp, distributed, hypothesis, langgraph.graph, mcp.server, pydantic_ai, pytest, uvicorn\n"
-    # The libraries are not ours to judge: they are imported first, with all that they need.
-    code = (
-        libraries
-        + f"sys.modules.update(dict.fromkeys({POSIX_MODULES!r}))\n"
-        + WITHOUT_POSIX
-        + f"import importlib\nfor name in {names!r}:\n    importlib.import_module(name)\nprint('imported')"
-    )
-    done = python_without((), code, cwd=tmp_path)
-    assert done.stdout == "imported\n", done.stderr
+    assert without_posix("import", *names, cwd=tmp_path) == f"imported {len(names)}\n"
 
 
-@pytest.mark.parametrize("command", ["--help", "check stream.sse", "fold stream.sse", "doctor", "fuzz --cases 3"])
-def test_commands_work(command: str, tmp_path: Path) -> None:
-    """What needs no processes needs nothing of POSIX."""
-    stream = 'data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n'
-    (tmp_path / "stream.sse").write_text(stream, "utf-8")
-    run(*command.split(), cwd=tmp_path)
+def test_no_module_imports_them_at_its_top() -> None:
+    """Also where an `import` could be caught: whatever needs them asks for them where it needs them."""
+    found = [
+        (file.name, name)
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
+        if name in POSIX_MODULES
+    ]
+    assert found == []
 
 
-def test_scenarios_are_played(tmp_path: Path) -> None:
-    """On the reference."""
-    assert "PASSED" in run("run", "basics", cwd=tmp_path).splitlines()[-1]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_its_help(name: str, printed: dict[str, tuple[int, str]]) -> None:
+    """It is what a user types first."""
+    code, said = printed[f"{name} --help"]
+    assert (code, f"Usage: tpharness {name}" in said) == (0, True)
 
 
-def test_what_cannot_work_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On Windows nothing can wait for the pipes of a program: it is said before one is started."""
-    monkeypatch.setattr("tpharness.targets.process.CAN_WAIT_FOR_PIPES", False)
-    with pytest.raises(UnreachableError, match=r"mine: .* on Windows") as told:
-        LineProcess(["no-such-program"], name="mine", limit=1)
-    assert "http://HOST:PORT" in told.value.hint
-
-
-def test_a_process_is_started_and_ended_without_a_guard(tmp_path: Path) -> None:
-    """A peer and a program, as they are where processes have no groups."""
-    peer = f'[peers.plain]\ncommand = ["{sys.executable}", "{EXAMPLE}", "--http", "127.0.0.1:{{port}}"]\n'
-    (tmp_path / "tpharness.toml").write_text(peer, "utf-8")
-    assert "PASSED" in run("run", "basics", "--server", "peer:plain", cwd=tmp_path).splitlines()[-1]
-    program = f"stdio:{sys.executable} {EXAMPLE} --stdio"
-    assert "PASSED" in run("run", "basics", "--server", program, cwd=tmp_path).splitlines()[-1]
+@pytest.mark.parametrize("line", PLAYED)
+def test_commands_work(line: str, printed: dict[str, tuple[int, str]]) -> None:
+    """Documents, the reference in this process and in others, programs over their pipes, servers over HTTP."""
+    code, said = printed[line]
+    assert code == 0, said
+    if line.startswith("run"):
+        assert said.splitlines()[-1].startswith("PASSED")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tpharness.targets import guard
+from tpharness.targets.children import Guarded
 
 TARGET = """
 import os, socket, subprocess, sys
@@ -112,7 +113,7 @@ def test_a_program_that_forks_until_it_is_refused_is_ended_whole(tmp_path: Path)
     """Each process forks more, every third leads a session of its own, and none minds SIGTERM: none is left."""
     lifeline, ours = os.pipe()
     with subprocess.Popen(
-        guard.guarded([sys.executable, "-c", FORK_BOMB], lifeline),
+        Guarded().command([sys.executable, "-c", FORK_BOMB], lifeline),
         stdout=subprocess.PIPE,
         cwd=tmp_path,
         pass_fds=(lifeline,),
@@ -143,7 +144,11 @@ def test_a_program_that_forks_until_it_is_refused_is_ended_whole(tmp_path: Path)
 def test_a_guard_ends_as_its_command_does(command: list[str], status: int, says: bytes, tmp_path: Path) -> None:
     """Whoever started the guard reads the status or the signal of the command, and why it could not be started."""
     with subprocess.Popen(
-        guard.guarded(command, 0), stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, start_new_session=True
+        Guarded().command(command, 0),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        start_new_session=True,
     ) as process:
         assert process.stderr is not None
         assert process.stderr.read() == says

@@ -7,7 +7,6 @@ the file, the table and the key, and says what is allowed.
 from __future__ import annotations
 
 import difflib
-import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -17,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from tpharness.apps.client import Addresses, Route, require_known_client
 from tpharness.errors import InputError, UsageError
+from tpharness.targets.children import split_command
 from tpharness.targets.endpoint import is_loopback
 
 __all__ = ["CONFIG_FILE", "LEDGER", "AppConfig", "config_of_url", "load_config", "require_loopback"]
@@ -202,7 +202,7 @@ def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> Ap
         )
     values: dict[str, Any] = {key: value for key, value in table.items() if key not in ("tools", "command")}
     command = table.get("command", ())
-    values["command"] = tuple(shlex.split(command)) if isinstance(command, str) else tuple(map(str, command))
+    values["command"] = tuple(split_command(command)) if isinstance(command, str) else tuple(map(str, command))
     return _checked(AppConfig(name=name, folder=folder, **values, **_tools(table.get("tools", {}), where)), where)
 
 

@@ -17,7 +17,7 @@ from typing import Self
 
 from tpharness.apps.config import AppConfig
 from tpharness.errors import TargetError, UsageError
-from tpharness.targets.guard import guarded, kill_group
+from tpharness.targets.children import CHILDREN
 from tpharness.trace.tape import note_stderr
 
 __all__ = ["AppProcess", "listens", "until_it_listens"]
@@ -108,16 +108,17 @@ class AppProcess:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._process = await asyncio.create_subprocess_exec(
-                *guarded(list(self._config.command), 0),
+                *CHILDREN.command(self._config.command, 0),
                 stdin=asyncio.subprocess.PIPE,  # the lifeline: it closes when this process ends, however it ends
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
                 cwd=folder,
                 env=self._environment,
+                **CHILDREN.options(),
             )
         except OSError as error:
             raise UsageError(f"{folder}: the application cannot be started there: {error.strerror}") from error
+        CHILDREN.hold(self._process.pid)
         self.starts += 1
         # It reads for all cases, also where one of them has started it again.
         self._reading = asyncio.create_task(self._read(self._process), context=Context())
@@ -146,7 +147,7 @@ class AppProcess:
         except TimeoutError:
             pass
         finally:
-            kill_group(process.pid)
+            CHILDREN.kill(process.pid)
             await process.wait()
             if self._reading is not None:
                 self._reading.cancel()

@@ -7,7 +7,6 @@ everything. Each round is a process of its own, so that a changed Python module 
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from tpharness.printable import say
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunOptions
 from tpharness.run.select import select_scenarios
+from tpharness.targets.children import split_command
 
 __all__ = ["find_touched", "target_files", "watch", "watch_run"]
 
@@ -101,7 +101,7 @@ def target_files(targets: Iterable[str]) -> Iterator[Path]:
         if kind == "python":
             yield from _module_files(rest.rpartition(":")[0])
         elif kind == "stdio":
-            yield from (path for path in map(Path, shlex.split(rest)) if path.is_file())
+            yield from (path for path in map(Path, split_command(rest)) if path.is_file())
 
 
 def _module_files(module: str) -> Iterator[Path]:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator
 
 import uvicorn
@@ -91,13 +90,20 @@ async def _serve(settings: Settings, listening: socket.socket, on_listening: Cal
 
     heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     async with app.alive():
-        for number in heeded:
-            loop.add_signal_handler(number, on_signal)
-        try:
-            await server.serve(sockets=[listening])
-        finally:
+        with contextlib.ExitStack() as handlers:
             for number in heeded:
-                loop.remove_signal_handler(number)
+                handlers.callback(_heed(loop, number, on_signal))
+            await server.serve(sockets=[listening])
+
+
+def _heed(loop: asyncio.AbstractEventLoop, number: int, on_signal: Callable[[], None]) -> Callable[[], object]:
+    """Have a signal call a function in the loop; return what undoes that."""
+    try:
+        loop.add_signal_handler(number, on_signal)
+    except NotImplementedError:  # Windows
+        before = signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
+        return lambda: signal.signal(number, before)
+    return lambda: loop.remove_signal_handler(number)
 
 
 def _socket(host: str, port: int) -> socket.socket:
@@ -134,10 +140,10 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def _raise_descriptor_limit() -> None:
     """Each open stream is a descriptor, and the usual limit of 1,024 is there for old programs."""
-    if sys.platform == "win32":
+    try:
+        import resource  # noqa: PLC0415  # not on every platform
+    except ImportError:
         return
-    import resource  # noqa: PLC0415  # not on every platform
-
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 65536 if hard == resource.RLIM_INFINITY else min(65536, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -8,62 +8,26 @@ session of its own. SIGTERM asks the command and all of its children to end, and
 guard ends as the command ends, with its exit status or by its signal.
 
 On Linux the orphans of the command become children of the guard, which finds them in /proc, and the command dies with
-the guard. Other systems have neither: there the process group is killed, and what has left the group goes on. Windows
-has no groups either: there a command is started without a guard, and what it has started itself goes on.
+the guard. Other POSIX systems have neither: there the process group is killed, and what has left the group goes on.
+`children` starts it; Windows has no use for it.
 
 It imports little and needs nothing of tpharness, since it starts before each target.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import signal
 import sys
 import time
 
-__all__ = ["can_guard", "descendants", "guarded", "kill_group", "main", "require_program"]
+__all__ = ["descendants", "main"]
 
 _SUBREAPER, _DEATH_SIGNAL = 36, 1  # PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
 _GRACE = 2.0  # seconds between SIGTERM and SIGKILL
 _ROUNDS, _PAUSE = 500, 0.002  # of killing what is left; a process of another user cannot be killed
 _CANNOT_START = 127
-
-
-def can_guard() -> bool:
-    """Whether this system has what a guard needs: processes that fork and belong to groups."""
-    return hasattr(os, "fork") and hasattr(os, "killpg")
-
-
-def guarded(command: list[str], lifeline: int) -> list[str]:
-    """Return the command line that runs a command under a guard; with lifeline 0 the command has an empty input.
-
-    Where there are no guards it is the command itself, and letting go of the lifeline ends nothing.
-    """
-    if not can_guard():
-        return command
-    return [sys.executable, "-IS", __file__, str(lifeline), "--", *command]
-
-
-def require_program(name: str) -> None:
-    """Raise OSError, as starting it would, where a program is not there or cannot be run."""
-    import shutil  # noqa: PLC0415  # what the guard itself does not need
-
-    if shutil.which(name) is None:
-        number = errno.EACCES if os.path.exists(name) else errno.ENOENT
-        raise OSError(number, os.strerror(number), name)
-
-
-def kill_group(pid: int) -> None:
-    """Kill a guard, or a command without one, and its process group where there are groups. Gone is gone."""
-    try:
-        if can_guard():
-            os.killpg(pid, signal.SIGKILL)
-        else:
-            os.kill(pid, signal.SIGTERM)  # which cannot be caught on Windows
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def main(arguments: list[str]) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
 import subprocess
 import time
@@ -21,20 +20,17 @@ from typing import IO
 
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
-from tpharness.targets.guard import can_guard, guarded, kill_group, require_program
+from tpharness.targets.children import CHILDREN, require_program
+from tpharness.targets.pipes import Piece, Pipes, pipes_of
 from tpharness.targets.remote import UnreachableError
 from tpharness.trace.tape import note_stderr
 
-__all__ = ["CAN_WAIT_FOR_PIPES", "LineProcess"]
+__all__ = ["LineProcess"]
 
-CAN_WAIT_FOR_PIPES = os.name != "nt"
-"""Whether this system tells when a pipe can be read; Windows does so for sockets alone."""
-
-_READ = 1 << 16
-_WRITE = 1 << 16
 _POLL_SECONDS = 0.05  # seconds of silence after which the state of the process is checked
 _EXIT_SECONDS = 0.2  # seconds for a process that has closed its pipes to end
 _END_SECONDS = 5.0  # seconds for a guard to end what it guards
+_REST, _REST_SECONDS = 64, 0.02  # pieces that are read of a process that has ended, and the silence after the last
 _TAIL_LINES = 20
 _TAIL_BYTES = 16 << 10
 _LINE_SHOWN = 300
@@ -50,23 +46,18 @@ class LineProcess:
         self._out = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
         self._err = b""
-        if not CAN_WAIT_FOR_PIPES:
-            raise UnreachableError(
-                f"{name}: a program cannot be asked over its pipes on Windows, where nothing waits for them",
-                hint="let it listen: http://HOST:PORT or peer:NAME (docs/TARGETS.md)",
-            )
         held, self._lifeline = _open_lifeline()
         try:
             require_program(command[0])
             self._process = subprocess.Popen(  # noqa: S603  # the command is what the user asked to run
-                guarded(list(command), held),
+                CHILDREN.command(command, held),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                start_new_session=True,
-                pass_fds=(held,),
+                **CHILDREN.options(keep=held),
             )
+            CHILDREN.hold(self._process.pid)
         except (OSError, ValueError) as error:
             self._lifeline.close()
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -76,24 +67,21 @@ class LineProcess:
             ) from error
         finally:
             os.close(held)
-        self._pipes: list[IO[bytes]] = [
-            pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe is not None
-        ]
-        for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)
-        self._finalizer = Finalize(self, _end, args=(self._process, self._lifeline), exitpriority=10)
+        pipes = pipes_of(self._process)
+        self._pipes: Pipes | None = pipes
+        self._finalizer = Finalize(self, _end, args=(self._process, self._lifeline, pipes), exitpriority=10)
 
     @property
     def running(self) -> bool:
         """Whether it can be asked."""
-        return bool(self._pipes)
+        return self._pipes is not None
 
     def ask(self, line: bytes, seconds: float) -> bytes:
         """Write a line (without its end) and return the one that comes back. On any error the process is killed."""
-        if not self.running:
+        if self._pipes is None:
             raise UnreachableError(f"{self.name}: the process has ended", hint="start another one")
         try:
-            return self._exchange(line, time.monotonic() + seconds, seconds)
+            return self._exchange(self._pipes, line, time.monotonic() + seconds, seconds)
         except BaseException:
             self.kill()
             raise
@@ -116,52 +104,28 @@ class LineProcess:
     def interrupt(self) -> None:
         """Kill the process from another thread than the one that asks, which then sees it end."""
         self._lifeline.close()
-        if not can_guard():
-            self._process.terminate()
+        CHILDREN.end(self._process.pid)
 
     # ------------------------------------------------------------------------------------------------ the exchange
 
-    def _exchange(self, line: bytes, deadline: float, seconds: float) -> bytes:
-        stdin, stdout, stderr = self._pipes
-        unsent = memoryview(line + b"\n")
-        with selectors.DefaultSelector() as selector:
-            selector.register(stdin, selectors.EVENT_WRITE)
-            selector.register(stdout, selectors.EVENT_READ)
-            selector.register(stderr, selectors.EVENT_READ)
-            while True:
-                ready = selector.select(_POLL_SECONDS)
-                if not ready and self._process.poll() is not None:
-                    raise self._exit_error()  # something that it started holds its pipes open
-                for key, _ in ready:
-                    if key.fileobj is stderr:
-                        if not self._drain(stderr):
-                            selector.unregister(stderr)
-                    elif key.fileobj is stdin:
-                        unsent = unsent[self._write(stdin, unsent) :]
-                        if not unsent:
-                            selector.unregister(stdin)
-                    elif (answer := self._read(stdout, asked=not unsent)) is not None:
-                        return answer
-                if time.monotonic() >= deadline:
-                    raise self._timeout_error(seconds, len(unsent))
+    def _exchange(self, pipes: Pipes, line: bytes, deadline: float, seconds: float) -> bytes:
+        pipes.send(line + b"\n")
+        while True:
+            pieces = pipes.receive(_POLL_SECONDS)
+            if not pieces and self._process.poll() is not None:
+                raise self._exit_error(pipes)  # something that it started holds its pipes open
+            for name, piece in sorted(pieces, key=_errors_first):
+                if name == "err":
+                    self._take_stderr(piece)
+                elif not piece:
+                    raise self._exit_error(pipes)
+                elif (answer := self._take(piece, asked=not pipes.unsent)) is not None:
+                    return answer
+            if time.monotonic() >= deadline:
+                raise self._timeout_error(seconds, pipes.unsent)
 
-    def _write(self, stdin: IO[bytes], unsent: memoryview) -> int:
-        """Write what fits. A process that has closed its input has ended, or will be found silent."""
-        try:
-            return os.write(stdin.fileno(), unsent[:_WRITE])
-        except BlockingIOError:
-            return 0
-        except BrokenPipeError:
-            raise self._exit_error() from None
-
-    def _read(self, stdout: IO[bytes], *, asked: bool) -> bytes | None:
+    def _take(self, piece: bytes, *, asked: bool) -> bytes | None:
         """Take in output; return a whole line once there is one. `asked`: the whole request has been sent."""
-        try:
-            piece = os.read(stdout.fileno(), _READ)
-        except BlockingIOError:
-            return None
-        if not piece:
-            raise self._exit_error()
         start = len(self._out)
         self._out += piece
         end = self._out.find(b"\n", start)
@@ -177,18 +141,13 @@ class LineProcess:
             raise self._error("answers one request with more than one line", rest)
         return line
 
-    def _drain(self, stderr: IO[bytes]) -> bool:
-        """Read standard error and keep its last lines; False when it is closed."""
-        try:
-            piece = os.read(stderr.fileno(), _READ)
-        except BlockingIOError:
-            return True
+    def _take_stderr(self, piece: bytes) -> None:
+        """Keep the last lines of standard error."""
         *lines, rest = (self._err + piece).split(b"\n")
         self._tail.extend(line[:_LINE_SHOWN] for line in lines)
         for line in lines:
             note_stderr(self.name, line[:_LINE_SHOWN].decode("utf-8", "replace").rstrip())
         self._err = rest[-_TAIL_BYTES:]
-        return bool(piece)
 
     # ------------------------------------------------------------------------------------------------ what went wrong
 
@@ -202,16 +161,19 @@ class LineProcess:
         hint = "end each answer with a newline, and flush standard output after it"
         return self._error(what, self._out, hint=hint)
 
-    def _exit_error(self) -> TargetError:
-        """Return how the process ended, after the rest of its standard error has been read."""
+    def _exit_error(self, pipes: Pipes) -> TargetError:
+        """Return how the process ended, after the rest of what it wrote has been read."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_EXIT_SECONDS)
-        _, stdout, stderr = self._pipes
-        with contextlib.suppress(BlockingIOError):  # what it wrote before it ended, if that was not read yet
-            self._out += os.read(stdout.fileno(), _READ)
-        for _ in range(64):
-            if not self._drain_now(stderr):
+        for _ in range(_REST):
+            pieces = pipes.receive(_REST_SECONDS)
+            if not pieces:
                 break
+            for name, piece in pieces:
+                if name == "err":
+                    self._take_stderr(piece)
+                elif name == "out" and len(self._out) <= self._limit:
+                    self._out += piece
         code = self._process.poll()
         if code is None:
             what = "has closed its standard input or output and still runs"
@@ -222,10 +184,6 @@ class LineProcess:
         if self._out.strip():
             what += f" in the middle of a line, after {len(self._out)} bytes of it"
         return self._error(what, self._out, hint="a target reads requests until it is asked to stop", unreachable=True)
-
-    def _drain_now(self, stderr: IO[bytes]) -> bool:
-        before = (len(self._tail), self._err)
-        return self._drain(stderr) and before != (len(self._tail), self._err)
 
     def _error(
         self, what: str, shown: bytes | bytearray = b"", *, hint: str = _STDOUT_HINT, unreachable: bool = False
@@ -243,10 +201,9 @@ class LineProcess:
         return " | ".join(line.decode("utf-8", "replace").strip() for line in lines[-_TAIL_LINES:])
 
     def _close_pipes(self) -> None:
-        for pipe in self._pipes:
-            with contextlib.suppress(OSError):
-                pipe.close()
-        self._pipes = []
+        if self._pipes is not None:
+            self._pipes.close()
+            self._pipes = None
 
 
 def _open_lifeline() -> tuple[int, IO[bytes]]:
@@ -255,19 +212,20 @@ def _open_lifeline() -> tuple[int, IO[bytes]]:
     return held, os.fdopen(ours, "wb", buffering=0)
 
 
-def _end(process: subprocess.Popen[bytes], lifeline: IO[bytes]) -> None:
-    """Let go of a process, wait until its guard has killed all of it, and close its pipes."""
+def _end(process: subprocess.Popen[bytes], lifeline: IO[bytes], pipes: Pipes) -> None:
+    """Let go of a process, wait until all of it has been killed, and close its pipes."""
     lifeline.close()
+    CHILDREN.end(process.pid)
     try:
-        if not can_guard():
-            process.terminate()
         process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:
-        kill_group(process.pid)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+        CHILDREN.kill(process.pid)
+    pipes.close()
+
+
+def _errors_first(piece: Piece) -> bool:
+    """Order pieces that came at once, so that what a process says of its end is known when its end is."""
+    return piece[0] != "err"
 
 
 def _signal_name(number: int) -> str:

@@ -21,7 +21,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Self
 
-from tpharness.targets.guard import can_guard, guarded, kill_group, require_program
+from tpharness.targets.children import CHILDREN, require_program
 from tpharness.targets.remote import UnreachableError
 from tpharness.trace.tape import note_stderr
 
@@ -95,19 +95,20 @@ class ServerProcess:
         try:
             require_program(self._command[0])
             process = await asyncio.create_subprocess_exec(
-                *guarded(self._command, 0),
+                *CHILDREN.command(self._command, 0),
                 stdin=asyncio.subprocess.PIPE,  # the lifeline: it closes when this process ends, however it ends
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
                 cwd=self._cwd,
                 env=self._env,
+                **CHILDREN.options(),
             )
         except OSError as error:
             hint = f"is {self._command[0]!r} a program that can be run from here?"
             raise UnreachableError(f"{self._name}: cannot be started: {error.strerror}", hint=hint) from error
+        CHILDREN.hold(process.pid)
         self._process = process
-        self._finalizer = Finalize(self, kill_group, args=(process.pid,), exitpriority=10)
+        self._finalizer = Finalize(self, CHILDREN.kill, args=(process.pid,), exitpriority=10)
         self._reading = asyncio.create_task(self._read(process), context=Context())  # it outlives the case
         try:
             await self._wait_for_port(process)
@@ -171,17 +172,16 @@ class ServerProcess:
         if asked:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
-        elif not can_guard():
-            kill_group(process.pid)
         elif process.stdin is not None:
-            process.stdin.close()  # the guard kills all that it guards
+            process.stdin.close()  # the lifeline
+            CHILDREN.end(process.pid)
         try:
             async with asyncio.timeout(_STOP_SECONDS):
                 await process.wait()
         except TimeoutError:
             pass
         finally:
-            kill_group(process.pid)  # what it has started itself outlives it otherwise
+            CHILDREN.kill(process.pid)  # what it has started itself outlives it otherwise
             await process.wait()
             if self._finalizer is not None:
                 self._finalizer.cancel()

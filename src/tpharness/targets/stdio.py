@@ -12,7 +12,6 @@ import asyncio
 import itertools
 import json
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -22,6 +21,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 from tpharness.journal import UserTurn
 from tpharness.protocol.versions import Version
+from tpharness.targets.children import split_command
 from tpharness.targets.contract import Capabilities, RunScript, Script, Stream, TargetOutput
 from tpharness.targets.forms import (
     CONTRACT,
@@ -64,7 +64,7 @@ class _Stdio:
     def __init__(self, spec: str, *, patience: Patience | None = None, limits: Limits | None = None) -> None:
         command = spec.partition(":")[2]
         try:
-            self._command = shlex.split(command)
+            self._command = split_command(command)
         except ValueError as error:
             raise UsageError(f"{spec!r} cannot be split into words: {error}", hint="close the quotes") from error
         if not self._command:
