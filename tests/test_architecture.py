@@ -18,6 +18,7 @@ LAYERS = {
     "findings": 0,
     "extras": 2,
     "profiles": 2,
+    "project_file": 2,
     "monitor": 0,
     "printable": 0,
     "readings": 0,

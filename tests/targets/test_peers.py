@@ -201,7 +201,7 @@ def test_a_file_names_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("[peers.x]", "command is a list of strings"),
         ("[peers.x]\ncommand = 'node {port}'", "command is a list of strings"),
         ("[peers.x]\ncommand = ['node']", "does not have {port}"),
-        ("[peers.x]\ncommnad = ['{port}']", "has no key 'commnad'"),
+        ("[peers.x]\ncommnad = ['{port}']", "has an unknown key 'commnad'"),
         ("[peers.x]\ncommand = ['{port}']\nbase = 'tp'", "base is a path"),
         ("[peers.x]\ncommand = ['{port}']\nenv = {A = 1}", "env is a table of strings"),
         ("[peers.x]\ncommand = ['{port}']\nstart_seconds = true", "start_seconds is a number"),

@@ -7,7 +7,8 @@ the file, the table and the key, and says what is allowed.
 from __future__ import annotations
 
 import difflib
-import tomllib
+import errno
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -16,12 +17,13 @@ from urllib.parse import urljoin, urlsplit
 
 from tpharness.apps.client import Addresses, Route, require_known_client
 from tpharness.errors import InputError, UsageError
+from tpharness.project_file import PROJECT_FILE, check_keys, read_project_file
 from tpharness.targets.children import split_command
 from tpharness.targets.endpoint import is_loopback
 
 __all__ = ["CONFIG_FILE", "LEDGER", "AppConfig", "config_of_url", "load_config", "require_loopback"]
 
-CONFIG_FILE = "tpharness.toml"
+CONFIG_FILE = PROJECT_FILE
 LEDGER = "ledger"
 """The value of `effects` with which tools of ours are served to the application, which know when they ran."""
 _METHODS = ("GET", "POST", "PUT", "DELETE")
@@ -148,14 +150,10 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 def load_config(name: str | None, path: Path | None = None) -> AppConfig:
     """Return the application of that name, the only one for None, from a file or from `tpharness.toml` here."""
     file = path or Path(CONFIG_FILE)
-    try:
-        tables = tomllib.loads(file.read_text("utf-8"))
-    except OSError as error:
+    if not file.exists():
         hint = "`tpharness app init URL` writes one, or give the application's address: tpharness app http://…"
-        raise InputError(f"{file}: {error.strerror}", hint=hint) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{file} is not TOML: {error}") from error
-    apps = tables.get("apps")
+        raise InputError(f"{file}: {os.strerror(errno.ENOENT)}", hint=hint)
+    apps = read_project_file(file).get("apps")
     if not isinstance(apps, dict) or not apps:
         raise UsageError(f"{file} has no table [apps.NAME]", hint="`tpharness app init URL` writes one")
     if name is None and len(apps) > 1:
@@ -188,11 +186,8 @@ def require_loopback(config: AppConfig, *, owned: str | None) -> None:
 
 
 def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> AppConfig:
+    check_keys(table, _KEYS, where)
     for key, value in table.items():
-        if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(_KEYS)}"
-            raise UsageError(f"{where} has an unknown key {key!r}", hint=hint)
         if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
             wanted = " or ".join(kind.__name__ for kind in _KINDS[key])
             raise UsageError(f"{where}: {key} is {type(value).__name__}, expected {wanted}")

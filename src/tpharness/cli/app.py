@@ -45,6 +45,7 @@ class CommandEntry:
 
 
 COMMANDS: dict[str, CommandEntry] = {
+    "init": CommandEntry("init", "Write what a first run needs into a folder."),
     "run": CommandEntry("run", "Play scenarios on a server and a client."),
     "sweep": CommandEntry("sweep", "Cut scenarios at every event or byte, or play them in every legal order."),
     "fuzz": CommandEntry("fuzz", "Generate cases, judge them by every check, and shrink what fails.", room="explore"),

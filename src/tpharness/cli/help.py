@@ -31,6 +31,7 @@ _BY_NAME = {
     "for": "FORMAT",
     "from": "FORMAT",
     "header": "'NAME: VALUE'",
+    "language": "python|node",
     "interrupt": "REASON@TIME",
     "output": "FILE",
     "prompt": "TEXT",
@@ -44,6 +45,10 @@ _BY_NAME = {
 }
 
 EXAMPLES: dict[str, str] = {
+    "init": """
+        tpharness init && tpharness run                   here, with a first server in Python
+        tpharness init interop --language node            into a folder, with one in JavaScript
+        """,
     "run": """
         tpharness run                                     every built-in scenario on the reference
         tpharness run cycles/three-steps@event-12         one place of a sweep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,11 +32,13 @@ from tpharness.report.trace import TraceReport
 from tpharness.run import Outcome, RunOptions
 from tpharness.run.baseline_file import baseline_text, check_new_baseline
 from tpharness.run.cluster import check_address
+from tpharness.run.configured import Configured, read_configured
 from tpharness.run.grouping import group_failures
 from tpharness.run.keyword import Keyword
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.order import Order
 from tpharness.run.pairs import Pair, parse_compare, parse_faults, plan_runs, play_run
+from tpharness.run.select import BUILT_IN, is_built_in
 from tpharness.run.shard import Shard
 from tpharness.trace.format import Traced
 
@@ -119,17 +121,28 @@ def run(
     trace: TraceOption = Traced.FAILED,
     trace_to: TraceToOption = DEFAULT_TRACE,
     scenarios: Annotated[
-        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+        list[Path] | None,
+        typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones (built-in)."),
     ] = None,
+    no_config: Annotated[
+        bool, typer.Option("--no-config", help="Leave the table [run] of tpharness.toml alone.")
+    ] = False,
 ) -> None:
     """Play scenarios on a server and a client.
 
-    Both have to end up with the same canonical thread.
+    Both have to end up with the same canonical thread. The table [run] of tpharness.toml may say what is not said here.
     """
+    told = Configured() if no_config else read_configured()
+    server, client = server or [*told.server], client or [*told.client]
+    dialect, profile = dialect or [*told.dialect], profile or [*told.profile]
+    scenarios, baseline = scenarios or [*told.scenarios], baseline or told.baseline
+    built_in = [is_built_in(root) for root in scenarios]
+    if told.said and not quiet:
+        say(told.said, err=True)
     wants_console, destinations = parse_reports(report or [])
     shared = RunOptions(
         ids=tuple(ids or ()),
-        roots=tuple(scenarios or ()),
+        roots=() if all(built_in) else tuple(scenarios),
         compare=parse_compare(compare),
         jobs=jobs,
         baseline=baseline,
@@ -137,7 +150,7 @@ def run(
         shard=None if shard is None else Shard.parse(shard),
         cluster="" if cluster is None else check_address(cluster),
         order=None if order is None else Order.parse(order),
-        profiles=parse_profiles(profile or []),
+        profiles=parse_profiles(profile),
         trace=trace,
         keyword=None if keyword is None else Keyword.parse(keyword),
         maxfail=1 if first else maxfail,
@@ -146,15 +159,21 @@ def run(
     if watching:
         if write_baseline is not None:
             raise UsageError("--write-baseline is for one whole run", hint="leave --watch away")
-        watch_run(shared, [*(server or []), *(client or [])], [word for word in sys.argv[1:] if word != "--watch"])
-    plays = plan_runs(shared, servers=server or [], clients=client or [], dialects=dialect or [])
+        watch_run(shared, [*server, *client], [word for word in sys.argv[1:] if word != "--watch"])
+    plays = plan_runs(shared, servers=server, clients=client, dialects=dialect)
     reports = {pair: Report(trace=None if trace is Traced.NONE else trace_to) for pair in plays}
     if write_baseline is not None:
         if len(plays) > 1 or shared.maxfail:
             raise UsageError("--write-baseline is for one whole run", hint="run one pair, without -x and --maxfail")
         check_new_baseline(write_baseline, baseline)
     pipe = any(destination.path == "-" for destination in destinations)
-    how = _Display(wanted=wants_console, stderr=pipe, verbosity=int(verbose) - int(quiet), last_failed=last_failed)
+    how = _Display(
+        wanted=wants_console,
+        stderr=pipe,
+        verbosity=int(verbose) - int(quiet),
+        last_failed=last_failed,
+        words=_words_of_suite(told, scenarios),
+    )
     names = tuple(name for one in plays.values() for name in (one.server, one.client))
     show_trace = partial(tracing, trace_to, trace, targets=names, quiet=not wants_console, stderr=pipe)
     if len(plays) == 1:
@@ -197,12 +216,21 @@ def _by_name(reports: Mapping[Pair, Report]) -> dict[str, Report]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Display:
-    """What is shown of a run, and where; and whether only what failed last is played."""
+    """What is shown of a run, and where; and whether only what failed last is played.
+
+    `words` are those that a command needs to play the same scenarios, beside the folders of the run.
+    """
 
     wanted: bool
     stderr: bool
     verbosity: int
     last_failed: bool
+    words: tuple[str, ...] = ()
+
+
+def _words_of_suite(told: Configured, scenarios: Sequence[Path]) -> tuple[str, ...]:
+    """Return how to ask for the built-in scenarios where tpharness.toml names others."""
+    return ("--scenarios", BUILT_IN) if told.scenarios and all(map(is_built_in, scenarios)) else ()
 
 
 def _play(
@@ -214,7 +242,7 @@ def _play(
             stderr=how.stderr,
             verbosity=how.verbosity,
             roots=options.roots,
-            played_on=options.target_words,
+            played_on=(*options.target_words, *how.words),
             one_of_several=one_of_several,
         )
     memory = LastFailed.of(options)

@@ -10,9 +10,13 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
+from tpharness.resources import scenarios_dir
 from tpharness.scenario.files import find_ids, id_of, scenario_id
 
-__all__ = ["SelectedScenario", "select_scenarios"]
+__all__ = ["BUILT_IN", "SelectedScenario", "is_built_in", "select_scenarios"]
+
+BUILT_IN = "built-in"
+"""What stands for the built-in scenarios where folders are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +37,11 @@ class SelectedScenario:
         return self.place or self.id
 
 
+def is_built_in(root: Path) -> bool:
+    """Whether the built-in scenarios are meant, by the word `built-in`, and not a folder that is called so."""
+    return str(root) == BUILT_IN and not root.exists()
+
+
 def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[SelectedScenario]:
     """Return the scenarios below `roots` that the ids name, or all of them if there are no ids.
 
@@ -42,7 +51,7 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
     with the nearest names when an id names nothing: a run that selects nothing is never green.
     """
     known: dict[str, SelectedScenario] = {}
-    for root in roots:
+    for root in (scenarios_dir() if is_built_in(root) else root for root in roots):
         folder = root if root.is_dir() else None  # a file has the same id however it is named
         for parts, path in find_ids(root).items():
             name = scenario_id(path) if folder is None else id_of(parts)

@@ -18,14 +18,14 @@ from __future__ import annotations
 import asyncio
 import difflib
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpharness.errors import InputError, UsageError
+from tpharness.errors import UsageError
 from tpharness.findings import shorten
+from tpharness.project_file import PROJECT_FILE, check_keys, find_project_file, read_project_file
 from tpharness.targets.browser import browser_environment
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
@@ -33,9 +33,8 @@ from tpharness.targets.node_packages import node_program
 from tpharness.targets.remote import Patience
 from tpharness.targets.server_process import ServerProcess
 
-__all__ = ["FILE", "Peer", "PeerClient", "PeerServer", "known_peers"]
+__all__ = ["Peer", "PeerClient", "PeerServer", "known_peers"]
 
-FILE = "tpharness.toml"
 _PEERS_FOLDER = Path(__file__).parent.parent / "peers"
 _KEYS = ("command", "base", "env", "start_seconds")
 
@@ -101,12 +100,9 @@ def known_peers(folder: Path | None = None) -> dict[str, Peer]:
     InputError for a file that cannot be read, UsageError for a file with an invalid peer.
     """
     peers = {peer.name: peer for peer in _BUILT_IN}
-    here = (folder or Path.cwd()).resolve()
-    for place in (here, *here.parents):
-        file = place / FILE
-        if file.is_file():
-            peers |= {peer.name: peer for peer in _read(file)}
-            break
+    file = find_project_file(folder or Path.cwd())
+    if file is not None:
+        peers |= {peer.name: peer for peer in _read(file)}
     return peers
 
 
@@ -174,16 +170,12 @@ def _find_peer(spec: str) -> Peer:
     if name in peers:
         return peers[name]
     near = difflib.get_close_matches(name, peers, n=1)
-    hint = f"did you mean peer:{near[0]}?" if near else f"peers are {', '.join(peers)}; {FILE} can name more"
+    hint = f"did you mean peer:{near[0]}?" if near else f"peers are {', '.join(peers)}; {PROJECT_FILE} can name more"
     raise UsageError(f"there is no peer {shorten(name, 40)!r}", hint=hint)
 
 
 def _read(file: Path) -> list[Peer]:
-    try:
-        document = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{file} cannot be read: {error}", hint="it is TOML, in UTF-8") from error
-    peers = document.get("peers", {})
+    peers = read_project_file(file).get("peers", {})
     if not isinstance(peers, dict) or not all(isinstance(one, dict) for one in peers.values()):
         raise UsageError(f"{file}: peers are tables: [peers.NAME]")
     return [_peer(name, one, file) for name, one in peers.items()]
@@ -191,11 +183,7 @@ def _read(file: Path) -> list[Peer]:
 
 def _peer(name: str, table: Mapping[str, Any], file: Path) -> Peer:
     where = f"{file}: [peers.{name}]"
-    for key in table:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"a peer has {', '.join(_KEYS)}"
-            raise UsageError(f"{where} has no key {key!r}", hint=hint)
+    check_keys(table, _KEYS, where)
     command, base, env = table.get("command"), table.get("base", ""), table.get("env", {})
     seconds = table.get("start_seconds", 20)
     if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):

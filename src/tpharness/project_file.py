@@ -1,0 +1,46 @@
+"""`tpharness.toml`: the file in which a repository says what tpharness is to play.
+
+It has the tables `[run]`, `[peers.NAME]` and `[apps.NAME]`, each read by who knows it. In: a folder. Out: the file in
+it or in the nearest folder above, and its tables. What cannot be read is an InputError, what nobody knows a UsageError
+with the nearest name that is known.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from tpharness.errors import InputError, UsageError
+
+__all__ = ["PROJECT_FILE", "check_keys", "find_project_file", "read_project_file"]
+
+PROJECT_FILE = "tpharness.toml"
+_TABLES = ("run", "peers", "apps")
+
+
+def find_project_file(folder: Path) -> Path | None:
+    """Return the nearest one, in the folder or above it; None if there is none."""
+    here = folder.resolve()
+    return next((file for place in (here, *here.parents) if (file := place / PROJECT_FILE).is_file()), None)
+
+
+def read_project_file(file: Path) -> Mapping[str, Any]:
+    """Return its tables by name. InputError for a file that cannot be read, UsageError for a table nobody knows."""
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}", hint="it is TOML, in UTF-8") from error
+    check_keys(tables, _TABLES, str(file))
+    return tables
+
+
+def check_keys(table: Collection[str], known: Collection[str], where: str) -> None:
+    """UsageError for a key that is not known, with the nearest one that is."""
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            raise UsageError(f"{where} has an unknown key {key!r}", hint=hint)

@@ -1,0 +1,78 @@
+"""The table `[run]` of `tpharness.toml`: what `tpharness run` plays where the command line does not say it.
+
+    [run]
+    server = "stdio:python target.py"      # one or several, as with --server
+    client = ["reference", "peer:mine"]
+    scenarios = ["scenarios"]              # folders or files, from the folder of tpharness.toml
+    baseline = "known.yaml"                # from there too
+    profile = ["stream", "cycles"]
+    dialect = "0.0.4"
+
+A key is the name of the option that it stands for, and an option that is given takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tpharness.errors import UsageError
+from tpharness.project_file import check_keys, find_project_file, read_project_file
+
+__all__ = ["Configured", "read_configured"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """The values of `[run]`, each under the name of its option; empty where the file says nothing.
+
+    `said` tells in a line what the file says, "" for nothing.
+    """
+
+    server: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+    scenarios: tuple[Path, ...] = ()
+    baseline: Path | None = None
+    profile: tuple[str, ...] = ()
+    dialect: tuple[str, ...] = ()
+    said: str = ""
+
+
+_KEYS = tuple(field.name for field in fields(Configured) if field.name != "said")
+
+
+def read_configured(folder: Path | None = None) -> Configured:
+    """Return what the nearest `tpharness.toml` says, nothing where there is none.
+
+    InputError for a file that cannot be read, UsageError for a key or a value that is not of the table.
+    """
+    here = (folder or Path.cwd()).resolve()
+    file = find_project_file(here)
+    if file is None:
+        return Configured()
+    where = f"{file}: [run]"
+    table = read_project_file(file).get("run", {})
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{file}: run is not a table", hint='[run] on a line of its own, then server = "…"')
+    check_keys(table, _KEYS, where)
+    values: dict[str, Any] = {key: _words(where, key, value) for key, value in table.items()}
+    for key in ("scenarios", "baseline"):
+        if key in values:
+            values[key] = tuple(Path(os.path.relpath(file.parent / word, here)) for word in values[key])
+    if "baseline" in values:
+        if len(values["baseline"]) != 1:
+            raise UsageError(f"{where}: baseline is one file, not {len(values['baseline'])}")
+        values["baseline"] = values["baseline"][0]
+    if table:
+        values["said"] = f"{os.path.relpath(file, here)} says {', '.join(table)} (--no-config leaves it alone)"
+    return Configured(**values)
+
+
+def _words(where: str, key: str, value: object) -> tuple[str, ...]:
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
+        raise UsageError(f"{where}: {key} is a string or a list of strings, not {value!r}", hint=f'{key} = "…"')
+    return tuple(words)

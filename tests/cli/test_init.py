@@ -1,0 +1,100 @@
+"""`tpharness init` writes a folder in which everything passes, and never replaces what is there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.conftest import Call
+
+from tpharness.targets.nodejs import find_node
+
+EVERYWHERE = {"tpharness.toml", "scenarios/chat/greeting.yaml", ".github/workflows/tpharness.yml"}
+LANGUAGES = ["python", pytest.param("node", marks=pytest.mark.node)]
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Return the files below a folder, by name."""
+    return {str(f.relative_to(folder)): f.read_text("utf-8") for f in folder.rglob("*") if f.is_file()}
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `python` and `node` on the PATH, as they are in an environment that is activated."""
+    found = [str(Path(sys.executable).parent), str(find_node().executable.parent)]
+    monkeypatch.setenv("PATH", os.pathsep.join([*found, os.environ["PATH"]]))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.usefixtures("programs")
+def test_what_it_writes_passes(language: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the command that it names, on the server that it has written."""
+    monkeypatch.chdir(tmp_path)
+    written = call("init", "--language", language)
+    target = "target.py" if language == "python" else "target.mjs"
+    assert set(files(tmp_path)) == EVERYWHERE | {target}
+    assert written.out.startswith("wrote tpharness.toml\n")
+    assert "now: tpharness run\n" in written.out
+    played = call("run")
+    assert (played.code, played.out.splitlines()[-1].partition(",")[0]) == (0, "PASSED 1 scenario"), played.out
+    assert "1 scenario, server mine, client reference" in played.out
+    assert played.err.startswith("tpharness.toml says server, scenarios")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.usefixtures("programs")
+def test_its_server_is_judged(language: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it keeps what a cancelled turn must not keep, the first scenario fails; a call it cannot play yet."""
+    monkeypatch.chdir(tmp_path)
+    call("init", "--language", language)
+    target = next(tmp_path.glob("target.*"))
+    text = target.read_text("utf-8")
+    for before in ("if interruption is None or not turn", "if (interruption === undefined || turn.messages.length"):
+        text = text.replace(
+            f'{before}["messages"]:\n        return None', "if interruption is None:\n        return None"
+        )
+        text = text.replace(f"{before} === 0) return null;", "if (interruption === undefined) return null;")
+    assert text != target.read_text("utf-8")
+    target.write_text(text, "utf-8")
+    assert call("run").code == 1
+    cannot = call("run", "--scenarios", "built-in", "basics/tool-call-and-answer")
+    assert (cannot.code, "texts only so far" in cannot.out) == (1, True)
+
+
+def test_nothing_is_replaced(tmp_path: Path, call: Call) -> None:
+    """What is there is named, and nothing else is written either."""
+    (tmp_path / "target.py").write_text("mine", "utf-8")
+    refused = call("init", str(tmp_path))
+    assert (refused.code, files(tmp_path)) == (2, {"target.py": "mine"})
+    assert f"{tmp_path / 'target.py'} is there already" in refused.err
+    assert "--force" in refused.err
+    forced = call("init", str(tmp_path), "--force")
+    assert (forced.code, f"replaced {tmp_path / 'target.py'}" in forced.out) == (0, True)
+    assert files(tmp_path)["target.py"] != "mine"
+
+
+def test_a_folder_is_made_where_its_parent_is(tmp_path: Path, call: Call) -> None:
+    """A mistyped path is not."""
+    made = call("init", str(tmp_path / "new"))
+    assert (made.code, f"now: cd {tmp_path / 'new'} && tpharness run" in made.out) == (0, True)
+    refused = call("init", str(tmp_path / "no" / "new"))
+    assert (refused.code, "make it first" in refused.err) == (2, True)
+    assert not (tmp_path / "no").exists()
+
+
+def test_its_workflow_says_what_a_user_would_type(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of its steps are those of tpharness, and those that check files find them."""
+    monkeypatch.chdir(tmp_path)
+    call("init")
+    workflow: dict[Any, Any] = yaml.safe_load((tmp_path / ".github/workflows/tpharness.yml").read_text("utf-8"))
+    (job,) = workflow["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands[0] == "pip install tpharness"
+    checked = commands[1].split()
+    assert checked[:2] == ["tpharness", "check"]
+    assert call("check", *map(str, tmp_path.glob(checked[2]))).code == 0
+    assert commands[2].split()[:2] == ["tpharness", "run"]
