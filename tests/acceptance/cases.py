@@ -53,6 +53,22 @@ def output(call_id: str = "c1") -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": call_id, "output": "sunny"}
 
 
+def custom(call_id: str = "c1") -> dict[str, Any]:
+    """Return a custom_tool_call item."""
+    return {"type": "custom_tool_call", "call_id": call_id, "name": "apply_patch", "input": "*** Begin Patch"}
+
+
+def custom_output(call_id: str = "c1") -> dict[str, Any]:
+    """Return a custom_tool_call_output item."""
+    return {"type": "custom_tool_call_output", "call_id": call_id, "output": "Done."}
+
+
+def shell() -> dict[str, Any]:
+    """Return a local_shell_call item."""
+    action = {"type": "exec", "command": ["ls"], "env": {}}
+    return {"type": "local_shell_call", "id": "lsh_1", "call_id": "c1", "action": action, "status": "completed"}
+
+
 def reasoning(item_id: str = "rs_1", **more: Any) -> dict[str, Any]:
     """Return a reasoning item."""
     return {"type": "reasoning", "id": item_id, "summary": [], "encrypted_content": "abc", **more}
@@ -71,6 +87,16 @@ def use(call_id: str = "c1", arguments: Any = None) -> dict[str, Any]:
 def result(call_id: str = "c1") -> dict[str, Any]:
     """Return a tool_result block."""
     return {"type": "tool_result", "tool_use_id": call_id, "content": "sunny"}
+
+
+def search(call_id: str = "srvtoolu_1") -> dict[str, Any]:
+    """Return a server_tool_use block."""
+    return {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {"query": "Paris"}}
+
+
+def searched(call_id: str = "srvtoolu_1") -> dict[str, Any]:
+    """Return a web_search_tool_result block."""
+    return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": []}
 
 
 def thought(**more: Any) -> dict[str, Any]:
@@ -93,6 +119,9 @@ def fresponse(name: str = "f") -> dict[str, Any]:
     return {"function_response": {"name": name, "response": {"output": "sunny"}}}
 
 
+SAID_IN_FULL = assistant(
+    [{"type": "output_text", "text": "Hi", "annotations": []}], type="message", id="msg_1", status="completed"
+)
 SAID = {"text": "Hi"}
 SIGNED = fcall(thought_signature="c2ln")
 ASKED = [user(), chat_call("c1", "c2")]
@@ -132,12 +161,11 @@ CASES = (
         [user(), {"role": "assistant"}, user()],
         [user(), assistant(""), user()],
         "/1",
-        "neither content nor tool calls",
+        "Invalid value for 'content': expected a string, got null.",
     ),
     Case(
         "C3", [user(), assistant([])], [user(), assistant(None, refusal="No.")], "/1", "neither content nor tool calls"
     ),
-    Case("C3", [user(), assistant(None, tool_calls=[])], [user(), chat_call("c1"), chat_answer("c1")], "/1", "content"),
     Case(
         "C4",
         [user(), chat_call("c1", arguments={"city": "Paris"}), chat_answer("c1")],
@@ -162,6 +190,13 @@ CASES = (
     Case("C5", [user(), user("Still there?")], [user(), assistant(), user("Still there?")], "/1", "follow one another"),
     Case("C5", [user(), assistant(), assistant("Bye")], [user(), assistant("HelloBye")], "/2", "follow one another"),
     Case(
+        "C6",
+        [user(), assistant("Hello", tool_calls=[]), user()],
+        [user(), assistant("Hello"), user()],
+        "/1/tool_calls",
+        "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got",
+    ),
+    Case(
         "R1",
         [user(), call(), user("Wait")],
         [user(), call(), user("Wait"), output()],
@@ -175,6 +210,36 @@ CASES = (
         "/1",
         "No tool output found for function call c1.",
         Options(adjacent_outputs=True),
+    ),
+    Case(
+        "R1",
+        [user(), custom(), user("Wait")],
+        [user(), custom(), custom_output(), user("Wait")],
+        "/1",
+        "No tool output found for custom tool call c1.",
+    ),
+    Case(
+        "R1",
+        [user(), shell(), {"type": "local_shell_call_output", "id": "c1", "output": "ok"}],
+        [user(), shell(), {"type": "local_shell_call_output", "id": "c1", "call_id": "c1", "output": "ok"}],
+        "/1",
+        "No tool output found for local shell call c1.",
+    ),
+    Case(
+        "R2",
+        [user(), custom_output(), user("Wait")],
+        [user(), custom(), custom_output(), user("Wait")],
+        "/1",
+        "No tool call found for custom tool call output with call_id c1.",
+    ),
+    Case(
+        "R2",
+        [user(), output(), user()],
+        [user(), output(), user()],
+        "/1",
+        "No tool call found",
+        Options(),
+        Options(continued=True),
     ),
     Case(
         "R2",
@@ -196,22 +261,6 @@ CASES = (
         [user(), reasoning(), reasoning("rs_2"), call(), output()],
         "/1",
         "without its required following item",
-    ),
-    Case(
-        "R3",
-        [user(), reasoning(), call(), output(), call("c2", id="fc_2"), output("c2")],
-        [user(), reasoning(), call(), output(), call("c2"), output("c2")],
-        "/4",
-        "Item 'fc_2' of type 'function_call' was provided without its required 'reasoning' item.",
-    ),
-    Case(
-        "R3",
-        [user(), call(id="fc_1"), output()],
-        [user(), call(id="fc_1"), output()],
-        "/1",
-        "without its required 'reasoning' item",
-        Options(reasoning=True),
-        Options(),
     ),
     Case(
         "R4",
@@ -245,6 +294,72 @@ CASES = (
         "response that did not finish",
     ),
     Case(
+        "R6",
+        [user(), reasoning(), call(), output(), call("c2", id="fc_2"), output("c2")],
+        [user(), reasoning(), call(), output(), call("c2"), output("c2")],
+        "/4",
+        "Item 'fc_2' of type 'function_call' was provided without its required 'reasoning' item: ",
+    ),
+    Case(
+        "R6",
+        [user(), assistant("Hi", id="msg_1"), user()],
+        [user(), reasoning(), assistant("Hi", id="msg_1"), user()],
+        "/1",
+        "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: ",
+        Options(reasoning=True),
+    ),
+    Case(
+        "R6",
+        [user(), call(id="fc_1"), output()],
+        [user(), call(id="fc_1"), output()],
+        "/1",
+        "without its required 'reasoning' item",
+        Options(reasoning=True),
+        Options(),
+    ),
+    Case(
+        "R7",
+        [user(), call(id="call_1"), output()],
+        [user(), call(id="fc_1"), output()],
+        "/1/id",
+        "Invalid 'input[1].id': 'call_1'. Expected an ID that begins with 'fc'.",
+    ),
+    Case(
+        "R7",
+        [user(), assistant("Hi", id="chatcmpl-1"), user()],
+        [user("Hi") | {"id": "chatcmpl-1"}, assistant("Hi", id="msg_1"), user()],
+        "/1/id",
+        "Invalid 'input[1].id': 'chatcmpl-1'. Expected an ID that begins with 'msg'.",
+    ),
+    Case(
+        "R7",
+        [user(), call(id=""), output()],
+        [user(), call(id="fc_1"), output()],
+        "/1/id",
+        "Invalid 'input[1].id': ''. Expected an ID that contains letters, numbers, underscores, or dashes",
+    ),
+    Case(
+        "R8",
+        [user(), assistant([{"type": "input_text", "text": "Hi"}]), user()],
+        [user(), SAID_IN_FULL, user()],
+        "/1/content/0/type",
+        "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.",
+    ),
+    Case(
+        "R8",
+        [user([text("Hi")])],
+        [user([{"type": "input_text", "text": "Hi"}])],
+        "/0/content/0/type",
+        "Invalid value: 'text'. Supported values are: 'input_text', 'input_image',",
+    ),
+    Case(
+        "R9",
+        [user(), reasoning(encrypted_content=None), assistant(), user()],
+        [user(), reasoning(encrypted_content=None), SAID_IN_FULL, user()],
+        "/1",
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    ),
+    Case(
         "A1",
         [user(), assistant([use(), use("c2")]), user([result()])],
         [user(), assistant([use(), use("c2")]), user([result("c2"), result()])],
@@ -274,6 +389,14 @@ CASES = (
     ),
     Case("A4", [user([text("")])], [user([text("x")])], "/0/content/0/text", "blocks must be non-empty"),
     Case("A4", [user(" \n")], [user(" x\n")], "/0/content", "must contain non-whitespace text"),
+    Case("A4", [user([text("x"), text("")])], [user([text("x"), text(" ")])], "/0/content/1/text", "must be non-empty"),
+    Case(
+        "A4",
+        [user(), assistant([text(" "), use()]), user([result()])],
+        [user(), assistant([text(" "), text("Let me see."), use()]), user([result()])],
+        "/1/content/0/text",
+        "must contain non-whitespace text",
+    ),
     Case(
         "A4",
         {"system": [text(" ")], "messages": [user()]},
@@ -315,14 +438,14 @@ CASES = (
         [user(), assistant([thought(), use()]), user([result()]), assistant([use("c2")]), user([result("c2")])],
         [user(), assistant([thought(), use()]), user([result()]), assistant([text("x")]), user()],
         "/3",
-        "lacks its thinking",
+        "Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
     ),
     Case(
         "A9",
         [user(), assistant([use()]), user([result()])],
         [user(), assistant([{"type": "redacted_thinking", "data": "x"}, use()]), user([result()])],
         "/1",
-        "lacks its thinking",
+        "a final `assistant` message must start with a thinking block",
         THINKS,
     ),
     Case(
@@ -354,6 +477,100 @@ CASES = (
         [user(), assistant([thought(), text("x")]), user()],
         "/1/content/0/signature",
         "signature field",
+    ),
+    Case(
+        "A12",
+        [user(), assistant([use(), use()]), user([result()])],
+        [user(), assistant([use(), use("c2")]), user([result(), result("c2")])],
+        "/1/content/1/id",
+        "`tool_use` ids must be unique",
+    ),
+    Case(
+        "A13",
+        [user(), assistant([use()]), user([result()]), assistant([use()]), user([result()])],
+        [user(), assistant([use()]), user([result()]), assistant([use("c2")]), user([result("c2")])],
+        "/3/content/0/id",
+        "`tool_use` ids must be unique",
+    ),
+    Case(
+        "A14",
+        [user(), assistant([use()]), user([result()]), user([result()])],
+        [user(), assistant([use()]), user([result()])],
+        "/3/content/0",
+        "each tool_use must have a single result. Found multiple `tool_result` blocks with id: c1",
+    ),
+    Case(
+        "A15",
+        [user(), assistant([text("x"), search()]), user()],
+        [user(), assistant([text("x"), search(), searched()]), user()],
+        "/1/content/1",
+        "`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block",
+    ),
+    Case(
+        "A15",
+        [user(), assistant([text("x"), search()]), user()],
+        [user(), assistant([text("x"), search()])],
+        "/1/content/1",
+        "`web_search` tool use",
+    ),
+    Case(
+        "A16",
+        [user(), assistant([search(), searched()]), user(), assistant([searched(), text("x")]), user()],
+        [user(), assistant([search(), searched()]), user(), assistant([text("x")]), user()],
+        "/3/content/0",
+        "unexpected `tool_use_id` found in `web_search_tool_result` blocks: srvtoolu_1. Each `web_search",
+    ),
+    Case(
+        "A17",
+        [user(), assistant([text("x"), search("toolu_1"), searched("toolu_1")]), user()],
+        [user(), assistant([text("x"), search(), searched()]), user()],
+        "/1/content/1/id",
+        "server_tool_use.id: String should match pattern '^srvtoolu_[a-zA-Z0-9_]+$'",
+    ),
+    Case(
+        "A18",
+        [user(), assistant([use()]), user([result() | {"content": [text("")]}])],
+        [user(), assistant([use()]), user([result() | {"content": []}])],
+        "/2/content/0/content/0/text",
+        "text content blocks must be non-empty",
+    ),
+    Case(
+        "A18",
+        [user(), assistant([use()]), user([result() | {"content": "\n"}])],
+        [user(), assistant([use()]), user([result() | {"content": ""}])],
+        "/2/content/0/content",
+        "text content blocks must contain non-whitespace text",
+    ),
+    Case(
+        "A19",
+        [user(), assistant([thought()])],
+        [user(), assistant([thought(), text("x")])],
+        "/1/content/0",
+        "The final block in an assistant message cannot be `thinking`.",
+        Options(prefill=True),
+    ),
+    Case(
+        "A20",
+        [user(), assistant("It is ")],
+        [user(), assistant("It is")],
+        "/1/content",
+        "final assistant content cannot end with trailing whitespace",
+        Options(prefill=True),
+    ),
+    Case(
+        "A20",
+        [user(), assistant([text("It is\n")])],
+        [user(), assistant([text("\nIt is")])],
+        "/1/content/0/text",
+        "final assistant content cannot end with trailing whitespace",
+        Options(prefill=True),
+    ),
+    Case(
+        "A21",
+        [user(), assistant([text("x"), thought(), text("y")]), user()],
+        [user(), assistant([thought(), text("x"), thought(), text("y")]), user()],
+        "/1/content/0",
+        "the first block must be `thinking` or `redacted_thinking`. Found `text`.",
     ),
     Case(
         "G1",
@@ -414,8 +631,27 @@ CASES = (
         Options(thought_signatures=False),
     ),
     Case("G5", [content("assistant", SAID)], [content("user", SAID)], "/0/role", "a role other than user and model"),
-    Case("G5", [content("user", SAID), content("model")], [content("user", SAID)], "/1/parts", "no parts"),
-    Case("G5", [content("user", SAID, {})], [content("user", SAID, {"text": ""})], "/0/parts/1", "an empty part"),
+    Case(
+        "G5",
+        [content("user", SAID), content("model")],
+        [content("user", SAID)],
+        "/1/parts",
+        "GenerateContentRequest.contents[1].parts: contents.parts must not be empty.",
+    ),
+    Case(
+        "G5",
+        [content("user", SAID, {})],
+        [content("user", SAID, {"text": " "})],
+        "/0/parts/1",
+        "GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized field",
+    ),
+    Case(
+        "G6",
+        [content("user", SAID), content("model", {"text": ""}), content("user", SAID)],
+        [content("user", SAID), content("model", {"text": "", "thoughtSignature": "c2ln"}), content("user", SAID)],
+        "/1/parts/0/text",
+        "Unable to submit request because it has an empty text parameter.",
+    ),
 )
 
 RULE = {rule.id: rule for rule in RULES}

@@ -24,7 +24,10 @@ def test_the_tables_are_those_of_the_rules() -> None:
     for rule in RULES:
         (row,) = [line for line in tables.splitlines() if line.startswith(f"| {rule.id} ")]
         assert rule.kind.level.name in row
-        assert rule.source in row
+        assert re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", row).endswith(f"{rule.confidence.value}: {rule.source} |")
+        for address in rule.links().values():
+            assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+/issues/\d+", address)
+            assert f"]({address})" in row
 
 
 def test_every_option_is_told_with_its_default() -> None:

@@ -55,7 +55,10 @@ def test_what_is_inside_a_lazy_list_is_looked_at_to_the_last_item() -> None:
     assert found.place.pointer == "/0/content/3/signature"
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.rule not in ("C4", "A11", "G5")], ids=lambda c: c.rule)
+TYPED = [c for c in CASES if c.rule not in ("C4", "A11", "G5") and "'input_image'" not in c.says]
+
+
+@pytest.mark.parametrize("case", TYPED, ids=lambda c: c.rule)
 def test_the_types_know_nothing_of_pairs_order_and_emptiness(case: Any) -> None:
     """Why the rules are needed: what breaks them is well typed."""
     provider = RULE[case.rule].provider

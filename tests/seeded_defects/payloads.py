@@ -76,6 +76,7 @@ def thinking(signature: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": "hm", "signature": signature}
 
 
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 TEXT_ONLY = "histories/k01-text-only"
 PAYLOAD_DEFECTS = (
     defect("C1", "A turn that was cut while its tool ran is sent with the call alone.", remove("/3"), remove("/2")),
@@ -93,6 +94,7 @@ PAYLOAD_DEFECTS = (
         "A message of the user that was never answered is followed by another.",
         add("/4", {"role": "user", "content": "?"}),
     ),
+    defect("C6", "A message that calls nothing is sent with an empty list of calls.", add("/3/tool_calls", [])),
     defect("R1", "A call is sent without its output.", remove("/4")),
     defect("R2", "An output is sent without its call.", remove("/3")),
     defect("R3", "The reasoning of an answer is sent and the answer is not.", add("/6", reasoning())),
@@ -102,6 +104,23 @@ PAYLOAD_DEFECTS = (
         add("/5", reasoning(status="in_progress")),
     ),
     defect("R5", "A call that was still streaming is sent.", add("/3/status", "in_progress")),
+    defect(
+        "R6",
+        "The reasoning before a call is dropped, and the call keeps its id.",
+        add("/3/id", "fc_1"),
+        options=Options(reasoning=True),
+    ),
+    defect("R7", "The id of a call is sent as the id of its item.", add("/3/id", "call_1")),
+    defect(
+        "R8",
+        "What the model said is sent as input.",
+        replace("/5/content", [{"type": "input_text", "text": "It is sunny."}]),
+    ),
+    defect(
+        "R9",
+        "Stored reasoning is sent by its id, and what followed it without.",
+        add("/5", reasoning(encrypted_content=None)),
+    ),
     defect(
         "A1",
         "The user's next words come in place of a result.",
@@ -148,6 +167,72 @@ PAYLOAD_DEFECTS = (
     ),
     defect("A11", "Arguments are sent as text.", replace("/messages/2/content/1/input", '{"city":"Paris"}')),
     defect(
+        "A12",
+        "A call is put twice into its message.",
+        add("/messages/2/content/1", {"type": "tool_use", "id": "c1", "name": "get_weather", "input": {}}),
+    ),
+    defect(
+        "A13",
+        "Calls are numbered anew in each turn.",
+        add("/messages/5", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "x"}]}),
+        add(
+            "/messages/5",
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "get_weather", "input": {}}]},
+        ),
+        add("/messages/5", {"role": "user", "content": "Again."}),
+    ),
+    defect(
+        "A14",
+        "An interrupted call gets a second result beside the one that had arrived.",
+        add("/messages/3/content/1", {"type": "tool_result", "tool_use_id": "c1", "content": "interrupted"}),
+    ),
+    defect(
+        "A15",
+        "The search of a turn that was cut is sent without the result that never came.",
+        add("/messages/1/content/1", SEARCH),
+        scenario=TEXT_ONLY,
+    ),
+    defect(
+        "A16",
+        "The result of a search is sent in the turn after the one that searched.",
+        add("/messages/1/content/0", {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}),
+        scenario=TEXT_ONLY,
+    ),
+    defect(
+        "A17",
+        "The id that another API gave to a search is sent on.",
+        add("/messages/1/content/1", {**SEARCH, "id": "ws-1"}),
+        add("/messages/1/content/2", {"type": "web_search_tool_result", "tool_use_id": "ws-1", "content": []}),
+        scenario=TEXT_ONLY,
+    ),
+    defect(
+        "A18",
+        "A tool that printed nothing is sent with an empty text.",
+        replace("/messages/3/content/0/content", [{"type": "text", "text": ""}]),
+    ),
+    defect(
+        "A19",
+        "An answer of which only thinking had come is sent to be continued.",
+        replace("/messages/1/content", [thinking("c2ln")]),
+        remove("/messages/2"),
+        scenario=TEXT_ONLY,
+        options=Options(prefill=True),
+    ),
+    defect(
+        "A20",
+        "Half an answer is sent to be continued as it had come.",
+        replace("/messages/1/content/0/text", "Hel "),
+        remove("/messages/2"),
+        scenario=TEXT_ONLY,
+        options=Options(prefill=True),
+    ),
+    defect(
+        "A21",
+        "The thinking of an answer is sent after its text.",
+        add("/messages/1/content/1", thinking("c2ln")),
+        scenario=TEXT_ONLY,
+    ),
+    defect(
         "G1", "The user's next words come in place of a response.", replace("/contents/2/parts", [{"text": "Wait"}])
     ),
     defect(
@@ -164,4 +249,7 @@ PAYLOAD_DEFECTS = (
         remove("/contents/1/parts/2/thought_signature"),
     ),
     defect("G5", "The model speaks in the role that another API gives it.", replace("/contents/3/role", "assistant")),
+    defect(
+        "G6", "An answer of which nothing was kept is sent as an empty text.", replace("/contents/3/parts/0/text", "")
+    ),
 )

@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpharness.acceptance import rules_anthropic, rules_chat, rules_gemini, rules_responses
+from tpharness.acceptance import (
+    anthropic_messages,
+    responses_items,
+    rules_anthropic,
+    rules_anthropic_blocks,
+    rules_chat,
+    rules_gemini,
+    rules_responses,
+    rules_responses_items,
+)
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.acceptance.rule import Options, Rule
 from tpharness.acceptance.shape import PayloadEntry
@@ -19,15 +28,17 @@ __all__ = ["RULES", "check_payload"]
 
 _OPEN: Mapping[Provider, Callable[[Any], tuple[list[PayloadEntry], list[Finding]]]] = {
     "openai-chat": rules_chat.open_payload,
-    "openai-responses": rules_responses.open_payload,
-    "anthropic": rules_anthropic.open_payload,
+    "openai-responses": responses_items.open_payload,
+    "anthropic": anthropic_messages.open_payload,
     "gemini": rules_gemini.open_payload,
 }
 
 RULES: tuple[Rule, ...] = (
     *rules_chat.RULES,
     *rules_responses.RULES,
+    *rules_responses_items.RULES,
     *rules_anthropic.RULES,
+    *rules_anthropic_blocks.RULES,
     *rules_gemini.RULES,
 )
 """Every rule, in the order of its API and number."""

@@ -8,8 +8,9 @@ The facts are here and not in `conformance/findings.yaml`, because each belongs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -20,6 +21,9 @@ from tpharness.findings import Finding, Kind, Place, shorten
 __all__ = ["MALFORMED", "Confidence", "Hit", "Options", "Rule", "malformed_finding"]
 
 MALFORMED = Kind("payload-malformed")
+
+_REPORT = re.compile(r"([\w.-]+/[\w.-]+)?#(\d+)")
+_GAP = re.compile(r"\{([a-z]+)\}")
 
 
 class Confidence(Enum):
@@ -37,7 +41,8 @@ class Options:
 
     `prefill`: the model continues an assistant message at the end (Claude before 4.6). `thought_signatures`: calls need
     them (Gemini 3). `store`: the Responses API stores items, so that ids find them. `adjacent_outputs`: outputs
-    come directly after their calls (DeepSeek). `reasoning`, `thinking`: the model reasons or thinks in this
+    come directly after their calls (DeepSeek). `continued`: the request goes on from a stored response, where
+    calls may be (`previous_response_id`). `reasoning`, `thinking`: the model reasons or thinks in this
     conversation; None derives it from the payload. `earlier`: the payload of an earlier call of the same conversation,
     if there is one. `observations`: also report what is accepted but worth knowing (level MAY).
     """
@@ -46,6 +51,7 @@ class Options:
     thought_signatures: bool = True
     store: bool = True
     adjacent_outputs: bool = False
+    continued: bool = False
     reasoning: bool | None = None
     thinking: bool | None = None
     earlier: Any = None
@@ -54,11 +60,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A place that breaks a rule: its JSON pointer, the ids concerned, the index of the rule's error text for it."""
+    """A place that breaks a rule: its JSON pointer, the ids concerned, the index of the rule's error text for it.
+
+    `error` is None if the API's words for this place are not known; `words` fill the other gaps of the text.
+    """
 
     pointer: str
     ids: tuple[str, ...] = ()
-    error: int = 0
+    error: int | None = 0
+    words: Mapping[str, str] = field(default_factory=dict)
     got: Any = None
     expected: Any = None
 
@@ -67,8 +77,8 @@ class Hit:
 class Rule:
     """One rule: `id` as `C1`, the `kind` of its findings (whose meaning is the rule's sentence) and where it is from.
 
-    `errors` are the API's own texts with `{ids}` for the ids, empty if none is known; `only` says for which requests
-    the rule holds. `find` yields the places that break it.
+    `errors` are the API's own texts with `{ids}` for the ids and other gaps for words, empty if none is known; `only`
+    says for which requests the rule holds. `find` yields the places that break it.
     """
 
     id: str
@@ -83,10 +93,29 @@ class Rule:
     def findings(self, entries: Sequence[PayloadEntry], options: Options) -> Iterator[Finding]:
         """Yield a finding for each hit; its message names the rule and quotes the API."""
         for hit in self.find(entries, options):
-            ids = shorten(", ".join(hit.ids), 400)
-            text = self.errors[hit.error].replace("{ids}", ids) if self.errors else self.kind.title
+            text = self.api_words(hit) or self.kind.title
             got = list(hit.ids) if hit.got is None and hit.ids else hit.got
             yield self.kind.at(Place(pointer=hit.pointer), f"{self.id}: {text}", got=got, expected=hit.expected)
+
+    def api_words(self, hit: Hit) -> str:
+        """Return what the API says to a hit, with the ids filled in, or "" if that is not known."""
+        if hit.error is None or not self.errors:
+            return ""
+        filling = {**hit.words, "ids": shorten(", ".join(hit.ids), 400)}
+        return _GAP.sub(lambda gap: filling.get(gap[1], gap[0]), self.errors[hit.error])
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the API's texts as they are searched for, with an ellipsis for what differs between requests."""
+        return tuple(_GAP.sub("…", error) for error in self.errors)
+
+    def links(self) -> dict[str, str]:
+        """Return the address of each public report that the source names, by its name there (`owner/repo#1`, `#2`)."""
+        found: dict[str, str] = {}
+        repository = ""
+        for named, number in _REPORT.findall(self.source):
+            repository = named or repository
+            found[f"{named}#{number}"] = f"https://github.com/{repository}/issues/{number}"
+        return found
 
 
 def malformed_finding(pointer: str, expected: str, got: Any) -> Finding:

@@ -10,102 +10,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from tpharness.acceptance.anthropic_messages import (
+    blocks,
+    call_ids,
+    content_pointer,
+    open_payload,
+    role,
+    server_calls,
+    server_results,
+    thinks,
+)
 from tpharness.acceptance.append_only import first_difference
-from tpharness.acceptance.rule import Confidence, Hit, Options, Rule, malformed_finding
-from tpharness.acceptance.shape import PayloadEntry, as_list, entries, objects, string, value_of
-from tpharness.findings import Finding, Kind
+from tpharness.acceptance.rule import Confidence, Hit, Options, Rule
+from tpharness.acceptance.shape import PayloadEntry, as_list, objects, string, value_of
+from tpharness.findings import Kind
 
-__all__ = ["RULES", "open_payload"]
-
-_ROLES = ("user", "assistant", "system")
-_THINKING = ("thinking", "redacted_thinking")
-_NEEDED = {
-    "text": ("text",),
-    "thinking": ("thinking",),
-    "tool_use": ("id", "name"),
-    "tool_result": ("tool_use_id",),
-}
-
-
-def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
-    """Return the messages, the system prompt first with the role `system`, and findings about values of unknown types.
-
-    The payload is the list of messages, or an object with `messages` and `system`.
-    """
-    whole = isinstance(payload, Mapping)
-    messages = payload.get("messages") if whole else payload
-    prefix = "/messages" if whole else ""
-    found = entries(messages, prefix)
-    wrong = list(_check_messages(messages, found, prefix))
-    system = payload.get("system") if whole else None
-    if system is not None:
-        prompt = PayloadEntry("/system", {"role": "system", "content": system})
-        wrong += _check_content(prompt)
-        found = [prompt, *found]
-    return found, wrong
-
-
-def _check_messages(messages: Any, found: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
-    if not isinstance(messages, list) or not messages:
-        yield malformed_finding(prefix, "list of messages", messages)
-    for entry, item in zip(found, as_list(messages), strict=True):
-        if not isinstance(item, Mapping):
-            yield malformed_finding(entry.pointer, "message object", item)
-            continue
-        if item.get("role") not in _ROLES:
-            yield malformed_finding(f"{entry.pointer}/role", f"role of {', '.join(_ROLES)}", item.get("role"))
-        yield from _check_content(entry)
-
-
-def _content_pointer(entry: PayloadEntry) -> str:
-    """Return the pointer to the content; the system prompt is its own content."""
-    return entry.pointer if entry.pointer == "/system" else f"{entry.pointer}/content"
-
-
-def _check_content(entry: PayloadEntry) -> Iterator[Finding]:
-    content, pointer = entry.value.get("content"), _content_pointer(entry)
-    if not isinstance(content, str | list):
-        yield malformed_finding(pointer, "text or list of blocks", content)
-    for index, block in enumerate(as_list(content)):
-        kind = string(block, "type")
-        if kind is None:
-            yield malformed_finding(f"{pointer}/{index}", "block with a type", block)
-            continue
-        for name in _NEEDED.get(kind, ()):
-            if not isinstance(block.get(name), str):
-                yield malformed_finding(f"{pointer}/{index}/{name}", "text", block.get(name))
-
-
-def _role(entry: PayloadEntry) -> str | None:
-    return string(entry.value, "role")
-
-
-def _blocks(entry: PayloadEntry, *kinds: str) -> Iterator[PayloadEntry]:
-    for block in objects(entry.value.get("content"), f"{entry.pointer}/content"):
-        if string(block.value, "type") in kinds:
-            yield block
-
-
-def _call_ids(entry: PayloadEntry) -> list[str]:
-    if _role(entry) != "assistant":
-        return []
-    return [found for block in _blocks(entry, "tool_use") if (found := string(block.value, "id")) is not None]
+__all__ = ["RULES"]
 
 
 def _result_ids(messages: Sequence[PayloadEntry], start: int) -> set[str | None]:
     """Return the ids of the results in the user messages that begin at `start`."""
     found: set[str | None] = set()
     for index in range(start, len(messages)):
-        if _role(messages[index]) != "user":
+        if role(messages[index]) != "user":
             break
-        found |= {string(block.value, "tool_use_id") for block in _blocks(messages[index], "tool_result")}
+        found |= {string(block.value, "tool_use_id") for block in blocks(messages[index], "tool_result")}
     return found
 
 
 def _find_unanswered_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A1."""
     for index, entry in enumerate(messages):
-        called = _call_ids(entry)
+        called = call_ids(entry)
         if called:
             answered = _result_ids(messages, index + 1)
             missing = tuple(call for call in called if call not in answered)
@@ -117,10 +53,10 @@ def _find_orphan_results(messages: Sequence[PayloadEntry], _: Options) -> Iterat
     """A2."""
     called: set[str] = set()
     for entry in messages:
-        if _role(entry) != "user":
-            called = set(_call_ids(entry))
+        if role(entry) != "user":
+            called = set(call_ids(entry))
             continue
-        for block in _blocks(entry, "tool_result"):
+        for block in blocks(entry, "tool_result"):
             call = string(block.value, "tool_use_id")
             if call is not None and call not in called:
                 yield Hit(pointer=block.pointer, ids=(call,))
@@ -130,7 +66,7 @@ def _find_late_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator
     """A3: within the turn that consecutive user messages make."""
     others = False
     for entry in messages:
-        if _role(entry) != "user":
+        if role(entry) != "user":
             others = False
             continue
         content = entry.value.get("content")
@@ -143,43 +79,51 @@ def _find_late_results(messages: Sequence[PayloadEntry], _: Options) -> Iterator
 
 
 def _find_blank_texts(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
-    """A4: content that is a text counts as one text block; A5 finds empty content."""
+    """A4: content that is a text counts as one text block; A5 finds empty content.
+
+    White space beside a text block with words in the same message was seen to be accepted.
+    """
     for entry in messages:
         content = entry.value.get("content")
-        if isinstance(content, str) and content and not content.strip() and _role(entry) != "system":
+        says = any((string(block.value, "text") or "").strip() for block in blocks(entry, "text"))
+        if isinstance(content, str) and content and not content.strip() and role(entry) != "system":
             yield Hit(pointer=f"{entry.pointer}/content", error=1, got=content)
         for index, block in enumerate(as_list(content)):
             text = string(block, "text")
-            if string(block, "type") == "text" and text is not None and not text.strip():
-                yield Hit(pointer=f"{_content_pointer(entry)}/{index}/text", error=1 if text else 0, got=text)
+            if string(block, "type") == "text" and text is not None and not text.strip() and not (text and says):
+                yield Hit(pointer=f"{content_pointer(entry)}/{index}/text", error=1 if text else 0, got=text)
 
 
 def _find_empty_messages(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A5: except for an assistant message at the end."""
     for index, entry in enumerate(messages):
-        last = index == len(messages) - 1 and _role(entry) == "assistant"
-        if _role(entry) in ("user", "assistant") and entry.value.get("content") in ("", []) and not last:
+        last = index == len(messages) - 1 and role(entry) == "assistant"
+        if role(entry) in ("user", "assistant") and entry.value.get("content") in ("", []) and not last:
             yield Hit(pointer=f"{entry.pointer}/content", got=entry.value.get("content"))
 
 
 def _find_prefill(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
-    """A6."""
-    turns = [entry for entry in messages if _role(entry) in ("user", "assistant")]
-    if turns and _role(turns[-1]) == "assistant" and not options.prefill:
+    """A6: a turn that the API has paused, with a tool of its own still at work, is sent back as it is."""
+    turns = [entry for entry in messages if role(entry) in ("user", "assistant")]
+    if turns and role(turns[-1]) == "assistant" and not options.prefill and not _is_paused(turns[-1]):
         yield Hit(pointer=turns[-1].pointer, got="assistant", expected="user")
+
+
+def _is_paused(entry: PayloadEntry) -> bool:
+    return bool(server_calls([entry]).keys() - server_results([entry]).keys())
 
 
 def _find_repeated_roles(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A7."""
     for one, other in pairwise(messages):
-        if _role(one) in ("user", "assistant") and _role(other) == _role(one):
-            yield Hit(pointer=other.pointer, got=_role(one))
+        if role(one) in ("user", "assistant") and role(other) == role(one):
+            yield Hit(pointer=other.pointer, got=role(one))
 
 
 def _find_bad_signatures(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A8: only the API can verify a signature, but an empty one is certainly invalid."""
     for entry in messages:
-        for block in _blocks(entry, "thinking"):
+        for block in blocks(entry, "thinking"):
             signature = string(block.value, "signature")
             if signature is not None and not signature.strip():
                 yield Hit(pointer=f"{block.pointer}/signature", got=signature)
@@ -187,17 +131,14 @@ def _find_bad_signatures(messages: Sequence[PayloadEntry], _: Options) -> Iterat
 
 def _find_calls_without_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
     """A9."""
-    thinks = options.thinking
-    if thinks is None:
-        thinks = any(_thinks(entry) for entry in messages)
+    thinking = options.thinking
+    if thinking is None:
+        thinking = any(thinks(entry) for entry in messages)
     for entry in messages:
-        called = _call_ids(entry)
-        if thinks and called and not _thinks(entry):
-            yield Hit(pointer=entry.pointer, ids=tuple(called))
-
-
-def _thinks(entry: PayloadEntry) -> bool:
-    return _role(entry) == "assistant" and any(_blocks(entry, *_THINKING))
+        called = call_ids(entry)
+        if thinking and called and not thinks(entry):
+            first = next(objects(entry.value.get("content"), ""))
+            yield Hit(pointer=entry.pointer, ids=tuple(called), words={"type": string(first.value, "type") or "text"})
 
 
 def _find_changed_prefix(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
@@ -209,12 +150,12 @@ def _find_changed_prefix(messages: Sequence[PayloadEntry], options: Options) -> 
     if changed is None:
         return
     index = changed.index
-    if any(_thinks(entry) for entry in messages[index:]):
+    if any(thinks(entry) for entry in messages[index:]):
         entry = messages[index]
         inside = changed.inside.removeprefix("/content")
         whole = inside == changed.inside
         yield Hit(
-            pointer=entry.pointer + inside if whole else _content_pointer(entry) + inside,
+            pointer=entry.pointer + inside if whole else content_pointer(entry) + inside,
             got=changed.got,
             expected=changed.expected,
         )
@@ -223,10 +164,10 @@ def _find_changed_prefix(messages: Sequence[PayloadEntry], options: Options) -> 
 def _find_untyped_blocks(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """A11."""
     for entry in messages:
-        for block in _blocks(entry, "tool_use"):
+        for block in blocks(entry, "tool_use"):
             if not isinstance(block.value.get("input"), Mapping):
                 yield Hit(pointer=f"{block.pointer}/input", got=block.value.get("input"), expected="an object")
-        for block in _blocks(entry, "thinking"):
+        for block in blocks(entry, "thinking"):
             if string(block.value, "signature") is None:
                 got = value_of(block.value, "signature")
                 yield Hit(pointer=f"{block.pointer}/signature", got=got, expected="text")
@@ -267,7 +208,8 @@ RULES: tuple[Rule, ...] = (
         Kind("anthropic-text-blank"),
         "text content blocks must be non-empty",
         "text content blocks must contain non-whitespace text",
-        source="anthropics/claude-code#59812, #23369, home-assistant/core#175637",
+        source="anthropics/claude-code#59812, #23369, home-assistant/core#175637; white space beside other text taken: "
+        "LibreChat-AI/agents#124",
         confidence=Confidence.REPORTED,
         find=_find_blank_texts,
     ),
@@ -283,7 +225,8 @@ RULES: tuple[Rule, ...] = (
         6,
         Kind("anthropic-prefill"),
         "This model does not support assistant message prefill. The conversation must end with a user message.",
-        source="HKUDS/nanobot#3297, llm-exe#503; anthropic SDK, docstring",
+        source="HKUDS/nanobot#3297, llm-exe/llm-exe#503; anthropic SDK, docstring; paused turns: "
+        "anthropics/anthropic-sdk-python#1507",
         confidence=Confidence.REPORTED,
         find=_find_prefill,
         only="Claude 4.6 and later",
@@ -307,7 +250,11 @@ RULES: tuple[Rule, ...] = (
     _rule(
         9,
         Kind("anthropic-call-without-thinking"),
-        source="documentation on thinking and tools (a 400) against NousResearch/hermes-agent#24107 (a 200)",
+        "Expected `thinking` or `redacted_thinking`, but found `{type}`. When `thinking` is enabled, a final "
+        "`assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and "
+        "`tool_result` blocks).",
+        source="documentation on thinking and tools, n8n-io/n8n#22550 (a 400) against NousResearch/hermes-agent#24107 "
+        "(a 200)",
         confidence=Confidence.CONFLICTING,
         find=_find_calls_without_thinking,
         only="conversations in which the model thinks",

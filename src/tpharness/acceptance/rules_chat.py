@@ -1,4 +1,4 @@
-"""What OpenAI's Chat Completions API accepts as `messages`: rules C1 to C5."""
+"""What OpenAI's Chat Completions API accepts as `messages`: rules C1 to C6."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
-    """Return the messages, and findings about values of unknown types."""
-    found = entries(payload)
-    return found, list(_check_messages(payload, found))
+    """Return the messages, and findings about values of unknown types.
+
+    The payload is the list of messages, or an object with `messages`.
+    """
+    whole = isinstance(payload, Mapping)
+    messages = payload.get("messages") if whole else payload
+    prefix = "/messages" if whole else ""
+    found = entries(messages, prefix)
+    return found, list(_check_messages(messages, found, prefix))
 
 
-def _check_messages(payload: Any, messages: list[PayloadEntry]) -> Iterator[Finding]:
+def _check_messages(payload: Any, messages: list[PayloadEntry], prefix: str) -> Iterator[Finding]:
     if not isinstance(payload, list) or not payload:
-        yield malformed_finding("", "list of messages", payload)
+        yield malformed_finding(prefix, "list of messages", payload)
     for entry, item in zip(messages, as_list(payload), strict=True):
         if not isinstance(item, Mapping):
             yield malformed_finding(entry.pointer, "message object", item)
@@ -95,7 +101,8 @@ def _find_empty_messages(messages: Sequence[PayloadEntry], _: Options) -> Iterat
         if message.get("role") == "assistant" and not (
             said or message.get("tool_calls") or message.get("function_call")
         ):
-            yield Hit(pointer=entry.pointer, got=dict(message))
+            said_so = message.get("content") is None
+            yield Hit(pointer=entry.pointer, error=0 if said_so else None, got=dict(message))
 
 
 def _find_untyped_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
@@ -121,6 +128,13 @@ def _find_repeated_roles(messages: Sequence[PayloadEntry], _: Options) -> Iterat
         role = one.value.get("role")
         if role in ("user", "assistant") and other.value.get("role") == role:
             yield Hit(pointer=other.pointer, got=role)
+
+
+def _find_empty_call_lists(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C6: a list of calls that is there has a call."""
+    for index, entry in enumerate(messages):
+        if entry.value.get("tool_calls") == [] and entry.value.get("role") == "assistant":
+            yield Hit(pointer=f"{entry.pointer}/tool_calls", words={"where": f"messages[{index}].tool_calls"})
 
 
 RULES: tuple[Rule, ...] = (
@@ -156,8 +170,10 @@ RULES: tuple[Rule, ...] = (
         id="C3",
         provider="openai-chat",
         kind=Kind("chat-assistant-empty"),
-        source="openai SDK, docstring of the assistant message parameter",
-        confidence=Confidence.SDK,
+        errors=("Invalid value for 'content': expected a string, got null.",),
+        source="run-llama/llama_index#17921 (after a cancelled answer), docker/docker-agent#63, vercel/ai#13744; "
+        "openai SDK, docstring of the assistant message parameter",
+        confidence=Confidence.REPORTED,
         find=_find_empty_messages,
     ),
     Rule(
@@ -175,5 +191,16 @@ RULES: tuple[Rule, ...] = (
         source="OpenAI accepts them; unverified for other servers of the same API",
         confidence=Confidence.CONFLICTING,
         find=_find_repeated_roles,
+    ),
+    Rule(
+        id="C6",
+        provider="openai-chat",
+        kind=Kind("chat-calls-empty"),
+        errors=(
+            "Invalid '{where}': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+        ),
+        source="openai/openai-node#1341, home-assistant/core#118577, chatboxai/chatbox#2079",
+        confidence=Confidence.REPORTED,
+        find=_find_empty_call_lists,
     ),
 )

@@ -1,4 +1,4 @@
-"""What the Gemini API accepts as `contents`: rules G1 to G5. Fields may be spelt as in JSON or as in the Python SDK."""
+"""What the Gemini API accepts as `contents`: rules G1 to G6. Fields may be spelt as in JSON or as in the Python SDK."""
 
 from __future__ import annotations
 
@@ -101,15 +101,24 @@ def _find_unsigned_calls(contents: Sequence[PayloadEntry], options: Options) -> 
 
 def _find_hollow_contents(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """G5."""
-    for entry in contents:
+    for index, entry in enumerate(contents):
         role, parts = entry.value.get("role"), entry.value.get("parts")
         if entry.value and role not in ("user", "model"):
-            yield Hit(pointer=f"{entry.pointer}/role", got=role, expected="user or model")
+            yield Hit(pointer=f"{entry.pointer}/role", error=None, got=role, expected="user or model")
         if entry.value and (parts is None or parts == []):
-            yield Hit(pointer=f"{entry.pointer}/parts", got=parts)
+            yield Hit(pointer=f"{entry.pointer}/parts", got=parts, words={"where": f"contents[{index}].parts"})
         for part in objects(parts, f"{entry.pointer}/parts"):
             if all(value is None for value in part.value.values()):
-                yield Hit(pointer=part.pointer, got=dict(part.value))
+                where = f"contents[{index}].parts[{part.pointer.rpartition('/')[2]}].data"
+                yield Hit(pointer=part.pointer, error=1, got=dict(part.value), words={"where": where})
+
+
+def _find_empty_texts(contents: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """G6: an empty text may carry a signature, which comes so from the model."""
+    for entry in contents:
+        for part in objects(entry.value.get("parts"), f"{entry.pointer}/parts"):
+            if part.value.get("text") == "" and not value_of(part.value, *_SIGNATURE):
+                yield Hit(pointer=f"{part.pointer}/text", got="")
 
 
 RULES: tuple[Rule, ...] = (
@@ -123,7 +132,7 @@ RULES: tuple[Rule, ...] = (
                 "parts of the function call turn."
             ),
         ),
-        source="gemini-cli#3814, gemini-cli#6379 (after an interruption), TanStack/ai#894",
+        source="google-gemini/gemini-cli#3814, #6379 (after an interruption), TanStack/ai#894",
         confidence=Confidence.REPORTED,
         find=_find_uneven_responses,
     ),
@@ -137,7 +146,7 @@ RULES: tuple[Rule, ...] = (
                 "response turn."
             ),
         ),
-        source="gemini-cli#26486",
+        source="google-gemini/gemini-cli#26486",
         confidence=Confidence.REPORTED,
         find=_find_misplaced_calls,
     ),
@@ -155,7 +164,7 @@ RULES: tuple[Rule, ...] = (
         provider="gemini",
         kind=Kind("gemini-call-unsigned"),
         errors=("Function call is missing a thought_signature in functionCall parts.",),
-        source="ai.google.dev, Gemini API: thought signatures; code_puppy#165, 5ire#405",
+        source="ai.google.dev, Gemini API: thought signatures; mpfaffenberger/code_puppy#165, nanbingxyz/5ire#405",
         confidence=Confidence.DOCUMENTED,
         find=_find_unsigned_calls,
         only="Gemini 3 and later",
@@ -164,8 +173,28 @@ RULES: tuple[Rule, ...] = (
         id="G5",
         provider="gemini",
         kind=Kind("gemini-content-hollow"),
-        source="google-genai SDK, the curated history of chats: it raises or drops",
-        confidence=Confidence.SDK,
+        errors=(
+            "GenerateContentRequest.{where}: contents.parts must not be empty.",
+            "GenerateContentRequest.{where}: required oneof field 'data' must have one initialized field",
+        ),
+        source="vercel/ai#3775, langchain-ai/langchain-google#691, google-gemini/gemini-cli#317; parts: "
+        "router-for-me/CLIProxyAPI#1292; google-genai SDK, the curated history of chats: it raises or drops",
+        confidence=Confidence.REPORTED,
         find=_find_hollow_contents,
+    ),
+    Rule(
+        id="G6",
+        provider="gemini",
+        kind=Kind("gemini-text-empty"),
+        errors=(
+            (
+                "Unable to submit request because it has an empty text parameter. Add a value to the parameter and try "
+                "again."
+            ),
+        ),
+        source="google-gemini/deprecated-generative-ai-python#697, #727 (a 400 of Vertex AI, a 200 of the Gemini API), "
+        "FoundationAgents/OpenManus#876, zuisong/gemini-openai-proxy#83",
+        confidence=Confidence.CONFLICTING,
+        find=_find_empty_texts,
     ),
 )

@@ -30,8 +30,18 @@ def _section(provider: str, rules: list[Rule]) -> Iterator[str]:
     for rule in rules:
         if rule.provider == provider:
             says = rule.kind.entry.meaning + (f" (*{rule.only}*)" if rule.only else "")
-            words = "<br>".join(f"“{error.replace('{ids}', '…')}”" for error in rule.errors) or "–"
-            known = f"{rule.confidence.value}: {rule.source}"
+            words = "<br>".join(f"“{text}”" for text in rule.texts()) or "–"
+            known = f"{rule.confidence.value}: {_linked(rule)}"
             cells = (f"{rule.id} `{rule.kind.code}`", rule.kind.level.name, says, words, known)
             yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield ""
+
+
+def _linked(rule: Rule) -> str:
+    """Return the source with each report that it names as a link."""
+    text, begin = "", 0
+    for name, address in rule.links().items():
+        at = rule.source.index(name, begin)
+        text += f"{rule.source[begin:at]}[{name}]({address})"
+        begin = at + len(name)
+    return text + rule.source[begin:]

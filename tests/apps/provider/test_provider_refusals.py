@@ -328,6 +328,40 @@ def test_items_are_found_by_their_ids_if_they_are_stored(store: bool) -> None:
     asyncio.run(asked())
 
 
+def test_an_item_is_taken_by_its_id_only_after_the_reasoning_that_it_was_made_with() -> None:
+    """The API knows from the id what the model had reasoned; a later answer without reasoning needs none."""
+
+    async def asked() -> None:
+        async with asking() as asker:
+            api: Api = "openai-responses"
+            call = Call(call_id="c1", name="book_hotel", pieces=("{}",))
+            asker.conversation.plans(
+                [Plan(items=(Thinking(pieces=("Hm.",)), call)), Plan(items=(Text(pieces=("Hi",)),))]
+            )
+            _, data = await asker.read(api, body_of(api, [user(api)]))
+            reasoned, called = json.loads(re.findall(rb"data: (\{\"type\":\"response.completed\".*\})", data)[0])[
+                "response"
+            ]["output"]
+            output = {"type": "function_call_output", "call_id": "c1", "output": "booked"}
+            _, data = await asker.read(api, body_of(api, [user(api), reasoned, called, output]))
+            (said,) = json.loads(re.findall(rb"data: (\{\"type\":\"response.completed\".*\})", data)[0])["response"][
+                "output"
+            ]
+            asker.conversation.plans([])
+            without_id = {name: value for name, value in called.items() if name != "id"}
+            for items, wanted in (
+                ([reasoned, called, output, said], 200),
+                ([without_id, output, said], 200),
+                ([called, output, said], 400),
+            ):
+                status, answer = await asker.read(api, body_of(api, [user(api), *items, user(api, "more")]))
+                assert status == wanted
+            text = f"Item '{called['id']}' of type 'function_call' was provided without its required 'reasoning' item: "
+            assert json.loads(answer)["error"]["message"] == f"{text}'{reasoned['id']}'."
+
+    asyncio.run(asked())
+
+
 @pytest.mark.parametrize(("keeps", "status"), [(False, 404), (True, 200)])
 def test_items_of_a_response_that_broke_off_are_kept_only_on_demand(keeps: bool, status: int) -> None:
     """Whether the real server has them is not settled, so the finding is a SHOULD."""

@@ -67,6 +67,17 @@ class ItemStore:
         """Return the id of the response that an item came with, None for an item that never came from here."""
         return None if item_id is None else self._origin.get(item_id)
 
+    def reasoning_of(self, item_id: str | None) -> str | None:
+        """Return the id of the reasoning that the model made an item with, None for an item that is not kept."""
+        kept = self.responses.get(self.origin(item_id) or "")
+        found: str | None = None
+        for item in kept.response["output"] if kept else ():
+            if item["id"] == item_id:
+                return found
+            if item["type"] == "reasoning":
+                found = item["id"]
+        return None
+
     def before(self, response_id: str) -> list[Any] | None:
         """Return input and output of a response, what `previous_response_id` continues; None where it is not kept."""
         kept = self.responses.get(response_id)

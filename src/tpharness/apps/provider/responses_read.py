@@ -21,6 +21,7 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 ITEM_MISSING = Kind("responses-item-missing")
 ITEM_UNFINISHED = Kind("responses-item-of-unfinished")
 ENCRYPTED_UNKNOWN = Kind("responses-encrypted-unknown")
+REASONING_MISSING = Kind("responses-reasoning-missing")
 
 
 def read_request(incoming: Incoming, store: ItemStore) -> Request:
@@ -38,7 +39,8 @@ def read_request(incoming: Incoming, store: ItemStore) -> Request:
         history=join_results(history),
         tools=_tools(body),
         payload=items if isinstance(own, list) else own,
-        options=Options(store=True),  # the reader knows what is stored, and has resolved it
+        # The reader knows what is stored, and what the model made with reasoning; it has resolved the references.
+        options=Options(store=True, reasoning=False),
         findings=tuple(reader.findings),
         refusal=refusal or reader.refusal,
         missing=tuple(reader.missing),
@@ -70,7 +72,25 @@ class _Reader:
                 param = "previous_response_id"
                 refusal = Refusal(status=400, message=message, param=param, code="previous_response_not_found")
             found = before or []
-        return [*found, *(self._resolved(item, index) for index, item in enumerate(own))], refusal
+        resolved = [self._resolved(item, index) for index, item in enumerate(own)]
+        self._check_reasoning([string(item, "id") for item in found], resolved)
+        return [*found, *resolved], refusal
+
+    def _check_reasoning(self, before: list[str | None], own: list[Any]) -> None:
+        """An item that the model made with reasoning comes after it, if it is sent by its id."""
+        given = {*before}
+        for index, item in enumerate(own):
+            item_id = string(item, "id")
+            needed = self._store.reasoning_of(item_id)
+            given.add(item_id)
+            if needed is not None and needed not in given:
+                kind = type_of(item)
+                message = (
+                    f"Item '{item_id}' of type '{kind}' was provided without its required 'reasoning' item: '{needed}'."
+                )
+                place = Place(pointer=f"/input/{index}")
+                self.findings.append(REASONING_MISSING.at(place, message, got=item_id, expected=needed))
+                self._refuse(Refusal(status=400, message=message, param="input"))
 
     def _resolved(self, item: Any, index: int) -> Any:
         if not isinstance(item, Mapping):
