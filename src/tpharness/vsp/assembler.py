@@ -42,7 +42,8 @@ class Assembler:
         if self._sse is None:
             raise RuntimeError("begin() opens a stream")
         events = self._sse.feed_data(data)
-        self._fold.feed_events(events, at)
+        if events:
+            self._fold.feed_events(events, at)
         return len(events)
 
     def feed_chunks(self, chunks: Iterable[Mapping[str, Any] | Chunk], at: str) -> None:

@@ -231,6 +231,10 @@ class SseParser:
         ):
             self.offset += len(data)
             return [data[6:-2]]
+        if self._pending and b"\n" not in data and b"\r" not in data and not self._closed:
+            self.offset += len(data)  # a part of a line, as in reads of one byte
+            self._keep(data)
+            return []
         found: list[bytes] = []
         self._feed(data, found, bare=True)
         return found

@@ -18,6 +18,7 @@ const capabilities = {
   detects: ["network_failure", "user_cancelled"],
 };
 
+const STOP_LENGTH = "\n: tp stop\r".length;
 const QUIET_ROUNDS = 20; // rounds of the event loop with nothing left to read
 
 /** The state of a chat without a screen: what `useChat` keeps for React. */
@@ -66,11 +67,12 @@ function withStop(body, stop) {
         const { value, done } = await reader.read();
         if (done) return controller.close();
         controller.enqueue(value);
-        tail = (tail + decoder.decode(value, { stream: true })).slice(-65536);
+        tail += decoder.decode(value, { stream: true });
         if (/\n: ?tp stop\r?\n/.test(tail)) {
           await settled(controller);
           stop();
         }
+        tail = tail.slice(-STOP_LENGTH); // what the comment may begin in
       } catch (error) {
         await settled(controller);
         controller.error(error);
