@@ -15,8 +15,8 @@ from tpharness.targets.remote import Patience
 
 QUICK = Patience(limit=0.5)
 MANY = ("basics", "interruptions", "cycles/three-steps")
-NEVER_KEPT = Patience(limit=0.2, settle=0.3)  # each of the failing cases waits for both, and more than once
-FEW = ("basics", "interruptions/timeout-by-stall", "interruptions/every-turn-of-a-thread")
+NEVER_KEPT = Patience(limit=0.2, settle=0.3)  # each of the failing cases waits for both, in each of its playings
+FEW = ("basics/tool-call-and-answer", "interruptions/timeout-by-stall", "interruptions/timeout-while-a-tool-hangs")
 
 
 def played(
@@ -59,7 +59,7 @@ def test_a_promise_that_is_never_kept_fails_its_cases_and_no_others() -> None:
     outcomes = Counter(result.outcome for result in results)
     assert set(outcomes) == {Outcome.PASSED, Outcome.FAILED}
     failed = [result for result in results if result.outcome is Outcome.FAILED]
-    assert len(failed) > 5
+    assert len(failed) > 1
     assert all("detects-not-kept" in result.failing_codes for result in failed)
 
 

@@ -131,6 +131,14 @@ def test_a_client_that_is_wrong_stays_wrong_with_a_longer_limit() -> None:
     assert len(client.cases) == 3
 
 
+def test_a_client_that_never_gives_up_is_asked_once() -> None:
+    """More time is of no use to it, and each case would wait for every limit."""
+    client = ContractClient(breaks=frozenset({"timeout"}))
+    got, _ = bounded(received(TIMEOUT, client, patience=replace(PATIENT, limit=0.05, settle=0.05)))
+    assert [finding.code for finding in got.findings] == ["detects-not-kept"]
+    assert len(client.cases) == 1
+
+
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_connection_breaks_after_all_of_a_large_stream_has_come(reset: bool) -> None:
     """What was sent is there, however slowly it is read; RST would take away what is still on its way."""

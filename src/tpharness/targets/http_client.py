@@ -173,7 +173,7 @@ class HttpClient:
             if self._relay is not None:  # what its plan did cannot be distinguished from what the client did
                 return TargetOutput(threads=threads)
             hurried = any(one.offer.gave_up for one in offered) or has_missed_something(script, turns, offered, threads)
-            if not hurried:
+            if not hurried or any(one.offer.stayed for one in offered):  # who stayed does not do better with more time
                 break
         settle = self._http.patience.settle
         return TargetOutput(threads=threads, findings=tuple(broken_promises(script, turns, offered, threads, settle)))
