@@ -163,19 +163,14 @@ class ConsoleReport:
             )
         if not any(event.counts.values()):
             self._out.print("\nnothing was played: places of a sweep are called ID@event-12 or ID@byte-340")
-        counts = ", ".join(f"{count} {outcome.value}" for outcome, count in event.counts.items()) or "nothing played"
-        cases = _count_words(sum(event.counts.values()), "case")
         word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
-        clauses = f"{len(event.exercised)} of {event.clause_count} clauses exercised, " if event.clause_count else ""
         if report.started is not None and report.started.order and not report.passed:
             again = f"in this order again: --order {shlex.quote(report.started.order)}"
             self._out.print()
             self._out.print(escape(make_printable(f"{again}; a case that passes alone was spoilt by one before it")))
         if event.ended:
             self._out.print(f"\n{escape(event.ended)}")
-        self._out.print(
-            f"\n{word} {_count_words(report.scenarios, 'scenario')}, {cases} ({counts}), {clauses}{event.seconds:.1f} s"
-        )
+        self._out.print(f"\n{word} {report.words}")
 
     def _print_details(self, report: Report) -> None:
         """Print what stands between the failures and the verdict: known departures, what nothing judged, profiles."""

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.report.files import write_atomically
+from tpharness.report.github import render_github, render_github_of_several
 from tpharness.report.html import render_html, render_html_of_several
 from tpharness.report.json import render_json, render_matrix
 from tpharness.report.junit import render_junit, render_suites
+from tpharness.report.markdown import render_markdown, render_markdown_of_several
 from tpharness.report.summary import Report
 
 __all__ = ["FORMATS", "Destination", "Format", "parse_reports", "report_words"]
@@ -26,9 +28,11 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
+    "github": Format(render_github, render_github_of_several),
     "html": Format(render_html, render_html_of_several),
     "json": Format(render_json, lambda reports: render_matrix(list(reports.values()))),
     "junit": Format(render_junit, render_suites),
+    "markdown": Format(render_markdown, render_markdown_of_several),
 }
 """Every format that goes to a file, by the word that names it."""
 

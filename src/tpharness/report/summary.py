@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tpharness.printable import counted
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
 __all__ = ["Report"]
@@ -55,6 +56,18 @@ class Report:
         for result in self.results:
             counts[result.outcome] += result.cases
         return +counts
+
+    @property
+    def words(self) -> str:
+        """How much was played, and with which outcomes: what stands behind PASSED or FAILED."""
+        counts = ", ".join(f"{count} {outcome.value}" for outcome, count in self.counts.items()) or "nothing played"
+        cases = counted(sum(self.counts.values()), "case")
+        text = f"{counted(self.scenarios, 'scenario')}, {cases} ({counts})"
+        if self.finished is None:
+            return text
+        exercised, known = len(self.finished.exercised), self.finished.clause_count
+        clauses = f", {exercised} of {known} clauses exercised" if known else ""
+        return f"{text}{clauses}, {self.finished.seconds:.1f} s"
 
     @property
     def incomplete(self) -> dict[str, Any] | None:

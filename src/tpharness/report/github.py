@@ -1,0 +1,100 @@
+"""The report for GitHub's pull requests: what failed, as annotations of the scenario's file and line.
+
+Each cause is one annotation, at its smallest case, since GitHub shows ten of a step. The lines are commands that the
+runner obeys (`::error …::`), so this is the one report whose own lines are not made harmless; what others wrote in them
+is escaped as the runner wants it, and printable.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from tpharness.errors import TpharnessError
+from tpharness.findings import Finding
+from tpharness.printable import make_printable
+from tpharness.report.failures import failure_lines
+from tpharness.report.summary import Report
+from tpharness.run.grouping import Group, group_failures
+from tpharness.run.select import select_scenarios
+
+__all__ = ["render_github", "render_github_of_several"]
+
+_EXPECTATIONS = ("outline-differs", "expected-thread-differs", "expected-findings-differ", "unexpected-finding")
+"""Findings of what a scenario expects: they stand at its `expect`, all others at its first line."""
+
+
+def render_github(report: Report) -> str:
+    """Return the annotations of a run, "" for one that has passed."""
+    return "".join(f"{line}\n" for line in _annotations(report, ""))
+
+
+def render_github_of_several(reports: Mapping[str, Report]) -> str:
+    """Return the annotations of several runs, each with the names of its server and client."""
+    return "".join(f"{line}\n" for name, report in reports.items() for line in _annotations(report, name))
+
+
+def _annotations(report: Report, name: str) -> list[str]:
+    roots = report.started.roots if report.started is not None and report.started.roots else ()
+    lines = [_of_group(group, name, roots, _files(roots)) for group in group_failures(report.results)]
+    lines += [_command(finding.line(), title=f"tpharness run {name}".strip()) for finding in _problems(report)]
+    if report.finished is None or report.finished.ended:
+        why = report.finished.ended if report.finished is not None else report.error
+        lines.append(_command(why or "the run did not finish", title=f"tpharness run {name}".strip()))
+    elif not report.passed and not lines:
+        lines.append(_command("nothing was played", title=f"tpharness run {name}".strip()))
+    return lines
+
+
+def _problems(report: Report) -> Sequence[Finding]:
+    return report.finished.problems if report.finished is not None else ()
+
+
+def _of_group(group: Group, name: str, roots: Sequence[Path], files: Mapping[str, Path]) -> str:
+    result = group.smallest
+    more = group.cases - result.cases
+    title = f"{result.outcome.value} {result.id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
+    text = "\n".join(line for _, line in failure_lines(result, roots=roots))
+    place = next((finding.place for finding in result.findings if finding.place.file is not None), None)
+    if place is not None and place.file is not None:  # a scenario that does not load
+        return _command(text, file=place.file, line=place.line or 1, title=title)
+    path = files.get(result.id.partition("@")[0])
+    if path is None:  # a built-in scenario: its file is not in the repository that is annotated
+        return _command(text, title=title)
+    return _command(text, file=os.path.relpath(path), line=_line(path, result.findings), title=title)
+
+
+def _files(roots: Sequence[Path]) -> Mapping[str, Path]:
+    """Return the files of the user's own scenarios by their ids."""
+    try:
+        return {one.id: one.path for one in select_scenarios((), roots)} if roots else {}
+    except TpharnessError:  # the files have changed since they were played
+        return {}
+
+
+def _line(path: Path, findings: Sequence[Finding]) -> int:
+    """Return the line that a failure is about, counted from 1."""
+    if not any(finding.code in _EXPECTATIONS for finding in findings):
+        return 1
+    try:
+        document = yaml.compose(path.read_text("utf-8"), Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return 1
+    keys = document.value if isinstance(document, yaml.MappingNode) else []
+    return next((key.start_mark.line + 1 for key, _ in keys if key.value == "expect"), 1)
+
+
+def _command(text: str, *, file: str = "", line: int = 0, title: str = "") -> str:
+    properties = {"file": Path(file).as_posix() if file else "", "line": str(line or ""), "title": title}
+    shown = ",".join(f"{name}={_escaped(value, more=True)}" for name, value in properties.items() if value)
+    return f"::error {shown}::{_escaped(text)}"
+
+
+def _escaped(text: str, *, more: bool = False) -> str:
+    """Return a text as the runner reads it back: line ends as %0A; in a property also what ends one."""
+    lines = [make_printable(line).replace("%", "%25") for line in text.split("\n")]
+    joined = "%0A".join(lines)
+    return joined.replace(":", "%3A").replace(",", "%2C") if more else joined

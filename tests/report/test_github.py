@@ -1,0 +1,161 @@
+"""Annotations for GitHub, read as its runner reads them; and the summary in Markdown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tpharness.findings import Finding, Kind, Place
+from tpharness.report import Report
+from tpharness.report.github import render_github, render_github_of_several
+from tpharness.report.markdown import render_markdown, render_markdown_of_several
+from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, RunStarted, ScenarioFinished
+from tpharness.run.engine import run_suite
+
+SCENARIO = """\
+description: A greeting.
+clauses: [turn.complete-has-end]
+turns:
+  - user: "Hello!"
+  - steps: [{response: [{text: "Hello!"}]}]
+
+expect:
+  outline: [user, "agent complete: response(text text)"]
+"""
+COMMAND = re.compile(r"::error (.*?)::(.*)")
+
+
+def commands(text: str) -> list[tuple[dict[str, str], str]]:
+    """Return properties and message of each command as the runner decodes them; anything else fails."""
+    found = []
+    for line in text.splitlines():
+        match = COMMAND.fullmatch(line)
+        assert match, line
+        pairs = [pair.partition("=") for pair in match[1].split(",")]
+        found.append(({name: decoded(value) for name, _, value in pairs}, decoded(match[2])))
+    return found
+
+
+def decoded(text: str) -> str:
+    """Undo the runner's escapes; the percent sign last."""
+    for escape, sign in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(escape, sign)
+    return text
+
+
+def report_of(*results: Result, problems: tuple[Finding, ...] = (), ended: str = "") -> Report:
+    """Return the report on a run with these results."""
+    report = Report()
+    counts = {outcome: n for outcome in Outcome if (n := sum(r.cases for r in results if r.outcome is outcome))}
+    green = all(result.outcome.green for result in results) and not problems and not ended
+    report.feed(RunStarted(scenarios=len(results), server="mi|ne", client="reference", versions=("0.0.4",)))
+    for result in results:
+        report.feed(ResultReady(result=result))
+        report.feed(ScenarioFinished(id=result.id))
+    report.feed(RunFinished(passed=green, counts=counts, seconds=1.25, problems=problems, ended=ended))
+    return report
+
+
+def failed(name: str, message: str) -> Result:
+    """Return a failure that says so."""
+    return Result(id=name, outcome=Outcome.FAILED, findings=(Kind("second-output").at(Place(), message),))
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
+    """Return the report on scenarios of one's own: one with a wrong expectation, one that does not load."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "scenarios" / "chat"
+    folder.mkdir(parents=True)
+    (folder / "wrong.yaml").write_text(SCENARIO, "utf-8")
+    (folder / "bad.yaml").write_text("description: x\nclauses: [turn.fields]\nturns:\n  - usr: x\n", "utf-8")
+    report = Report()
+    for event in run_suite(RunOptions(roots=(Path("scenarios"),))):
+        report.feed(event)
+    return report
+
+
+def test_a_failure_stands_at_its_scenario(own: Report) -> None:
+    """At what the scenario expects, or where it does not load; the message is what the console says."""
+    told = {properties["title"]: (properties, text) for properties, text in commands(render_github(own))}
+    wrong, text = told["failed chat/wrong"]
+    assert (wrong["file"], wrong["line"]) == ("scenarios/chat/wrong.yaml", "7")
+    assert text.startswith("outline-differs: ")
+    assert "\n  expected  agent complete: response(text text)\n" in text
+    bad, text = told["errored chat/bad"]
+    assert (bad["file"], bad["line"]) == ("scenarios/chat/bad.yaml", "4")
+    assert "'usr'" in text
+
+
+def test_nothing_is_annotated_where_everything_passes() -> None:
+    """A built-in scenario that fails has no file in the repository."""
+    assert render_github(report_of(Result(id="a/b", outcome=Outcome.PASSED))) == ""
+    ((properties, _),) = commands(render_github(report_of(failed("cycles/three-steps", "it is so"))))
+    assert properties == {"title": "failed cycles/three-steps"}
+
+
+def test_cases_of_one_cause_are_one_annotation() -> None:
+    """GitHub shows ten of a step."""
+    cases = [failed(f"a/b@event-{place}", "the same") for place in range(30)]
+    ((properties, _),) = commands(render_github(report_of(*cases)))
+    assert properties["title"].endswith("and 29 more")
+
+
+@pytest.mark.parametrize(
+    "hostile", ["100%, :: done", "a\n::set-output name=x::y", "\x1b[31mred", "%0A::stop-commands::x"]
+)
+def test_what_others_wrote_commands_nothing(hostile: str) -> None:
+    """Whatever they write, a line is one command, ours, and its message says what they wrote."""
+    ((properties, text),) = commands(render_github(report_of(failed("a/b", hostile))))
+    assert properties == {"title": "failed a/b"}
+    assert not any(line.lstrip().startswith("::") for line in text.split("\n"))
+    assert "\x1b" not in text
+    if "\n" not in hostile and "\x1b" not in hostile:
+        assert hostile in text
+
+
+def test_a_run_that_fails_without_a_failure_says_why() -> None:
+    """It ended early, played nothing, or has a problem of its own."""
+    assert commands(render_github(report_of(ended="ended by --maxfail")))[0][1] == "ended by --maxfail"
+    assert commands(render_github(report_of()))[0][1] == "nothing was played"
+    unfinished = Report()
+    unfinished.stop("interrupted by SIGTERM", "SIGTERM")
+    assert commands(render_github(unfinished))[0][1] == "interrupted by SIGTERM"
+    stale = Kind("baseline-stale").at(Place(case="a/b"))
+    told = commands(render_github(report_of(Result(id="a/b", outcome=Outcome.PASSED), problems=(stale,))))
+    assert told == [({"title": "tpharness run"}, stale.line())]
+
+
+def test_several_runs_are_told_apart() -> None:
+    """By the names of the pair."""
+    reports = {"server a, client b": report_of(failed("a/b", "x")), "other": report_of(failed("a/b", "y"))}
+    titles = [properties["title"] for properties, _ in commands(render_github_of_several(reports))]
+    assert titles == ["failed a/b, server a, client b", "failed a/b, other"]
+    assert [line for line in render_markdown_of_several(reports).splitlines() if line.startswith("## ")] == [
+        "## server a, client b",
+        "## other",
+    ]
+
+
+def test_the_summary_has_verdict_and_causes() -> None:
+    """What is not ours does not act on the page: no link, no mention, no second table."""
+    text = render_markdown(
+        report_of(failed("[x](http://x) @you <img> | y", "it"), Result(id="c/d", outcome=Outcome.PASSED))
+    )
+    assert "**FAILED** 2 scenarios, 2 cases (1 passed, 1 failed), 1.2 s" in text
+    assert r"server mi\|ne, client reference" in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| 1 |")]
+    assert r"smallest \[x\](http://x) \@you \<img\> \| y" in row
+    assert "**PASSED**" in render_markdown(report_of(Result(id="c/d", outcome=Outcome.PASSED)))
+
+
+def test_the_summary_of_a_run_that_ended_early_says_so() -> None:
+    """It never says that it passed."""
+    unfinished = Report()
+    unfinished.stop("interrupted by SIGTERM", "SIGTERM")
+    text = render_markdown(unfinished)
+    assert "**FAILED**" in text
+    assert "did not come to its end: interrupted by SIGTERM" in text
+    assert "ended by --maxfail" in render_markdown(report_of(ended=r"ended by --maxfail"))
