@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -23,6 +24,14 @@ NOT_IN_THE_CORE = {
     "uvicorn", "uvloop",
 }  # fmt: skip
 """Modules of the extras, and of what they bring."""
+
+BROUGHT_BY_THE_CORE = {
+    "aiohappyeyeballs", "aiohttp", "aiosignal", "annotated-doc", "annotated-types", "attrs", "frozenlist", "idna",
+    "jsonschema-rs", "markdown-it-py", "mdurl", "msgspec", "multidict", "orjson", "propcache", "pydantic",
+    "pydantic-core", "pygments", "pyyaml", "rich", "shellingham", "typer", "typing-extensions", "typing-inspection",
+    "yarl",
+}  # fmt: skip
+"""What `pip install tpharness` installs beside it, with what that needs itself. One name more is weight for all."""
 
 MAY_BE_IMPORTED_BY_THE_PLUGIN = {"tpharness", "tpharness.pytest_plugin"}
 """What loading the plugin may import beside what pytest has imported."""
@@ -73,6 +82,13 @@ def test_each_dependency_has_its_reason() -> None:
     ours = [row[0] for row in rows("For working on tpharness")]
     own = sorted({name for extra in OURS for name in packages(extra) - of_users}, key=str.lower)
     assert ours == [f"`{name}`" for name in own]
+
+
+def test_the_core_brings_nothing_more() -> None:
+    """In the bill of materials, which the tested versions are compared with."""
+    bill = json.loads((TOP / "tpharness.cdx.json").read_text("utf-8"))
+    required = {part["name"] for part in bill["components"] if part["scope"] == "required"}
+    assert required == BROUGHT_BY_THE_CORE
 
 
 def test_the_extras_are_those_of_the_package() -> None:
