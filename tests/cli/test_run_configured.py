@@ -70,3 +70,13 @@ def test_a_folder_that_is_called_built_in_is_that_folder(call: Call, folder: Pat
     """What is there is meant."""
     (folder / "scenarios").rename(folder / "built-in")
     assert "1 scenario," in call("run", "--scenarios", "built-in").out
+
+
+def test_a_wrong_expectation_fails_on_a_target_without_carriers(call: Call, folder: Path) -> None:
+    """What the reference does not do either is no lack of the target's carriers."""
+    wrong = SCENARIO.replace("response(text)", "response(text text)")
+    (folder / "scenarios" / "chat" / "mine.yaml").write_text(wrong, "utf-8")
+    failed = call("run", "--dialect", "0.0.4", "--server", f"stdio:{sys.executable} {STARTER}")
+    assert failed.code == 1
+    assert "outline-differs" in failed.out
+    assert "needs carriers" not in failed.out
