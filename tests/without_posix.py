@@ -47,6 +47,7 @@ def take_away() -> None:
     modules: dict[str, Any] = dict.fromkeys(MODULES)
     sys.modules.update(modules)
     socket.socketpair = partial(socket.socketpair, socket.AF_UNIX)  # Windows makes a pair in another way
+    vars(os)["process_cpu_count"] = os.cpu_count  # from Python 3.13 on it asks for the affinity that is taken away
     for module, names in NAMES.items():
         for name in names:
             delattr(module, name)

@@ -30,7 +30,7 @@ NASTY: tuple[Any, ...] = (
 )
 
 FILES = {
-    "null-character": ('  - client: {file: "a\\0b"}\n', "null byte"),
+    "null-character": ('  - client: {file: "a\\0b"}\n', "null byte|null character"),
     "loop": ("  - client: {file: loop.sse}\n", "loop|symbolic links"),
     "folder": ("  - client: {file: .}\n", "it is a folder"),
     "pipe": ("  - client: {file: pipe.sse}\n", "it is a pipe"),

@@ -116,3 +116,21 @@ def test_a_process_is_asked_and_ended(way: type[Pipes], monkeypatch: pytest.Monk
     assert process.running
     process.kill()
     assert not process.running
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_answer_never_comes_before_its_request_was_sent(
+    way: type[Pipes], started: list[subprocess.Popen[bytes]]
+) -> None:
+    """However quick it is: while a thread that wrote the request is not on its turn again, nothing is left to send."""
+    pipes = way(start(ECHO, started))  # type: ignore[call-arg]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for number in range(300):
+            pipes.send(b"%d\n" % number)
+            receive_until(pipes, ("out", b"\n"))
+            assert pipes.unsent == 0
+    finally:
+        sys.setswitchinterval(before)
+    pipes.close()

@@ -6,7 +6,7 @@
     scenarios = ["scenarios"]              # folders or files, from the folder of tpharness.toml
     baseline = "known.yaml"                # from there too
     profile = ["stream", "cycles"]
-    dialect = "0.0.4"
+    dialect = "langchain"
 
 A key is the name of the option that it stands for, and an option that is given takes its place.
 """

@@ -128,7 +128,7 @@ class ThreadedPipes:
 
     @property
     def unsent(self) -> int:
-        """How many bytes the thread has not written yet."""
+        """How many bytes the thread has not begun to write."""
         return self._unsent
 
     def send(self, data: bytes) -> None:
@@ -162,8 +162,12 @@ class ThreadedPipes:
             while (data := self._to_send.get()) is not None:
                 rest = memoryview(data)
                 while rest and not self._closed.is_set():
-                    rest = rest[os.write(file.fileno(), rest[:_WRITE]) :]
-                    self._unsent = len(rest)
+                    piece = rest[:_WRITE]
+                    self._unsent = len(rest) - len(piece)  # before it is written: the answer may be there at once
+                    written = os.write(file.fileno(), piece)
+                    rest = rest[written:]
+                    if written < len(piece):
+                        self._unsent = len(rest)
         self._tell(("in", b""))
 
     def _tell(self, piece: Piece) -> None:
