@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from importlib.metadata import version as package_version
 from typing import Any
@@ -62,11 +62,19 @@ def declared_capabilities(settings: Settings) -> Capabilities:
     )
 
 
-class ReferenceApp:
-    """The application. Its threads and connections are made when it starts and ended by `stop` or at shutdown."""
+def _open_store(settings: Settings) -> Store:
+    return MemoryStore() if settings.store is None else SqliteStore(settings.store)
 
-    def __init__(self, settings: Settings) -> None:
+
+class ReferenceApp:
+    """The application. Its threads and connections are made when it starts and ended by `stop` or at shutdown.
+
+    `open_store` opens the store that the settings name, once the application starts.
+    """
+
+    def __init__(self, settings: Settings, *, open_store: Callable[[Settings], Store] = _open_store) -> None:
         self.settings = settings
+        self._open_store = open_store
         self._threads: Threads | None = None
         self._contents = ContentStore(
             None if settings.store is None else settings.store.with_name(settings.store.name + ".content"),
@@ -111,7 +119,7 @@ class ReferenceApp:
     @contextlib.asynccontextmanager
     async def alive(self) -> AsyncIterator[None]:
         """Run while the context is open; an ASGI server's lifespan does the same. InputError as for `SqliteStore`."""
-        store: Store = MemoryStore() if self.settings.store is None else SqliteStore(self.settings.store)
+        store = self._open_store(self.settings)
         self._threads = Threads(self.settings, store, self._contents)
         self._store = store
         try:

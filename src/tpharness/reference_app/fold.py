@@ -118,6 +118,12 @@ class ThreadFold:
         self.cut(reason, at)
         self.finish(reason, at, tell=tell)
 
+    def fail(self, at: str) -> None:
+        """End the run and its stream with an error, also if its events have ended it: the log does not have these."""
+        self.running = self.held = False
+        if self.buffer is not None and not self.buffer.closed:
+            self.buffer.finish(_encode(self._running_encoder().abort("error", at)) + DONE, outside=True)
+
     @property
     def ended(self) -> bool:
         """Whether the run's own events have ended it."""

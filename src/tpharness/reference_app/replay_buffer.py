@@ -33,8 +33,8 @@ class ReplayBuffer:
         self.closed = False
         self.restored = False
         """Whether its server was restarted: clients may have seen frames that are not here."""
-        self.readers: set[Callable[[], None]] = set()
-        """Called whenever there is something new."""
+        self.readers: dict[Callable[[], None], None] = {}
+        """Called whenever there is something new, in this order."""
         self._marks = marks
         self._packets: list[bytes] = []
         self._firsts: list[int] = []

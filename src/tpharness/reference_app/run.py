@@ -43,8 +43,8 @@ class RunTools:
     contents: ContentStore
     forget: Callable[[str], None]
     """Forget a thread whose fold may have more than its log; it is loaded again from its log."""
-    running: set[Any] = field(default_factory=set)
-    """The runs in progress."""
+    running: dict[Any, None] = field(default_factory=dict)
+    """The runs in progress, in the order in which they began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +94,13 @@ class Run:
         entries = [*before, begin]
         for entry in entries:
             self._fold.apply(entry)
-        self._tools.running.add(self)
+        self._tools.running[self] = None
         try:
             stored = self._tools.store.append(self._fold.thread_id, entries)
             if stored is not None:
                 await stored
         except BaseException:
-            self._tools.running.discard(self)
+            self._tools.running.pop(self, None)
             self._fold.end("error", self._fold.at, tell=True)
             raise
         self._task = asyncio.create_task(self._live(), name=f"run of {self._fold.thread_id}")
@@ -158,7 +158,7 @@ class Run:
             _LOG.exception("a run of thread %r failed", self._fold.thread_id)
             await self._fail()
         finally:
-            self._tools.running.discard(self)
+            self._tools.running.pop(self, None)
             if self._unread is not None:
                 self._unread.cancel()
 
@@ -266,9 +266,10 @@ class Run:
         fold = self._fold
         at = fold.hold_at if fold.held and fold.hold_at is not None else fold.at
         self._pending = []
+        self.stopped = False
         try:
-            await self._end("error", at, tell=True)
+            await self._commit({"kind": "end", "reason": "error", "at": at, "tell": True})
         except Exception:  # noqa: BLE001  # any error has to end the run
             _LOG.exception("the end of a run of thread %r could not be stored", fold.thread_id)
-            fold.end("error", at, tell=True)
+        fold.fail(at)
         self._tools.forget(fold.thread_id)

@@ -140,8 +140,7 @@ class SqliteStore:
             ) from error
         self._gaps: set[str] = set()
         """Threads of which an append failed; only the store's thread uses it."""
-        self._thread = threading.Thread(target=self._serve, name="tpharness-store", daemon=True)
-        self._thread.start()
+        self._start()
 
     def append(self, thread_id: str, entries: Sequence[Entry]) -> asyncio.Future[None]:
         """Append entries in one transaction. The future raises sqlite3.Error if the log may not have them."""
@@ -194,6 +193,10 @@ class SqliteStore:
             self._work.put((None, done))
             await done
             self._thread.join()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._serve, name="tpharness-store", daemon=True)
+        self._thread.start()
 
     def _submit(self, work: _Work) -> asyncio.Future[Any]:
         done: asyncio.Future[Any] = self._loop.create_future()

@@ -46,11 +46,13 @@ class ReplayResponse(Response):
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body"})
             return
-        self._buffer.readers.add(self._wake.set)
+        self._buffer.readers[self._wake.set] = None
         if self._run is not None:
             self._run.reader_came()
         watch: asyncio.Task[None] | None = None
         complete = False
+        loop = asyncio.get_running_loop()
+        sent_at = loop.time()
         try:
             await asyncio.sleep(0)  # a run without waits has ended after this
             while not self._gone:
@@ -61,15 +63,17 @@ class ReplayResponse(Response):
                     return
                 if data:
                     await send({"type": "http.response.body", "body": data, "more_body": True})
+                    sent_at = loop.time()
                     continue
                 if watch is None:
                     watch = asyncio.create_task(self._watch(receive))
-                if await self._nothing_new():
+                if await self._nothing_new(sent_at):
                     await send({"type": "http.response.body", "body": KEEP_ALIVE, "more_body": True})
+                    sent_at = loop.time()
         except OSError:  # the connection broke while we were sending
             self._gone = True
         finally:
-            self._buffer.readers.discard(self._wake.set)
+            self._buffer.readers.pop(self._wake.set, None)
             if self._run is not None:
                 self._run.reader_left(gone=not complete)
             if watch is not None:
@@ -77,8 +81,11 @@ class ReplayResponse(Response):
                 with contextlib.suppress(asyncio.CancelledError):
                     await watch
 
-    async def _nothing_new(self) -> bool:
-        """Wait for the buffer; return whether a heartbeat is due before it has something."""
+    async def _nothing_new(self, sent_at: float) -> bool:
+        """Wait for the buffer; return whether a heartbeat is due before it has something.
+
+        An event without bytes wakes it, too: the heartbeat is due by when something was sent, not by when it woke.
+        """
         self._wake.clear()
         loop = asyncio.get_running_loop()
         due = False
@@ -88,7 +95,7 @@ class ReplayResponse(Response):
             due = True
             self._wake.set()
 
-        timer = loop.call_later(self._run.heartbeat, heartbeat) if self._run is not None else None
+        timer = loop.call_at(sent_at + self._run.heartbeat, heartbeat) if self._run is not None else None
         try:
             await self._wake.wait()
         finally:

@@ -63,10 +63,13 @@ class Threads:
     async def begin(self, thread_id: str, request: RunRequest) -> LiveThread:
         """Start a run, creating its thread if need be. Refusal if one is in progress, or a limit is reached."""
         while True:
-            thread = await self._find(thread_id) or self._create(thread_id)
+            thread = await self._find(thread_id)
+            self._refuse_run()  # before there is a thread that nothing has happened in
+            thread = thread or self._create(thread_id)
             async with thread.lock:
                 if thread.gone:  # deleted while we waited
                     continue
+                self._refuse_run()
                 self._check(thread, request)
                 run = Run(thread.fold, request, self._tools)
                 thread.run = run
@@ -97,11 +100,13 @@ class Threads:
 
     async def document(self, thread_id: str, version: Version) -> dict[str, Any]:
         """Return a thread as its log has it."""
-        async with self._lock(thread_id) as thread:
-            if thread.run is not None:
-                await thread.run.wait_until_stored()
-            document = thread.fold.document(version)
-            refers = thread.fold.refers
+        thread = None
+        while thread is None or thread.gone:  # if its run fails to store, its fold has more than its log
+            async with self._lock(thread_id) as thread:
+                if thread.run is not None:
+                    await thread.run.wait_until_stored()
+        document = thread.fold.document(version)
+        refers = thread.fold.refers
         if refers and not version.features.content_refs:
             inlined: dict[str, Any] = await self._store.run(lambda: self._contents.inline_contents(document))
             return inlined
@@ -230,19 +235,22 @@ class Threads:
         if self._store.durable and thread_id in self._live:
             self._live.pop(thread_id).gone = True
 
-    def _check(self, thread: LiveThread, request: RunRequest) -> None:
+    def _refuse_run(self) -> None:
+        """Refuse a run of any thread."""
         if self.stopping:
             raise Refusal(503, "the server is shutting down", hint="start it again, then ask again")
+        if len(self._tools.running) >= self._settings.max_runs:
+            raise Refusal(
+                503, f"{self._settings.max_runs} runs are in progress", hint="cancel some, or wait for their ends"
+            )
+
+    def _check(self, thread: LiveThread, request: RunRequest) -> None:
         self._refuse_running(thread)
         if request.seed is not None and not thread.fold.empty:
             raise Refusal(
                 409,
                 "the thread is there already, and the request brings a seed",
                 hint="a seed is for a thread that the server has never seen; DELETE the thread first",
-            )
-        if len(self._tools.running) >= self._settings.max_runs:
-            raise Refusal(
-                503, f"{self._settings.max_runs} runs are in progress", hint="cancel some, or wait for their ends"
             )
 
     def _refuse_running(self, thread: LiveThread) -> None:
