@@ -76,8 +76,8 @@ JUDGED = tuple(check for check in CHECKS if check.name in ("identity", "validity
 # ------------------------------------------------------------------------------------------------ what is played
 
 
-def events(chance: random.Random, at: str) -> tuple[list[dict[str, Any]], str]:
-    """Return the events of a whole run of one to three steps, and when the last of them happens."""
+def events(chance: random.Random, at: str, most_steps: int = 3) -> tuple[list[dict[str, Any]], str]:
+    """Return the events of a whole run of one step or more, and when the last of them happens."""
     told: list[dict[str, Any]] = []
 
     def say(kind: str, **more: Any) -> None:
@@ -90,7 +90,7 @@ def events(chance: random.Random, at: str) -> tuple[list[dict[str, Any]], str]:
             say("part_delta", index=index, delta={"part_delta_kind": kind, field_: word})
         say("part_end", index=index, part={"part_kind": kind, "content": "".join(words)})
 
-    steps = chance.randrange(1, 4)
+    steps = chance.randint(1, most_steps)
     for step in range(steps):
         index = 0
         if chance.random() < 0.3:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import table
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-SHARED = {"bodies", "table", "virtual_serve", "virtual_time"}
+SHARED = {"bodies", "table", "virtual_conversation", "virtual_serve", "virtual_time"}
 NAMES = sorted({path.stem for path in FOLDER.glob("*.py")} - SHARED)
 README = (FOLDER / "README.md").read_text("utf-8")
 
