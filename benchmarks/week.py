@@ -47,7 +47,7 @@ WEEK = 7 * 24 * 3600
 WORKERS = 16
 KEPT = 60
 """Threads that are kept for later, when they are compared with what they were, and deleted."""
-LIMITS = {"max_runs": 14, "max_threads": 24}
+LIMITS = {"max_runs": 14, "max_threads": 48}
 EVENTS = ("kill",) * 4 + ("power",) * 4 + ("stop",) * 4 + ("disk",) * 12 + ("lie",) + ("suspend",) * 3
 BETWEEN = 60
 """Runs from one of these to the next, on average."""
