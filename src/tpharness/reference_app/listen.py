@@ -8,12 +8,13 @@ the end: `user_cancelled` for the comment `: tp stop`, `timeout` after a silence
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 import aiohttp
 
-from tpharness.monitor import ClientMonitor, Timeouts
+from tpharness.monitor import Timeouts
 from tpharness.targets.marks import find_stop
 from tpharness.vsp.sse import SseParser
 
@@ -23,6 +24,7 @@ _BROKEN = "broken off"
 _LEAD = 32  # bytes: longer than the comment, which may come in several reads
 _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 1.0
+_LOOKS = 4  # turns of the loop from what a socket has to who reads it, and one more
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,18 +48,15 @@ class Listener:
     _last_id: str = ""
     _retry: float | None = None
     _read: int = 0
+    _heard_at: float = 0.0
 
     async def listen(self) -> str | None:
         """Read until the end; return the reason that was observed."""
-        monitor = ClientMonitor(asyncio.get_running_loop().time(), Timeouts(client_stream=self.silence))
+        self._heard_at = asyncio.get_running_loop().time()
         failures = 0
         while True:
             seen = frozenset(self._seen)
-            try:
-                async with asyncio.timeout_at(monitor.next_deadline()) as limit:
-                    reason = await self._connection(monitor, limit, seen)
-            except TimeoutError:
-                reason = "timeout"
+            reason = await self._until_silent(self._connection(seen))
             if self.ended():
                 return None
             if reason != _BROKEN:
@@ -68,7 +67,28 @@ class Listener:
             delay = self._retry if self._retry is not None else _FIRST_DELAY * failures
             await asyncio.sleep(min(delay, _LONGEST_DELAY))
 
-    async def _connection(self, monitor: ClientMonitor, limit: asyncio.Timeout, seen: frozenset[str]) -> str | None:
+    async def _until_silent(self, connection: Coroutine[Any, Any, str | None]) -> str | None:
+        """Return what was observed of a connection's end, "timeout" after a silence.
+
+        A loop that was kept from running finds its timer and what was sent meanwhile at the same time. What waits to be
+        read was sent before the limit was over, so the timer alone decides nothing: it has to find nothing to read.
+        """
+        loop = asyncio.get_running_loop()
+        reading = loop.create_task(connection)
+        try:
+            while not reading.done():
+                heard_at = self._heard_at
+                await asyncio.wait([reading], timeout=max(0.0, heard_at + self.silence - loop.time()))
+                for _ in range(_LOOKS):
+                    await asyncio.sleep(0)
+                if not reading.done() and self._heard_at == heard_at:
+                    return "timeout"
+            return reading.result()
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _connection(self, seen: frozenset[str]) -> str | None:
         """Read one connection; return what was observed of its end."""
         headers = {"accept": "text/event-stream", "cache-control": "no-cache"}
         if self._last_id:
@@ -78,15 +98,13 @@ class Listener:
                 if response.status != 200:
                     return _BROKEN if response.status >= 500 else "network_failure"
                 try:
-                    return await self._body(response, monitor, limit, seen)
+                    return await self._body(response, seen)
                 finally:
                     response.close()  # so that the server notices the disconnect
         except (aiohttp.ClientError, OSError):
             return _BROKEN
 
-    async def _body(
-        self, response: aiohttp.ClientResponse, monitor: ClientMonitor, limit: asyncio.Timeout, seen: frozenset[str]
-    ) -> str | None:
+    async def _body(self, response: aiohttp.ClientResponse, seen: frozenset[str]) -> str | None:
         loop = asyncio.get_running_loop()
         parser = SseParser()
         tail = b"\n"
@@ -96,8 +114,7 @@ class Listener:
             kept = data if stop is None else data[: max(0, stop - len(tail))]
             tail = (tail + data)[-_LEAD:]
             self._frames(parser, kept, seen)
-            monitor.heartbeat(loop.time())  # R55: whatever arrives shows that the connection lives
-            limit.reschedule(monitor.next_deadline())
+            self._heard_at = loop.time()  # R55: whatever arrives shows that the connection lives
             if stop is not None:
                 return "user_cancelled"
             if self.done():
