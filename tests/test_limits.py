@@ -8,6 +8,7 @@ import pytest
 
 from tpharness.findings import MOST_OF_A_KIND
 from tpharness.protocol.parse import MAX_DEPTH, MAX_SIZE
+from tpharness.run import cluster
 from tpharness.targets import capture
 from tpharness.targets.remote import Limits, Patience
 
@@ -30,6 +31,7 @@ ROWS = [
     ("a thread that has to show what was done to its run", PATIENCE.settle, " s"),
     ("one answer altogether", PATIENCE.total, " s"),
     ("a stream that is recorded and says nothing new", capture._SILENCE, " s"),
+    ("a scheduler of `--cluster`", cluster.PATIENCE, " s"),
 ]
 
 

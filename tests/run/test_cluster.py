@@ -35,7 +35,7 @@ if __name__ == "__main__":
 """
 
 LOST = """
-import multiprocessing
+import multiprocessing, os, re, signal, sys
 from pathlib import Path
 from tpharness.run.cluster import run_on_cluster
 
@@ -55,14 +55,14 @@ if __name__ == "__main__":
     ours, theirs = context.Pipe()
     scheduler = context.Process(target=schedule, args=(theirs,), daemon=True)
     scheduler.start()
-    results = run_on_cluster(ours.recv(), square, range(100_000))
+    results = run_on_cluster(ours.recv(), square, range(100_000), patience=float(sys.argv[2]))
     print(next(results), next(results))
-    scheduler.kill()
-    scheduler.join()
+    os.kill(scheduler.pid, getattr(signal, sys.argv[1]))
     try:
         print(len(list(results)))
     except Exception as error:
-        print(type(error).__name__, str(error).partition(" at ")[0])
+        print(type(error).__name__, re.sub(" at [^ ]*[0-9]", "", str(error)))
+    scheduler.kill()
 """
 
 
@@ -96,10 +96,25 @@ def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_scheduler_that_is_lost_in_the_middle_is_an_error_of_ours(tmp_path: Path) -> None:
     """Not one of Dask's, with its traceback: whoever plays the items knows what was not played."""
-    script = tmp_path / "lost.py"
+    assert lose_scheduler(tmp_path, "SIGKILL", 30).startswith("TargetError the scheduler was lost: ")
+
+
+def test_a_scheduler_that_hangs_is_lost_too(tmp_path: Path) -> None:
+    """Its connection stays open, and nothing ever comes: it is asked, and does not answer in time."""
+    told = lose_scheduler(tmp_path, "SIGSTOP", 3.0)
+    assert told == "TargetError the scheduler does not answer: it has been silent for 3 s"
+
+
+def lose_scheduler(folder: Path, number: str, patience: float) -> str:
+    """Signal a scheduler when two results have come; return what is raised then."""
+    script = folder / "lost.py"
     script.write_text(textwrap.dedent(LOST), encoding="utf-8")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120)
-    assert done.stdout.splitlines() == ["0 1", "TargetError the scheduler"], done.stderr
+    command = [sys.executable, str(script), number, str(patience)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    first, told = done.stdout.splitlines()
+    assert first == "0 1"
+    return told
 
 
 @pytest.mark.parametrize("text", ["", "remote", "local:0", "http://x", "tcp://"])

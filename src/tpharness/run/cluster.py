@@ -12,13 +12,14 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, TypeVar
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.extras import install_command
 
-__all__ = ["ItemEndsWorkersError", "check_address", "run_on_cluster"]
+__all__ = ["PATIENCE", "ItemEndsWorkersError", "check_address", "run_on_cluster"]
 
 _ADDRESS = re.compile(r"local(:[1-9][0-9]{0,3})?|(tcp|tls|ws|wss)://\S+")
 _MAX_LOST_WORKERS = 4  # an item is given up after it has ended so many workers: the first, and Dask's three retries
@@ -27,6 +28,8 @@ _DASK_CONFIG = {
     "distributed.admin.system-monitor.interval": "5s",
 }
 _CONNECT_TIMEOUT = "10s"
+PATIENCE = 30.0
+"""Seconds for the answer to a question, which a scheduler is asked whenever it has said nothing for as long."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -45,9 +48,12 @@ def check_address(text: str) -> str:
     return text
 
 
-def run_on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+def run_on_cluster(
+    address: str, work: Callable[[A], B], items: Iterable[A], *, patience: float = PATIENCE
+) -> Iterator[B]:
     """Yield the result of each item, in order. Items are read lazily.
 
+    An item may take as long as it likes; a scheduler that does not answer within `patience`, in seconds, is lost.
     TargetError if Dask is not installed, or if the cluster cannot be reached or is lost; ItemEndsWorkersError for an
     item that ends its workers. What the work raises is raised as it is.
     """
@@ -61,15 +67,23 @@ def run_on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> 
     logging.getLogger("distributed").setLevel(logging.ERROR)
     waiting: deque[tuple[A, Any]] = deque()
     more = iter(items)
-    with dask.config.set(_DASK_CONFIG), _connect(distributed, address) as client:
+    with dask.config.set(_DASK_CONFIG), _connected(distributed, address, patience) as client:
+        silent = False
         try:
             while True:
                 try:
-                    for item in islice(more, max(0, _queue_length(client) - len(waiting))):
+                    for item in islice(more, max(0, _queue_length(client, patience) - len(waiting))):
                         waiting.append((item, client.submit(work, item, pure=False)))
                     if not waiting:
                         return
+                    _wait_for(distributed, client, waiting[0][1], patience)
                     result: B = waiting[0][1].result()
+                except _SilentError as error:
+                    silent = True
+                    raise TargetError(
+                        f"the scheduler at {address} does not answer: it has been silent for {patience:g} s",
+                        hint="see what it does, then play the rest, or use --jobs N on this machine",
+                    ) from error
                 except distributed.KilledWorker as error:
                     raise ItemEndsWorkersError(
                         f"{_MAX_LOST_WORKERS} workers ended while they played {waiting[0][0]}: {error}",
@@ -85,12 +99,47 @@ def run_on_cluster(address: str, work: Callable[[A], B], items: Iterable[A]) -> 
                 waiting.popleft()[1].release()
                 yield result
         finally:
-            client.cancel([future for _, future in waiting])
+            if not silent:
+                client.cancel([future for _, future in waiting])
 
 
-def _queue_length(client: Any) -> int:
+class _SilentError(Exception):
+    """The scheduler does not answer."""
+
+
+def _ask(client: Any, question: Callable[[], Any], patience: float) -> Any:
+    """Return what the scheduler answers. _SilentError if it does not."""
+    try:
+        return client.sync(question, callback_timeout=patience)
+    except TimeoutError as error:
+        raise _SilentError from error
+
+
+def _wait_for(distributed: Any, client: Any, future: Any, patience: float) -> None:
+    """Wait for an item, as long as its scheduler answers."""
+    while True:
+        try:
+            with client.as_current():
+                distributed.wait([future], timeout=patience)
+        except TimeoutError:
+            _ask(client, client.scheduler.identity, patience)
+        else:
+            return
+
+
+def _queue_length(client: Any, patience: float) -> int:
     """Return how many items are submitted ahead, so that no worker waits for the next one."""
-    return 4 * max(2, sum(map(int, client.nthreads().values())))
+    return 4 * max(2, sum(map(int, _ask(client, client.scheduler.ncores, patience).values())))
+
+
+@contextmanager
+def _connected(distributed: Any, address: str, patience: float) -> Iterator[Any]:
+    client = _connect(distributed, address)
+    try:
+        yield client
+    finally:
+        with suppress(TimeoutError):  # a scheduler that hangs is not told
+            client.close(timeout=patience)
 
 
 def _connect(distributed: Any, address: str) -> Any:
