@@ -44,7 +44,7 @@ LAYERS = {
     "picture": 9,
     "certificate": 9,
     "report": 10,
-    "histories": 9,
+    "histories": 10,
     "explore": 10,
     "apps": 10,
     "testing": 11,

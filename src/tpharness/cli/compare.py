@@ -12,10 +12,13 @@ from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
 from tpharness.histories.compare import DEFAULT_IDS
 from tpharness.histories.compare import compare as compare_histories
+from tpharness.histories.page import render_comparison
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import HISTORIES, all_names, find_histories
 from tpharness.histories.report import compare_json, compare_markdown, print_comparison
+from tpharness.histories.tracks import history_tracks
 from tpharness.printable import say
+from tpharness.report import write_atomically
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
@@ -36,6 +39,10 @@ def compare(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, as docs/HISTORIES.md has it.")] = False,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="PATH", help="Write a page: drag the cut, and see what each history loses."),
+    ] = None,
     scenarios: Annotated[
         list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
@@ -52,9 +59,16 @@ def compare(
         raise UsageError(f"{at!r} names one place, and compare cuts everywhere", hint=f"compare {at.partition('@')[0]}")
     if json and markdown:
         raise UsageError("--json and --markdown are two forms of one output", hint="leave one of them away")
+    if html == "-" and (json or markdown):
+        raise UsageError("--html - and the tables would go to the same output", hint="give the page a file")
     histories = _histories(dialect or list(HISTORIES))
-    loaded = (load_scenario(one.path, root=one.root) for one in select_scenarios(wanted, roots))
+    loaded = [load_scenario(one.path, root=one.root) for one in select_scenarios(wanted, roots)]
     comparison = compare_histories(loaded, histories)
+    if html is not None:
+        tracked = ((scenario, history_tracks(scenario, histories)) for scenario in loaded)
+        write_atomically(html, render_comparison(comparison, tracked))
+        if html == "-":
+            return
     if json:
         print_json(compare_json(comparison))
         return
@@ -65,6 +79,8 @@ def compare(
     if not console.is_terminal:
         console = Console(highlight=False, width=_PIPED_WIDTH)
     print_comparison(console, comparison)
+    if html is not None:
+        say(f"written to {html}")
 
 
 def _histories(wanted: list[str]) -> list[HistoryDialect]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tpharness.acceptance import PROVIDERS, RULES, Provider, check_payload
 from tpharness.findings import Level
 from tpharness.histories.langchain import UnsupportedError
-from tpharness.histories.losses import LossKind, find_losses
+from tpharness.histories.losses import Loss, LossKind, find_losses
 from tpharness.histories.moments import Moment, case_moments, every_moment, has_server
 from tpharness.histories.phases import Phase, phase_of
 from tpharness.histories.play import next_input
@@ -23,7 +23,7 @@ from tpharness.histories.projections import HistoryDialect, TurnContent
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
 
-__all__ = ["DEFAULT_IDS", "Cell", "Comparison", "compare"]
+__all__ = ["DEFAULT_IDS", "Cell", "Comparison", "Judgement", "compare", "judge_moment"]
 
 DEFAULT_IDS = ("basics", "histories", "interruptions")
 """The scenarios that are compared by default: those about interruptions."""
@@ -76,20 +76,38 @@ def compare(scenarios: Iterable[Scenario], histories: Sequence[HistoryDialect]) 
     return Comparison(scenarios=tuple(played), histories=tuple(history.name for history in histories), cells=cells)
 
 
-def _count(cell: Cell, moment: Moment, produced: Sequence[TurnContent], history: HistoryDialect) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a history loses of the turn that is cut at one place, and the rules that it breaks there, by model API."""
+
+    losses: tuple[Loss, ...]
+    broken: tuple[tuple[Provider, str], ...]
+
+
+def judge_moment(moment: Moment, produced: Sequence[TurnContent], history: HistoryDialect) -> Judgement | None:
+    """Judge what a history keeps at one place, of which `produced` is the content; None if it cannot be stored."""
     try:
         document = history.store(moment.after)
     except UnsupportedError:
+        return None
+    last = len(produced) - 1
+    losses = tuple(loss for loss in find_losses(produced, history.turn_contents(document)) if loss.turn == last)
+    broken = ((provider, rule) for provider in PROVIDERS for rule in _broken(document, history, provider))
+    return Judgement(losses=losses, broken=tuple(dict.fromkeys(broken)))
+
+
+def _count(cell: Cell, moment: Moment, produced: Sequence[TurnContent], history: HistoryDialect) -> None:
+    judged = judge_moment(moment, produced, history)
+    if judged is None:
         cell.unsupported += 1
         return
     cell.cuts += 1
     cell.possible.update(_possible_losses(produced[-1]))
-    last = len(produced) - 1
-    lost = {loss.kind for loss in find_losses(produced, history.turn_contents(document)) if loss.turn == last}
+    lost = {loss.kind for loss in judged.losses}
     cell.lost.update(lost)
     if lost:
         cell.example_lost = cell.example_lost or moment.id
-    broken = {rule for provider in PROVIDERS for rule in _broken(document, history, provider)}
+    broken = {rule for _, rule in judged.broken}
     cell.refused.update(broken)
     if broken:
         cell.refusals += 1

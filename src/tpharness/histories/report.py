@@ -7,21 +7,22 @@ history with the user's next message, or which rules it breaks, in brackets if o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+import rich.table
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from tpharness.acceptance import RULES
 from tpharness.histories.compare import Cell, Comparison
 from tpharness.histories.losses import LOSS_KINDS, LossKind
 from tpharness.histories.phases import Phase
 
-__all__ = ["LEGEND", "WORDS", "compare_json", "compare_markdown", "print_comparison"]
+__all__ = ["LEGEND", "WORDS", "Table", "compare_json", "compare_markdown", "comparison_tables", "print_comparison"]
 
 WORDS: Mapping[LossKind, str] = {
     "partial-text": "text",
@@ -86,16 +87,19 @@ def _in_order(broken: Iterable[str]) -> list[str]:
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Print both tables and their legends; with every history they fit into 100 columns."""
-    for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("interrupted", min_width=max(len(phase.title) for phase in comparison.cells))
-        for name in comparison.histories:
+    for one in comparison_tables(comparison):
+        table = rich.table.Table(
+            title=one.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+        )
+        first, *names = one.heads
+        table.add_column(first, min_width=max(len(row[0]) for row in one.rows))
+        for name in names:
             header = _header(name)
             table.add_column(header, width=max(_MIN_WIDTH, *map(len, header.splitlines())))
-        for phase, row in comparison.cells.items():
-            table.add_row(phase.title, *(escape(" ".join(words(cell))) for cell in row.values()))
+        for row in one.rows:
+            table.add_row(*map(escape, row))
         console.print(table)
-        for word, text in _word_meanings() if words is lost_words else _rule_meanings(comparison):
+        for word, text in one.meanings:
             console.print(f"{word:<10} {escape(text)}")
         console.print()
 
@@ -116,16 +120,36 @@ def _rule_meanings(comparison: Comparison) -> list[tuple[str, str]]:
     return [*((rule, rules.get(rule, rule)) for rule in _in_order(broken)), ("(✗ …)", "at some places, not at all")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One of the two tables in words: its title, heads and rows, and what the words mean."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    meanings: Sequence[tuple[str, str]]
+
+
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield both tables."""
+    heads = ("interrupted", *comparison.histories)
+    for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
+        rows = [
+            (phase.title, *(" ".join(words(cell)) for cell in row.values())) for phase, row in comparison.cells.items()
+        ]
+        meanings = _word_meanings() if words is lost_words else _rule_meanings(comparison)
+        yield Table(title=title, heads=heads, rows=rows, meanings=meanings)
+
+
 def compare_markdown(comparison: Comparison) -> str:
     """Return both tables and what their words mean as Markdown, for `docs/HISTORIES.md`."""
     lines: list[str] = []
-    names = [f"`{name}`" for name in comparison.histories]
-    for title, words in zip(_TITLES, (lost_words, refused_words), strict=True):
-        lines += [f"### {title}", "", f"| interrupted | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-        for phase, row in comparison.cells.items():
-            lines.append(f"| {phase.title} | {' | '.join(' '.join(words(cell)) for cell in row.values())} |")
-        meanings = _word_meanings() if words is lost_words else _rule_meanings(comparison)
-        lines += ["", "| word | means |", "|---|---|", *(f"| {word} | {text} |" for word, text in meanings), ""]
+    for table in comparison_tables(comparison):
+        first, *names = table.heads
+        heads = [first, *(f"`{name}`" for name in names)]
+        lines += [f"### {table.title}", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+        lines += [f"| {' | '.join(row)} |" for row in table.rows]
+        lines += ["", "| word | means |", "|---|---|", *(f"| {word} | {text} |" for word, text in table.meanings), ""]
     return "\n".join(lines)
 
 

@@ -22,6 +22,7 @@ class Viewer {
   constructor() {
     this.timeline = new Timeline(byId("rows"), (side, row) => this.drag(side, row));
     this.threads = new Threads(byId("threads"), page);
+    this.tracks = new Tracks(byId("tracks"), (place) => this.move("server", place));
     this.loaded = new Map();
     byId("viewer").hidden = false;
     byId("server-cut").addEventListener("input", (event) => this.move("server", Number(event.target.value)));
@@ -85,6 +86,7 @@ class Viewer {
     if (byId("case")) byId("case").value = String(page.cases.indexOf(entry));
     byId("about").replaceChildren(...this.about());
     this.timeline.load(timeline.rows, tables, this.sides, timeline.parts);
+    this.tracks.load(timeline.tracks);
     this.strip();
     this.show();
   }
@@ -189,6 +191,7 @@ class Viewer {
     byId("client-box").hidden = together || this.sides.length < 2;
     const serverRow = timeline.rows[server];
     const clientRow = timeline.rows[this.client];
+    this.tracks.show(this.place);
     this.timeline.cut(server, this.client, focus === "client" ? this.client : server);
     this.slider("server-cut", this.place, this.words(server), this.place);
     this.slider("client-cut", this.client, this.words(this.client), this.client);
@@ -254,6 +257,7 @@ class Viewer {
     const here = (this.entry.results ?? []).filter((one) => one.findings.length && this.isHere(one.id)).slice(0, 6);
     const found = here.flatMap((one) => [make("p.differs", {}, `Failed: ${one.id}`), ...this.findings(one.findings, "")]);
     found.push(...this.verdict(serverRow, clientRow, differing, together));
+    found.push(...this.tracks.details(this.place));
     const dropped = [...new Set([...(gone.server ?? []), ...(gone.client ?? [])].map((one) => one.why))];
     if (dropped.length) found.push(make("h4", {}, "What a cut here takes away"), ...dropped.map((why) => make("p", {}, ruling(why, page), ` ${LOST[why]}.`)));
     found.push(...this.findings([...(serverRow.found ?? []), ...(clientRow === serverRow ? [] : clientRow.found ?? [])], "Found at this row"));
