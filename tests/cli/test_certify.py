@@ -6,6 +6,7 @@ import base64
 import json
 import shutil
 import sys
+import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.cli.conftest import Call
 from tpharness.cli.certify import certify
 from tpharness.resources import schema_path
 from tpharness.targets import Capabilities, Reference, Script, TargetOutput
+from tpharness.trace.read import Trace
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PROFILES = ["versions", "carriers"]
@@ -339,7 +341,7 @@ def test_a_failing_target_gets_no_claim(call: Call, tmp_path: Path) -> None:
     done = call("certify", "-o", str(output), "--server", server, "--profile", "carriers")
     assert done.code == 1
     assert "carriers       fails: " in done.out
-    assert read(output / "badge.json")["message"] == "no of 11 profiles"
+    assert read(output / "badge.json")["message"] == "none of 11 profiles"
     assert read(output / "badge.json")["color"] == "red"
     assert call("verify", str(output / "certificate.json")).code == 0
 
@@ -392,3 +394,86 @@ def test_without_the_extra_it_is_said_what_to_type(
     assert "cryptography is not installed: signing a certificate needs it" in done.err
     assert "pip install 'tpharness[certify]'" in done.err
     assert call("verify", str(made / "certificate.json")).code == 0
+
+
+# ------------------------------------------------------------------------------------------------ traces
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a certificate of a server whose first case fails, in each order another one."""
+    folder = tmp_path_factory.mktemp("failing") / "cert"
+    with pytest.raises(typer.Exit) as ended:
+        certify(folder, server=["python:tests.cli.test_certify:LosesTheFirst"], profile=["versions"])
+    assert ended.value.exit_code == 1
+    return folder
+
+
+def test_what_failed_is_in_a_trace_whose_digest_is_certified(call: Call, failing: Path) -> None:
+    """One for each order; `show` looks at it, and the certificate holds."""
+    statement = statement_of(failing)
+    digests = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
+    for name in statement["predicate"]["playings"][0]["traces"]:
+        assert digests[name] == sha256((failing / name).read_bytes()).hexdigest()
+        assert [one.outcome for one in Trace.open(failing / name).entries] == ["failed"]
+    assert sorted(name for name in digests if name.startswith("trace")) == [f"trace-{n}.zip" for n in (1, 2, 3)]
+    done = call("verify", str(failing / "certificate.json"))
+    assert (done.code, done.out.splitlines()[-1]) == (0, "VERIFIED none of 11 profiles of 0.0.4 (set 2026-11)")
+    assert "FAILED " in call("show", str(failing / "trace-1.zip")).out
+
+
+def rewrite_trace(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+    """Change the index of the first trace, line by line, or leave lines out; the statement gets its new digest."""
+    path = folder / "trace-1.zip"
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    lines = [change(json.loads(line)) for line in members["index.jsonl"].splitlines()]
+    members["index.jsonl"] = b"".join(json.dumps(line).encode() + b"\n" for line in lines if line is not None)
+    with zipfile.ZipFile(path, "w") as new:
+        for name, data in members.items():
+            new.writestr(name, data)
+
+    def digest(statement: dict[str, Any]) -> None:
+        for one in statement["subject"]:
+            if one["name"] == path.name:
+                one["digest"]["sha256"] = sha256(path.read_bytes()).hexdigest()
+
+    forge(folder, digest)
+
+
+def test_a_forged_trace_is_refused(call: Call, failing: Path, tmp_path: Path) -> None:
+    """Other codes, a case that is left out, other bytes, no file, no name: each with its reason."""
+
+    def refused(forgery: Callable[[Path], object]) -> str:
+        folder = Path(shutil.copytree(failing, tmp_path / "copy"))
+        forgery(folder)
+        done = call("verify", str(folder / "certificate.json"))
+        shutil.rmtree(folder)
+        assert done.code == 1
+        return done.out
+
+    def drop(statement: dict[str, Any]) -> None:
+        statement["predicate"]["playings"][0]["traces"].pop(0)
+        statement["subject"] = [one for one in statement["subject"] if one["name"] != "trace-1.zip"]
+
+    other = refused(lambda at: rewrite_trace(at, lambda one: {**one, "codes": ["x"]} if "codes" in one else one))
+    assert "refused: forged trace: " in other
+    assert "is failed (x) in trace-1.zip, and another verdict in report-1.json" in other
+    left_out = refused(lambda at: rewrite_trace(at, lambda one: None if "codes" in one else one))
+    assert "refused: left out: trace-1.zip does not have " in left_out
+    changed = refused(lambda at: (at / "trace-1.zip").write_bytes((at / "trace-2.zip").read_bytes()))
+    assert "refused: changed trace: trace-1.zip is not the file that was certified" in changed
+    assert "refused: forged trace: trace-1.zip has " in changed
+    assert "missing trace: trace-1.zip is not beside" in refused(lambda at: (at / "trace-1.zip").unlink())
+    assert "1 case of report-1.json failed, and the certificate has no trace-1.zip" in refused(
+        lambda at: forge(at, drop)
+    )
+    assert "changed trace: trace-1.zip is not a .zip" in refused(lambda at: (at / "trace-1.zip").write_bytes(b"no"))
+
+
+def test_a_certificate_is_about_one_server(call: Call, tmp_path: Path) -> None:
+    """The last of several was certified, and the others were not mentioned."""
+    told = call("certify", "--server", "reference", "--server", "peer:serve", "-o", str(tmp_path / "cert"))
+    assert told.code == 2
+    assert "a certificate is about one server, and 2 are named" in told.err
+    assert not (tmp_path / "cert").exists()

@@ -1,4 +1,4 @@
-"""The certificate itself: an in-toto statement whose subjects are the reports, and whose predicate says what they show.
+"""The certificate itself: an in-toto statement about reports and traces, whose predicate says what they show.
 
 In: the targets that were played, and the bytes of their reports. Out: JSON values, the predicate by
 `conformance/schemas/certificate.schema.json`. `summarise` is what verifying makes again from the reports alone.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -31,11 +31,15 @@ PREDICATE_TYPE = "urn:tpharness:certificate:1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Playing:
-    """One server with one client, as `describe_side` has them, and a report for each seed, by file name."""
+    """One server with one client, as `describe_side` has them, and a report for each seed, by file name.
+
+    `traces` are those of the orders in which something failed, by file name.
+    """
 
     server: Mapping[str, Any]
     client: Mapping[str, Any]
     reports: Mapping[str, bytes]
+    traces: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def describe_side(target: ServerTarget | ClientTarget, spec: str, role: str) -> dict[str, Any]:
@@ -58,10 +62,16 @@ def make_statement(
     revision: str = "",
     baseline: tuple[str, bytes] | None = None,
 ) -> dict[str, Any]:
-    """Return the statement over the reports. `time` is in ISO 8601; `baseline` is the name and the bytes of a file."""
-    sides = [{"server": p.server, "client": p.client, "reports": list(p.reports)} for p in playings]
+    """Return the statement over reports and traces.
+
+    `time` is in ISO 8601; `baseline` is the name and the bytes of a file.
+    """
+    sides = [
+        {"server": p.server, "client": p.client, "reports": list(p.reports), "traces": list(p.traces)} for p in playings
+    ]
     texts = {name: data for playing in playings for name, data in playing.reports.items()}
     reports = {name: read_report(data, name) for name, data in texts.items()}
+    texts |= {name: data for playing in playings for name, data in playing.traces.items()}
     return {
         "_type": STATEMENT_TYPE,
         "subject": [{"name": name, "digest": {"sha256": sha256(data)}} for name, data in texts.items()],
@@ -94,7 +104,7 @@ def summarise(
     """
     playings = [
         {
-            **{key: side[key] for key in ("server", "client", "reports")},
+            **{key: side[key] for key in ("server", "client", "reports", "traces")},
             **count_reports([reports[name] for name in side["reports"]]),
         }
         for side in sides

@@ -139,4 +139,4 @@ def _kept(predicate: Mapping[str, Any]) -> list[str]:
 
 def _conforming(predicate: Mapping[str, Any]) -> str:
     count, of = len(_kept(predicate)), len(load_profiles())
-    return f"{count or 'no'} of {of} profiles" if count != of else "all profiles"
+    return f"{count or 'none'} of {of} profiles" if count != of else "all profiles"

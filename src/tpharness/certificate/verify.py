@@ -18,6 +18,7 @@ from tpharness.certificate.counts import verdicts
 from tpharness.certificate.plan import SEEDS, find_left_out
 from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, read_report, summarise
 from tpharness.certificate.suite import describe_suite, find_suite_differences, sha256
+from tpharness.certificate.traces import find_trace_refusals
 from tpharness.errors import InputError
 from tpharness.findings import shorten
 from tpharness.resources import schema_path
@@ -59,18 +60,23 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
     other_suite = list(find_suite_differences(predicate["suite"], describe_suite()))
     yield from (f"another suite: {why}" for why in other_suite)
     digests = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
-    wanted = [name for playing in predicate["playings"] for name in playing["reports"]]
+    wanted = [name for playing in predicate["playings"] for name in (*playing["reports"], *playing["traces"])]
     if sorted(digests) != sorted(set(wanted)) or len(wanted) != len(set(wanted)):
         yield f"missing report: the certificate is about {', '.join(sorted(digests))}, and counts {', '.join(wanted)}"
         return
     reports: dict[str, dict[str, Any]] = {}
+    traces: dict[str, bytes] = {}
     for name, digest in digests.items():
         data = read(name)
+        what = "trace" if name.startswith("trace-") else "report"
         if data is None:
-            yield f"missing report: {name} is not beside the certificate"
+            yield f"missing {what}: {name} is not beside the certificate"
             continue
         if sha256(data) != digest:
-            yield f"changed report: {name} is not the file that was certified: its SHA-256 is {sha256(data)}"
+            yield f"changed {what}: {name} is not the file that was certified: its SHA-256 is {sha256(data)}"
+        if what == "trace":
+            traces[name] = data
+            continue
         try:
             report = read_report(data, name)
         except InputError as error:
@@ -84,7 +90,8 @@ def find_refusals(statement: Mapping[str, Any], read: Callable[[str], bytes | No
         yield from _judge_report(name, report, () if other_suite else predicate["played"])
     for playing in predicate["playings"]:
         yield from _judge_playing(playing, [reports[name] for name in playing["reports"] if name in reports])
-    if len(reports) == len(digests):
+        yield from find_trace_refusals(playing, reports, traces)
+    if all(name in reports for playing in predicate["playings"] for name in playing["reports"]):
         again = summarise(predicate["playings"], reports, predicate["played"])
         yield from _compare_counts(predicate["playings"], again["playings"], same_suite=not other_suite)
         if not other_suite:

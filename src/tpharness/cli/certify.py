@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -30,16 +33,20 @@ from tpharness.printable import say
 from tpharness.profiles import load_profiles, parse_profiles
 from tpharness.report import Report, json_text, write_atomically
 from tpharness.report.json import render_json
-from tpharness.run import RunOptions, run_suite
+from tpharness.report.trace import TraceReport
+from tpharness.run import RunEvent, RunOptions, run_suite
 from tpharness.run.baseline import load_baseline
 from tpharness.run.session import Session
+from tpharness.trace.format import Traced
 
 __all__ = ["certify", "play_order"]
 
 
 def certify(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the certificate goes.")],
-    server: Annotated[str, typer.Option(metavar="TARGET", help="The server to certify.")] = "reference",
+    server: Annotated[
+        list[str] | None, typer.Option(metavar="TARGET", help="The server to certify [default: reference].")
+    ] = None,
     client: Annotated[
         list[str] | None,
         typer.Option(metavar="TARGET", help="The client to play [default: reference]; may be given again."),
@@ -63,13 +70,19 @@ def certify(
     known = None if baseline is None else (baseline.name, read_bytes(str(baseline)))
     if baseline is not None:
         load_baseline(baseline)  # a baseline that cannot be read is refused before anything is played
+    servers = server or ["reference"]
+    if len(servers) > 1:
+        raise UsageError(
+            f"a certificate is about one server, and {len(servers)} are named",
+            hint="make one for each, in a folder of its own; a server may be played with several --client",
+        )
     _make_folder(output)
     playings: list[Playing] = []
     for one in client or ["reference"]:
-        if (server, one) == ("reference", "reference"):
+        if (servers[0], one) == ("reference", "reference"):
             say("the reference is certified: --server and --client name what is yours", err=True)
-        runs = plan_playing(server=server, client=one, profiles=profiles, baseline=baseline)
-        playings.append(_play(runs, first=len(playings) * len(runs) + 1))
+        runs = plan_playing(server=servers[0], client=one, profiles=profiles, baseline=baseline)
+        playings.append(_play(runs, output, first=len(playings) * len(runs) + 1))
     made = datetime.now(UTC).isoformat(timespec="seconds")
     statement = make_statement(playings, profiles=profiles, time=made, revision=revision, baseline=known)
     predicate = statement["predicate"]
@@ -82,6 +95,8 @@ def certify(
     }
     for name, text in files.items():
         write_atomically(str(output / name), text)
+    for name in (name for playing in playings for name in playing.traces):
+        say(f"what failed is in a trace: {shlex.join(['tpharness', 'show', str(output / name)])}")
     for claim in predicate["claims"]:
         say(f"  {claim['profile']:<14} {claim['status']}{': ' if claim['why'] else ''}{claim['why']}")
     for line in new_since(predicate["requirements"]):
@@ -90,23 +105,32 @@ def certify(
     raise typer.Exit(0 if any(claim["status"] == CONFORMS for claim in predicate["claims"]) else 1)
 
 
-def play_order(options: RunOptions) -> Report:
+def play_order(options: RunOptions, trace: Callable[[RunEvent], None] | None = None) -> Report:
     """Play one run to its end and return its report; what ends it early is raised."""
     report = Report()
-    take_all(run_suite(options), report, None)
+    take_all(run_suite(options), report, None, trace)
     return report
 
 
-def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
+def _play(runs: Sequence[RunOptions], output: Path, *, first: int) -> Playing:
     reports = {}
+    traces = {}
     with Session(server=runs[0].server, client=runs[0].client) as session:
         server = describe_side(session.players.server, runs[0].server, "server")
         client = describe_side(session.players.client, runs[0].client, "client")
     for number, options in enumerate(runs):
         say(f"order {number + 1} of {len(runs)} ({options.order}) on {server['name']} and {client['name']}", err=True)
-        report = play_order(options)
+        path = output / f"trace-{first + number}.zip"
+        trace = TraceReport(path, Traced.FAILED, targets=[options.server, options.client], whole=True)
+        try:
+            feed = partial(trace.feed, server=options.server, client=options.client)
+            report = play_order(replace(options, trace=Traced.FAILED), feed)
+        finally:
+            trace.close()
         reports[f"report-{first + number}.json"] = render_json(report).encode()
-    return Playing(server=server, client=client, reports=reports)
+        if path.exists():
+            traces[path.name] = path.read_bytes()
+    return Playing(server=server, client=client, reports=reports, traces=traces)
 
 
 def _make_folder(folder: Path) -> None:

@@ -24,14 +24,23 @@ __all__ = ["TraceReport"]
 class TraceReport:
     """Writes a trace while a run goes on.
 
-    `targets` name all targets of the run, whose tokens are left out; `secrets` are others that are known.
+    `targets` name all targets of the run, whose tokens are left out; `secrets` are others that are known. `whole` says
+    that a trace is written also where it only says which cases failed, since none of them has a record.
     """
 
-    def __init__(self, path: Path, traced: Traced, *, targets: Sequence[str] = (), secrets: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        traced: Traced,
+        *,
+        targets: Sequence[str] = (),
+        secrets: Sequence[str] = (),
+        whole: bool = False,
+    ) -> None:
         self._traced = traced
         self._secrets = find_secrets(targets, secrets)
         command = without_credentials(shlex.join(["tpharness", *sys.argv[1:]]))
-        self._writer = TraceWriter(path, traced=traced.value, command=command, secrets=self._secrets)
+        self._writer = TraceWriter(path, traced=traced.value, command=command, secrets=self._secrets, whole=whole)
         self._alike: dict[tuple[object, ...], str] = {}
         self._first = ""
         if traced is not Traced.NONE:

@@ -6,6 +6,7 @@ bytes than a trace has, and an archive that says one size and holds another. Not
 
 from __future__ import annotations
 
+import io
 import stat
 import zipfile
 import zlib
@@ -25,18 +26,27 @@ _HINT = "a trace is what `tpharness run --trace failed` writes: a .zip, or a fol
 
 
 class Container:
-    """A trace's files. `name` is the path as it was given."""
+    """A trace's files. `name` is the path as it was given; `data` are the bytes of an archive that was read already."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, data: bytes | None = None) -> None:
         self.name = str(path)
         self._archive: zipfile.ZipFile | None = None
+        if data is None:
+            self._open(path)
+        else:
+            self._archive = _open_archive(path, io.BytesIO(data), len(data))
+            self._sizes = _list_archive(path, self._archive)
+        if INDEX not in self._sizes:
+            raise InputError(f"{path} is not a trace: it has no {INDEX}", hint=_HINT)
+
+    def _open(self, path: Path) -> None:
         try:
             mode = path.stat().st_mode
             if stat.S_ISDIR(mode):
                 self._folder = path
                 self._sizes = _list_folder(path)
             elif stat.S_ISREG(mode):
-                self._archive = _open_archive(path)
+                self._archive = _open_archive(path, path, path.stat().st_size)
                 self._sizes = _list_archive(path, self._archive)
             else:
                 raise InputError(f"{path} is neither a file nor a folder", hint=_HINT)
@@ -46,8 +56,6 @@ class Container:
             if isinstance(error, FileNotFoundError) and drafts:
                 hint = f"the run was killed before it packed it: {drafts[-1]} has what it had written"
             raise InputError(f"cannot read {path}: {error.strerror}", hint=hint) from error
-        if INDEX not in self._sizes:
-            raise InputError(f"{path} is not a trace: it has no {INDEX}", hint=_HINT)
 
     def __contains__(self, name: str) -> bool:
         return name in self._sizes
@@ -87,11 +95,11 @@ def _list_folder(path: Path) -> Mapping[str, int]:
     return sizes
 
 
-def _open_archive(path: Path) -> zipfile.ZipFile:
-    if path.stat().st_size > _LARGEST_ARCHIVE:
+def _open_archive(path: Path, file: Path | io.BytesIO, size: int) -> zipfile.ZipFile:
+    if size > _LARGEST_ARCHIVE:
         raise InputError(f"{path} is larger than a trace can be", hint=_HINT)
     try:
-        return zipfile.ZipFile(path)
+        return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
         raise InputError(f"{path} is not a .zip, or a damaged one: {error}", hint=_HINT) from error
 

@@ -202,9 +202,9 @@ class Trace:
         self.end = end
 
     @classmethod
-    def open(cls, path: Path) -> Trace:
-        """Open a trace. InputError for anything else."""
-        container = Container(path)
+    def open(cls, path: Path, data: bytes | None = None) -> Trace:
+        """Open a trace, or the bytes of its archive if they were read already. InputError for anything else."""
+        container = Container(path, data)
         about: Mapping[str, Any] | None = None
         entries: list[Entry] = []
         end = None

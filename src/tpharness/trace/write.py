@@ -44,14 +44,23 @@ class CaseFiles:
 class TraceWriter:
     """Writes one trace. `traced` is `failed` or `all`, `command` what was typed, `limit` bytes in all.
 
+    With `whole` a trace is written as soon as there is a case, also if none has files.
     `cases` counts the cases that have a file, `left_out` those that would have had one, and `problem` says why, "" if
     there are none. No OSError is raised: a trace never changes how a run ends.
     """
 
     def __init__(
-        self, path: Path, *, traced: str, command: str = "", secrets: Secrets | None = None, limit: int = MAX_TRACE
+        self,
+        path: Path,
+        *,
+        traced: str,
+        command: str = "",
+        secrets: Secrets | None = None,
+        limit: int = MAX_TRACE,
+        whole: bool = False,
     ) -> None:
         self.path = path
+        self._whole = whole
         self.cases = 0
         self.left_out = 0
         self.problem = ""
@@ -98,7 +107,7 @@ class TraceWriter:
         elif texts:
             line["file"] = case_file(self.cases + 1)
         text = encode_line(self._secrets.value(line))
-        if self._folder is None and "file" not in line:
+        if self._folder is None and "file" not in line and not self._whole:
             self._waiting = [*self._waiting, text][:_MOST_WAITING]
             written = False
         elif self._bytes + len(text) > self._limit - _RESERVED // 2:
