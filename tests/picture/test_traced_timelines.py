@@ -99,7 +99,7 @@ def test_the_page_of_a_run_has_the_cases_of_its_trace(folder: Path) -> None:
     ids = [case["id"] for case in cases(page)]
     assert ids.index(PLACE) < ids.index("cycles/three-steps")
     assert len(ids) == len(set(ids))
-    assert "What was really played on keeps-parts and the reference." in page
+    assert " (keeps-parts) and the reference." in page
 
 
 @pytest.mark.browser

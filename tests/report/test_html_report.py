@@ -19,6 +19,7 @@ from tpharness.readings import Readings, UnfinishedRule
 from tpharness.report import Report, parse_reports
 from tpharness.report.html import render_html, render_html_of_several
 from tpharness.run import Outcome, Result, RunOptions, run_suite
+from tpharness.run.grouping import group_failures
 from tpharness.targets import Capabilities, Script, TargetOutput
 from tpharness.targets.reference import ReferenceServer, serve_turns
 
@@ -171,13 +172,27 @@ def test_the_option_names_it() -> None:
     assert (destination.format, destination.path) == ("html", "-")
 
 
+def test_causes_and_their_smallest_cases_come_first(broken: Report) -> None:
+    """What to correct stands above what is counted, and every link has a place to go to, however much failed."""
+    groups = group_failures(broken.results)
+    with mock.patch("tpharness.report.html._MOST_RESULTS", len(groups)):  # which is a part of what failed
+        page = render_html(broken)
+    assert page.index("<h2>Causes</h2>") < page.index("<h2>Profiles</h2>")
+    smallest = groups[0].smallest
+    assert len(groups) < sum(not result.outcome.green for result in broken.results)
+    first = page.partition("<h2>What failed</h2>")[2].partition("<summary>")[2].partition("</summary>")[0]
+    assert first.endswith(f" {smallest.id}")
+    ids = {attrs["id"] for _, attrs, _ in Elements(page).found if "id" in attrs}
+    assert {href.removeprefix("#") for href in hrefs(page) if not href.startswith("#view/")} <= ids
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_link_from_a_failure_opens_its_place(broken: Report, width: int, tmp_path: Path) -> None:
     """The cut stands where the case was cut, its finding is beside it; axe finds nothing, and nothing overflows."""
     file = tmp_path / "run.html"
     file.write_text(render_html(broken), "utf-8")
-    failed = next(result.id for result in broken.results if not result.outcome.green)
+    failed = group_failures(broken.results)[0].smallest.id
     seen = look_at(
         file,
         ["axe"],

@@ -106,4 +106,4 @@ def _fate(fact: Fact, one: Fate) -> str:
 
 
 def _said(text: str) -> str:
-    return f"<span class='said'>{text_html(shorten(text, _MOST_TEXT))}</span>"
+    return f"<span class='quoted'>{text_html(shorten(text, _MOST_TEXT))}</span>"

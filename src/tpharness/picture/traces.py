@@ -69,7 +69,10 @@ def timeline_of_trace(case: TracedCase) -> dict[str, Any]:
 
 def _name(case: TracedCase, side: str) -> str:
     about = case.about[side]
-    return "the reference" if case.is_reference(side) else str(about.get("name") or about.get("target") or side)
+    if case.is_reference(side):
+        return "the reference"
+    named, declared = (case.entry.server if side == "server" else case.entry.client), str(about["name"])
+    return declared if named in ("", declared) else f"{named} ({declared})"
 
 
 def _run_rows(case: TracedCase, line: Mapping[str, Any]) -> Iterator[Row]:
@@ -205,7 +208,8 @@ def entries_of_trace(trace: Trace, most: int, only: TraceEntry | None = None) ->
 def finding_of_trace(finding: Mapping[str, Any]) -> dict[str, Any]:
     """Return a finding of a trace as a page shows it: with its place in words."""
     place = finding["place"]
+    order = ("file", "line", "column", "side", "pointer", "event", "byte")
     words = [
-        f"{name} {place[name]}" if name in ("event", "byte") else str(place[name]) for name in place if name != "case"
+        f"{name} {place[name]}" if name in ("event", "byte") else str(place[name]) for name in order if name in place
     ]
     return {**finding, "place": " ".join(words), "side": place.get("side", "")}

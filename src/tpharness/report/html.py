@@ -43,7 +43,7 @@ from tpharness.report.html_tables import (
 from tpharness.report.summary import Report
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
-from tpharness.run.grouping import group_failures
+from tpharness.run.grouping import Group, group_failures
 from tpharness.run.plan import base_case
 from tpharness.run.profile_tally import tally_profiles
 from tpharness.run.select import select_scenarios
@@ -119,12 +119,10 @@ def _sections(
     else:
         facts += "".join(finding_html(finding_json(problem)) for problem in finished.problems)
     yield f"<section><h2>{prefix}Overview</h2>{facts}</section>"
-    tallies = tally_profiles(report.results)
-    if tallies:
-        yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
-    wrong = [result for result in report.results if not result.outcome.green]
+    groups = group_failures(report.results)
+    wrong = _in_order(groups)
     if wrong:
-        yield f"<section><h2>{prefix}Causes</h2>{causes_table(group_failures(report.results), anchor)}</section>"
+        yield f"<section><h2>{prefix}Causes</h2>{causes_table(groups, anchor)}</section>"
         blocks = "".join(
             _result_block(result, shown, anchor(result.id), turns, opened=number < 3)
             for number, result in enumerate(wrong[:_MOST_RESULTS])
@@ -132,6 +130,9 @@ def _sections(
         more = len(wrong) - _MOST_RESULTS
         blocks += f"<p>and {more} more: --report json:PATH has them all</p>" if more > 0 else ""
         yield f"<section><h2>{prefix}What failed</h2>{''.join(_strips(wrong, shown))}{blocks}</section>"
+    tallies = tally_profiles(report.results)
+    if tallies:
+        yield f"<section><h2>{prefix}Profiles</h2>{profiles_table(tallies)}</section>"
     expected = [result for result in report.results if result.outcome is Outcome.EXPECTED]
     if expected:
         yield f"<section><h2>{prefix}Known departures</h2>{expected_table(expected)}</section>"
@@ -148,7 +149,12 @@ def _sections(
         yield f"<section><h2>{prefix}Clauses</h2>{app_clauses_table(report, anchor)}</section>"
     elif any(result.clauses for result in report.results):
         yield f"<section><h2>{prefix}Clauses</h2><details><summary>Every clause, by version</summary>"
-        yield f"{clauses_table(report, anchor)}</details></section>"
+        yield f"{clauses_table(report, wrong[:_MOST_RESULTS], anchor)}</details></section>"
+
+
+def _in_order(groups: Sequence[Group]) -> list[Result]:
+    """Return what failed: the smallest case of each cause first, which the tables link to, then all others."""
+    return [group.smallest for group in groups] + [result for group in groups for result in group.results[1:]]
 
 
 def _pairs_section(reports: Mapping[str, Report]) -> str:
@@ -170,11 +176,11 @@ def _pair_cell(report: Report, anchor: Callable[[str], str]) -> str:
         return f'<span class="bad">could not run</span> {text_html(report.error)}'
     counts = report.finished.counts
     words = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items())
-    wrong = next((result for result in report.results if not result.outcome.green), None)
-    if wrong is None:
+    groups = group_failures(report.results)
+    if not groups:
         word, colour = ("passed", "good") if report.passed else ("failed", "bad")
         return f'<span class="{colour}">{word}</span> {words}'
-    return f'<a class="bad" href="#{anchor(wrong.id)}">failed</a> {words}'
+    return f'<a class="bad" href="#{anchor(groups[0].smallest.id)}">failed</a> {words}'
 
 
 def _result_block(

@@ -59,13 +59,16 @@ def causes_table(groups: Sequence[Group], anchor: Callable[[str], str]) -> str:
     rows = []
     for group in groups:
         cause, smallest = group.cause, group.smallest
+        lead = next((finding for finding in smallest.findings if finding.code in cause.codes), None)
+        cites = [*cause.clauses, *(cause.rulings if lead is None else lead.rulings)]
+        about = "" if cause.clauses or not smallest.clauses else "<br>the case is about "
         remedies = [load_kinds()[code].remedy for code in cause.codes if code in load_kinds()]
         where = f" at {cause.where}" if cause.where else ""
         rows.append(
             (
                 str(group.cases),
                 f"<strong>{text_html(' + '.join(cause.codes) + where)}</strong>",
-                text_html(", ".join((*group.clauses, *cause.rulings))),
+                text_html(", ".join(cites)) + about + text_html(", ".join(smallest.clauses if about else ())),
                 f'<a href="#{anchor(smallest.id)}">{text_html(smallest.id)}</a>',
                 text_html("; ".join(dict.fromkeys(remedies))),
             )
@@ -102,8 +105,12 @@ def expected_table(expected: Sequence[Result]) -> str:
     return table_html(("case", "reason"), rows) + (f"<p>and {more} more</p>" if more > 0 else "")
 
 
-def clauses_table(report: Report, anchor: Callable[[str], str]) -> str:
-    """Return for each clause and version how many scenarios exercised it, and a link to the first that failed."""
+def clauses_table(report: Report, listed: Sequence[Result], anchor: Callable[[str], str]) -> str:
+    """Return for each clause and version how many scenarios exercised it, and a link to one that failed.
+
+    `listed` are the cases that failed and have a place on the page.
+    """
+    shown = {result.id for result in listed}
     played: dict[tuple[str, str], set[str]] = {}
     failed: dict[tuple[str, str], dict[str, str]] = {}
     for result in report.results:
@@ -116,7 +123,9 @@ def clauses_table(report: Report, anchor: Callable[[str], str]) -> str:
             for clause in {*result.clauses, *broken}:
                 played.setdefault((clause, version), set()).add(scenario)
             for clause in broken:
-                failed.setdefault((clause, version), {}).setdefault(scenario, result.id)
+                ids = failed.setdefault((clause, version), {})
+                if ids.get(scenario) not in shown:
+                    ids[scenario] = result.id
     columns = [version.value for version in Version]
 
     def cell(clause: Any, version: str) -> str:
@@ -125,7 +134,10 @@ def clauses_table(report: Report, anchor: Callable[[str], str]) -> str:
         wrong = failed.get((clause.id, version), {})
         count = len(played.get((clause.id, version), ()))
         if wrong:
-            return f'<a class="bad" href="#{anchor(next(iter(wrong.values())))}">{len(wrong)} of {count} failed</a>'
+            words = f"{len(wrong)} of {count} failed"
+            link = next((one for one in wrong.values() if one in shown), None)
+            target = "" if link is None else f' href="#{anchor(link)}"'
+            return f'<a class="bad"{target}>{words}</a>'
         return f'<span class="good">{count} passed</span>' if count else '<span class="muted">not played</span>'
 
     rows = [

@@ -8,11 +8,13 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tpharness.causes import cause_of
 from tpharness.printable import counted, without_credentials
 from tpharness.run import Outcome, Result, ResultReady, RunEvent
+from tpharness.run.grouping import group_failures
 from tpharness.run.judge import Recorded
 from tpharness.run.tracing.record import find_secrets
 from tpharness.trace.format import Traced
@@ -42,7 +44,7 @@ class TraceReport:
         command = without_credentials(shlex.join(["tpharness", *sys.argv[1:]]))
         self._writer = TraceWriter(path, traced=traced.value, command=command, secrets=self._secrets, whole=whole)
         self._alike: dict[tuple[object, ...], str] = {}
-        self._first = ""
+        self._bad: list[Result] = []
         if traced is not Traced.NONE:
             self._writer.remove_old()
 
@@ -73,7 +75,8 @@ class TraceReport:
             return
         if self._writer.add(entry, record.files(result, self._secrets)):
             self._alike.setdefault(alike, case)
-            self._first = self._first or (case if bad else "")
+            if bad:
+                self._bad.append(replace(result, id=case, record=None))
 
     def close(self) -> list[str]:
         """End the trace; return the lines that say where it is, none where nothing was written."""
@@ -84,7 +87,8 @@ class TraceReport:
         if path is None:
             return [f"no trace: {writer.problem}"]
         left_out = f"; {writer.left_out} left out: {writer.problem}" if writer.left_out or writer.problem else ""
-        first = shlex.join(["tpharness", "show", str(path), *([self._first] if self._first else [])])
+        groups = group_failures(self._bad)  # the first one's smallest case is the one to begin with, as the run says
+        first = shlex.join(["tpharness", "show", str(path), *(group.smallest.id for group in groups[:1])])
         return [f"trace: {path} ({counted(writer.cases, 'case')}{left_out})", f"look at it: {first}"]
 
 
