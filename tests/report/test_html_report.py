@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +15,9 @@ import pytest
 from tests.picture.looking import look_at
 from tests.picture.test_page import HOSTILE, Elements
 from tests.report.test_reports import EVERY_OUTCOME, events, finding, report_of
+from tests.scenarios import load_builtin
 
+from tpharness.clauses import load_rulings
 from tpharness.readings import Readings, UnfinishedRule
 from tpharness.report import Report, parse_reports
 from tpharness.report.html import render_html, render_html_of_several
@@ -182,6 +185,9 @@ def test_causes_and_their_smallest_cases_come_first(broken: Report) -> None:
     assert len(groups) < sum(not result.outcome.green for result in broken.results)
     first = page.partition("<h2>What failed</h2>")[2].partition("<summary>")[2].partition("</summary>")[0]
     assert first.endswith(f" {smallest.id}")
+    block = page.partition(f" {smallest.id}</summary>")[2].partition("</details>")[0]
+    assert html.escape(load_builtin(smallest.id.partition("@")[0]).description) in block
+    assert all(html.escape(load_rulings()[one].title) in block for one in smallest.findings[0].rulings)
     ids = {attrs["id"] for _, attrs, _ in Elements(page).found if "id" in attrs}
     assert {href.removeprefix("#") for href in hrefs(page) if not href.startswith("#view/")} <= ids
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tpharness.clauses import clause_texts
 from tpharness.findings import shorten
 from tpharness.picture.page import finding_html, table_html, text_html
 from tpharness.picture.traces import finding_of_trace
@@ -47,7 +46,7 @@ def _case(case: TracedCase, turns: str, *, opened: bool) -> str:
     about = case.about
     green = not any(finding["level"] == "must" for finding in case.findings) or about["outcome"] == "expected"
     verdict = f'<span class="{"good" if green else "bad"}">{text_html(about["outcome"])}</span>'
-    blocks = "".join(finding_html(finding_of_trace(finding), clause_texts()) for finding in case.findings)
+    blocks = "".join(finding_html(finding_of_trace(finding)) for finding in case.findings)
     left = "".join(f'<p class="note">Left out: {text_html(cut)}.</p>' for cut in case.cuts)
     head = f"<summary>{verdict} {text_html(about['id'])}</summary><p>{text_html(about.get('description', ''))}</p>"
     return f'<details class="result"{" open" if opened and not green else ""}>{head}{blocks}{turns}{left}</details>'

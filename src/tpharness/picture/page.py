@@ -146,6 +146,12 @@ def _json_element(name: str, value: Any) -> str:
 
 
 @cache
+def _decisions() -> Mapping[str, str]:
+    """Return the texts of clauses and the titles of rulings, by their ids."""
+    return {**clause_texts(), **{one.id: one.title for one in load_rulings().values()}}
+
+
+@cache
 def _asset(name: str) -> str:
     return (_ASSETS / name).read_text("utf-8")
 
@@ -154,21 +160,16 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def finding_html(finding: Mapping[str, Any], clauses: Mapping[str, str] | None = None) -> str:
-    """Return a finding, with its place in words, as HTML; `clauses` has the texts of clauses that are to be shown."""
+def finding_html(finding: Mapping[str, Any], *, explained: bool = True) -> str:
+    """Return a finding, with its place in words, as HTML; if it is explained, with the texts of what decides."""
     facts = {"at": "place", "got": "got", "expected": "expected", "to do": "remedy"}
     lines = "".join(
         f"<dt>{name}</dt><dd>{text_html(str(finding[key]))}</dd>" for name, key in facts.items() if finding.get(key)
     )
-    lines += "".join(
-        f"<dt>because</dt><dd>{text_html(clauses[one])}</dd>"
-        for one in finding.get("clauses", ())
-        if clauses is not None and one in clauses
-    )
-    cites = "".join(
-        f'<span class="ruling">{text_html(one)}</span>'
-        for one in (*finding.get("clauses", ()), *finding.get("rulings", ()))
-    )
+    cited = (*finding.get("clauses", ()), *finding.get("rulings", ()))
+    texts = _decisions() if explained else {}
+    lines += "".join(f"<dt>{text_html(one)}</dt><dd>{text_html(texts[one])}</dd>" for one in cited if one in texts)
+    cites = "".join(f'<span class="ruling">{text_html(one)}</span>' for one in cited if one not in texts)
     head = f"<p><strong>{text_html(finding['code'])}</strong> {text_html(finding['message'])}</p>"
     return f'<div class="finding-block {finding["level"]}">{head}<dl>{lines}</dl>{cites}</div>'
 

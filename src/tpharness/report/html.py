@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from tpharness.clauses import clause_texts, load_app_clauses
+from tpharness.clauses import load_app_clauses
 from tpharness.errors import TpharnessError
 from tpharness.picture import (
     MOST_BYTES,
@@ -58,6 +58,8 @@ _Turns = Mapping[str, tuple[TracedCase, str]]
 
 _MOST_RESULTS = 500
 _MOST_FINDINGS = 20
+_MOST_EXPLAINED = 50
+"""Of so many cases the findings have the texts of what decides them; further ones have its ids."""
 
 
 def render_html(report: Report) -> str:
@@ -124,7 +126,9 @@ def _sections(
     if wrong:
         yield f"<section><h2>{prefix}Causes</h2>{causes_table(groups, anchor)}</section>"
         blocks = "".join(
-            _result_block(result, shown, anchor(result.id), turns, opened=number < 3)
+            _result_block(
+                result, shown, anchor(result.id), turns, opened=number < 3, explained=number < _MOST_EXPLAINED
+            )
             for number, result in enumerate(wrong[:_MOST_RESULTS])
         )
         more = len(wrong) - _MOST_RESULTS
@@ -190,23 +194,26 @@ def _result_block(
     turns: _Turns,
     *,
     opened: bool,
+    explained: bool,
 ) -> str:
     """Return one case that failed: its findings, and a link to its timeline or the turns of an application."""
     head = f'<span class="bad">{result.outcome.value}</span> {text_html(result.id)}'
     reason = f"<p>{text_html(result.reason)}</p>" if result.reason else ""
-    texts = clause_texts() if result.id in turns else {}
-    blocks = "".join(finding_html(finding_json(finding), texts) for finding in result.findings[:_MOST_FINDINGS])
+    findings = map(finding_json, result.findings[:_MOST_FINDINGS])
+    blocks = "".join(finding_html(finding, explained=explained) for finding in findings)
     more = len(result.findings) - _MOST_FINDINGS
     blocks += f"<p>and {more} more findings</p>" if more > 0 else ""
-    link = ""
+    link, about = "", ""
     if result.id in turns:
         case, shown_turns = turns[result.id]
-        link = f"<p>{text_html(case.about['description'])}</p>{shown_turns}"
+        about, link = case.about["description"], shown_turns
     if result.id.partition("@")[0] in shown:
         address = quote(result.id, safe="/@:", errors="backslashreplace")
         link = f'<p class="scripts-only"><a href="#view/{address}">Show the timeline</a></p>'
+        about = str(shown[result.id.partition("@")[0]].timeline.get("title", ""))
     state = " open" if opened else ""
-    inner = f"<summary>{head}</summary>{reason}{blocks}{link}"
+    title = f"<p>{text_html(about)}</p>" if about else ""
+    inner = f"<summary>{head}</summary>{title}{reason}{blocks}{link}"
     return f'<details class="result" id="{anchor}"{state}>{inner}</details>'
 
 
