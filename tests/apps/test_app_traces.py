@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.apps.chat_app import ChatApp, Defect, running
@@ -94,6 +96,26 @@ def test_known_secrets_are_left_out(tmp_path: Path) -> None:
     (system, *_) = case.asked[0]["told"]
     assert system["text"] == "You help (left out)."
     assert "right away" in case.asked[0]["said"]
+
+
+ODD: tuple[list[dict[str, Any]], ...] = (
+    [{"role": "assistant", "parts": 7}],
+    [{"role": "user", "parts": [{"type": "text", "text": 1}]}, {"role": "assistant", "parts": [None, "x"]}],
+    [{"role": "assistant", "parts": [{"type": "text", "text": {}}, {"toolCallId": []}, {"toolCallId": "c"}]}],
+    [{"role": {}, "parts": {}}, {}],
+)
+
+
+def test_a_screen_that_no_client_has_is_shown_all_the_same(tmp_path: Path) -> None:
+    """Somebody else may have made the trace, and an application what its client holds."""
+    case = played(tmp_path, IN_ARGUMENTS, app=ChatApp(Defect.REPAIRS_ARGUMENTS)).case(IN_ARGUMENTS)
+    user = {"role": "user", "parts": [{"type": "text", "text": case.turns[0]["says"]}]}
+    for screen in ODD:
+        for odd in (screen, [user, *screen]):
+            turns = [{**case.turns[0], "screen": odd}, case.turns[1]]
+            assert "CUT the user closes the tab" in "\n".join(
+                line for _, line in case_lines(replace(case, turns=turns))
+            )
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_what_failed_is_in_a_trace_and_on_a_page(call: Call, folder: Path) -> None:
+    """The last lines say what to type; the page shows what the model is told."""
+    options = ("--trace", "failed", "--report", "console", "--report", "html:app.html")
+    done = call("app", "broken", "user-leaves/in-arguments", "user-leaves/in-text", *options)
+    *_, where, look = done.out.rstrip().splitlines()
+    assert where == "trace: tpharness-trace.zip (1 case)"
+    assert look == "look at it: tpharness show tpharness-trace.zip user-leaves/in-arguments"
+    shown = call(*look.partition("tpharness ")[2].split(" "))
+    assert "the model is told something else: book_hotel({})" in shown.out
+    assert "What became of turn 1" in (folder / "app.html").read_text("utf-8")
+    page = call("show", "tpharness-trace.zip", "--html", "one.html")
+    assert (page.code, page.out) == (0, "written to one.html\n")
+    assert "What became of turn 1" in (folder / "one.html").read_text("utf-8")
+    assert call("view", "tpharness-trace.zip", "-o", "all.html").code == 0
+
+
 def test_a_safe_application_passes_the_basic_cases(call: Call) -> None:
     """Exit code 0, a line for each case, and no more said than is known."""
     done = call("app", "safe", "basic")

@@ -93,7 +93,7 @@ def turn_facts(case: TracedCase, turn: Line) -> list[Fact]:
     said_calls = {call["id"]: call for asked in mine for call in asked["calls"]}
     returned = [line for asked in mine for line in _answers(asked["told"], turn["says"])]
     results = {one["id"]: one for line in returned for one in line.get("results", ())}
-    shown_calls = {part["toolCallId"]: part for part in _parts(shown) if "toolCallId" in part}
+    shown_calls = {part["toolCallId"]: part for part in _parts(shown) if isinstance(part.get("toolCallId"), str)}
     told_calls = {call["id"]: call for line in told or () for call in line.get("calls", ())}
     told_results = {one["id"]: one for line in told or () for one in line.get("results", ())}
 
@@ -102,7 +102,7 @@ def turn_facts(case: TracedCase, turn: Line) -> list[Fact]:
 
     facts: list[Fact] = []
     text = _joined(asked["said"] for asked in mine)
-    seen = _joined(part["text"] for part in _parts(shown) if part.get("type") == "text" and "text" in part)
+    seen = _joined(part["text"] for part in _parts(shown) if part.get("type") == "text" and _has_text(part))
     repeated = None if told is None else _joined(line["text"] for line in told if line["role"] == "assistant")
     if text or seen or repeated:
         whole = all(asked["outcome"] == "completed" or asked["calls"] for asked in mine)
@@ -155,7 +155,12 @@ def _answers(messages: Sequence[Line], says: str) -> Iterator[Line]:
 
 def _parts(messages: Sequence[Line]) -> Iterator[Line]:
     for message in messages:
-        yield from (part for part in message.get("parts") or () if isinstance(part, Mapping))
+        parts = message.get("parts")
+        yield from (part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, Mapping))
+
+
+def _has_text(part: Line) -> bool:
+    return isinstance(part.get("text"), str)
 
 
 def _joined(texts: Iterable[str]) -> str:
