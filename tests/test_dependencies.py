@@ -164,3 +164,21 @@ def test_the_plugin_imports_nothing_that_pytest_has_not(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) <= MAY_BE_IMPORTED_BY_THE_PLUGIN
     assert "hypothesis" not in {name_of(requirement) for requirement in PROJECT["dependencies"]}
+
+
+def test_a_project_that_does_not_use_the_plugin_has_nothing_of_it(tmp_path: Path) -> None:
+    """A whole run of pytest: no module of ours but the plugin, none of a library, no marker, no test of a YAML file."""
+    (tmp_path / "test_mine.py").write_text("def test_mine(request):\n    assert request.node\n", "utf-8")
+    (tmp_path / "scenario.yaml").write_text("description: mine", "utf-8")
+    code = (
+        "import os, pytest\nos.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'\n"
+        "pytest.main(['-q', '-p', 'no:cacheprovider'])\nbefore = set(sys.modules)\n"
+        "quiet = ['-q', '-p', 'no:cacheprovider', '-p', 'tpharness.pytest_plugin']\n"
+        "print(pytest.main(quiet), pytest.main([*quiet, '--markers']))\n"
+        "print('NEW', *sorted(set(sys.modules) - before))"
+    )
+    done = python_without([], code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.partition("NEW ")[2].split()) <= MAY_BE_IMPORTED_BY_THE_PLUGIN
+    assert done.stdout.count("1 passed") == 2
+    assert "tpharness" not in done.stdout.partition("NEW ")[0]

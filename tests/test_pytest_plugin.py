@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.in_process import QUICK
 
 SCENARIO = """\
 description: The user asks and the agent answers.
@@ -29,7 +30,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
     """Run pytest with the plugin."""
-    return project.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio", *args)
+    return project.runpytest_inprocess(*QUICK, *args)
 
 
 def test_scenarios_of_the_named_folder_are_tests(project: pytest.Pytester) -> None:
@@ -38,7 +39,7 @@ def test_scenarios_of_the_named_folder_are_tests(project: pytest.Pytester) -> No
     result = run(project, "-v")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines_random(
-        ["*chat/good PASSED*", "FAILED chat/bad", "*outline-differs*", "*broken.yaml:*:1:*"]
+        ["*chat/good PASSED*", "FAILED chat/bad", "*outline-differs*", "*broken.yaml:2:1"]
     )
 
 

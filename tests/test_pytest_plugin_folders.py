@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.in_process import QUICK
 
 SCENARIO = """\
 description: The user asks and the agent answers.
@@ -34,7 +35,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
     """Run pytest with the plugin."""
-    return project.runpytest_inprocess("-v", "-p", "no:cacheprovider", "-p", "no:asyncio", *args)
+    return project.runpytest_inprocess("-v", *QUICK, *args)
 
 
 def test_named_folders_are_visited_whatever_testpaths_says(project: pytest.Pytester) -> None:
@@ -69,11 +70,25 @@ def test_a_folder_that_is_not_there_is_an_error(project: pytest.Pytester) -> Non
 
 
 def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With pytest-xdist each is played once, by whichever worker."""
+    """With pytest-xdist each is played once, by whichever worker, and a target starts once in each worker."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # three processes start: with what they need
-    project.makeini(INI)
+    project.makeini(
+        INI + "tpharness_builtin = threads/usage-* threads/steering-*\ntpharness_server = python:mine:make\n"
+    )
+    project.makepyfile(
+        mine="""
+        from pathlib import Path
+        from tpharness.targets.reference import Reference
+
+        def make():
+            with Path("started.txt").open("a") as file:
+                file.write(".")
+            return Reference()
+        """
+    )
     result = project.runpytest_subprocess("-n", "2", "-p", "xdist", "-p", "tpharness.pytest_plugin")
-    result.assert_outcomes(passed=2)
+    result.assert_outcomes(passed=9)
+    assert len((project.path / "started.txt").read_text("utf-8")) <= 2
 
 
 def test_the_plugin_is_loaded_where_tpharness_is_installed(project: pytest.Pytester) -> None:

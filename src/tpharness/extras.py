@@ -33,7 +33,7 @@ _SERVE = ("httptools", "starlette", "uvicorn", *(() if sys.platform == "win32" e
 
 EXTRAS: dict[str, Extra] = {
     "serve": Extra(_SERVE, "`tpharness serve` and peer:serve"),
-    "pytest": Extra(("pytest",), "scenarios and applications as tests"),
+    "pytest": Extra(("httpx", "pytest", *_SERVE), "scenarios and applications as tests"),
     "fuzz": Extra(("hypothesis",), "tpharness.explore.strategies in tests of your own; not `tpharness fuzz`"),
     "certify": Extra(("cryptography",), "signatures: certify --key, verify --key"),
     "cluster": Extra(("distributed",), "--cluster"),

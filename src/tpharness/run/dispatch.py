@@ -25,7 +25,7 @@ from tpharness.run.workers import Workers, map_in_order
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
 
-__all__ = ["harness_error_result", "load_selected", "open_session", "play_one", "play_selected"]
+__all__ = ["harness_error_result", "load_selected", "open_session", "play_file", "play_one", "play_selected"]
 
 
 def open_session(options: RunOptions) -> Session:
@@ -52,12 +52,12 @@ def play_selected(
     """Yield the results of each scenario, in order, played on the session or by the workers of the options."""
     workers = Workers(jobs=options.jobs, cluster=options.cluster)
     if session.has_remote and not options.cluster:
-        yield from session.run_concurrently([partial(_play_file, one, session) for one in selected])
+        yield from session.run_concurrently([partial(play_file, one, session) for one in selected])
     elif workers and len(selected) > 1:
         yield from _play_by_workers(selected, options, workers)
     else:
         for one in selected:
-            yield session.run(_play_file(one, session))
+            yield session.run(play_file(one, session))
 
 
 def _play_by_workers(
@@ -84,15 +84,18 @@ def _unplayed(one: SelectedScenario, error: TargetError) -> Result:
 
 def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
     with open_session(options) as session:
-        results = session.run(_play_file(one, session))
+        results = session.run(play_file(one, session))
     secrets = find_secrets((options.server, options.client))
     return make_answer(one, [replace(result, record=make_ready(result, secrets)) for result in results])
 
 
-async def _play_file(one: SelectedScenario, session: Session) -> list[Result]:
+async def play_file(one: SelectedScenario, session: Session) -> list[Result]:
+    """Play a scenario file on a session. A file that does not load, and an error of tpharness, are errored results."""
     scenario = load_selected(one)
     if isinstance(scenario, Result):
         return [scenario]
+    if not one.swept:
+        scenario = replace(scenario, cut=None)
     try:
         return await session.play(scenario, one.place, one.faults)
     except Exception as error:  # noqa: BLE001  # one broken case must not hide the other verdicts

@@ -29,7 +29,7 @@ from tpharness.run.selection import choose_scenarios, strike
 from tpharness.run.shard import Shard
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
-__all__ = ["apply_baseline", "end_after", "finish_run", "run_suite"]
+__all__ = ["apply_baseline", "choose_baseline", "end_after", "finish_run", "run_suite"]
 
 
 def run_suite(options: RunOptions) -> Iterator[RunEvent]:
@@ -41,7 +41,7 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
     begun = time.perf_counter()
     everything = list(strike(choose_scenarios(options), options))
     selected = everything if options.shard is None else options.shard.select_from(everything)
-    baseline = _choose_baseline(options)
+    baseline = choose_baseline(options)
     with open_session(options) as session:
         yield RunStarted(
             scenarios=len(selected),
@@ -132,7 +132,8 @@ def finish_run(played: Sequence[Result], problems: Sequence[Finding], seconds: f
     )
 
 
-def _choose_baseline(options: RunOptions) -> Baseline:
+def choose_baseline(options: RunOptions) -> Baseline:
+    """Return the named baseline, else the built-in ones for built-in scenarios, and none for others."""
     if options.baseline is not None:
         return load_baseline(options.baseline)
     if options.roots:

@@ -23,8 +23,8 @@ BUILT_IN = "built-in"
 class SelectedScenario:
     """One scenario file below `root`, which is None for a file that was named itself.
 
-    `place` is the full id of a place of its sweep if only that place is to be played. With `faults` the scenario is
-    played with each of them, and not without one.
+    `place` is the full id of a place of its sweep if only that place is to be played; without `swept` none is. With
+    `faults` the scenario is played with each of them, and not without one.
     """
 
     id: str
@@ -32,6 +32,7 @@ class SelectedScenario:
     root: Path | None
     place: str | None = None
     faults: tuple[str, ...] = ()
+    swept: bool = True
 
     def __str__(self) -> str:
         return self.place or self.id

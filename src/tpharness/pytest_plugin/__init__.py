@@ -1,0 +1,189 @@
+"""The pytest plugin: scenarios as tests, and fixtures for tests of your own servers. `docs/PYTEST.md` has the options.
+
+pytest loads this module in every project of every environment that has tpharness. It adds options and fixtures and
+imports nothing but pytest; what collects, plays and starts servers is imported by the first run that asks for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tpharness.pytest_plugin.app import App
+    from tpharness.pytest_plugin.playing import Player, Targets
+
+__all__ = [
+    "tpharness_app",
+    "tpharness_baseline",
+    "tpharness_client",
+    "tpharness_dialect",
+    "tpharness_faults",
+    "tpharness_play",
+    "tpharness_server",
+]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options. Each has the same name in the configuration file; the command line goes before it."""
+    group = parser.getgroup("tpharness", "ThreadProtocol scenarios")
+    group.addoption(
+        "--tpharness-scenarios",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="Collect the scenario files in this folder as tests; may be given again.",
+    )
+    group.addoption(
+        "--tpharness-builtin",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="Collect built-in scenarios as tests: an id, a folder or a pattern with *; may be given again.",
+    )
+    group.addoption("--tpharness-server", metavar="TARGET", help="The server that scenarios play [reference].")
+    group.addoption("--tpharness-client", metavar="TARGET", help="The client that scenarios play [reference].")
+    group.addoption(
+        "--tpharness-app", metavar="APP", help="The application of tpharness_app: URL, command, MODULE:APP."
+    )
+    group.addoption("--tpharness-baseline", metavar="FILE", help="A YAML file of known failures, which are xfailed.")
+    group.addoption(
+        "--tpharness-dialect", action="append", metavar="VERSION", help="Only this version; may be given again."
+    )
+    group.addoption(
+        "--tpharness-faults",
+        action="append",
+        metavar="NAME",
+        help="Play with this fault on the wire, or all; may be given again.",
+    )
+    group.addoption("--tpharness-places", action="store_true", help="Make a test of every place at which a sweep cuts.")
+    parser.addini("tpharness_scenarios", "Folders with scenario files to collect as tests.", type="paths", default=[])
+    parser.addini(
+        "tpharness_builtin", "Built-in scenarios to collect: ids, folders, patterns.", type="args", default=[]
+    )
+    parser.addini("tpharness_server", "The server that scenarios play: a target, or app.", default="reference")
+    parser.addini("tpharness_client", "The client that scenarios play: a target, or app.", default="reference")
+    parser.addini("tpharness_app", "The application of tpharness_app: a URL, a command or MODULE:APP.", default="")
+    parser.addini("tpharness_baseline", "A YAML file of known failures, which are xfailed.", default="")
+    parser.addini("tpharness_dialect", "Versions to play, all if empty.", type="args", default=[])
+    parser.addini("tpharness_faults", "Faults on the wire to play with.", type="args", default=[])
+    parser.addini("tpharness_places", "Whether every place of a sweep is a test.", type="bool", default=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect scenarios where some are named. Nothing is imported in any other project."""
+    named = ("tpharness_scenarios", "tpharness_builtin")
+    if any(config.getini(name) or config.getoption(name) for name in named):
+        collecting = import_module("tpharness.pytest_plugin.collecting")
+        config.pluginmanager.register(collecting, "tpharness-collecting")
+        collecting.add_roots(config)
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Say in lines what `assert check(thread) == []` has found."""
+    if op != "==" or right != [] or "tpharness.findings" not in sys.modules:
+        return None
+    from tpharness.findings import Finding  # noqa: PLC0415  # it is loaded
+
+    found = left if isinstance(left, list) and left and all(isinstance(one, Finding) for one in left) else []
+    return [f"{len(found)} findings", *(one.line() for one in found)] if found else None
+
+
+def _setting(config: pytest.Config, name: str) -> object:
+    """Return an option of the command line, or else of the configuration file."""
+    given = config.getoption(name)
+    return config.getini(name) if given is None else given
+
+
+@pytest.fixture(scope="session")
+def tpharness_server(request: pytest.FixtureRequest) -> str:
+    """Return the server that scenarios play, as `--server` takes it. Override it to name another one.
+
+    `app` in the configuration stands for the address of `tpharness_app`.
+    """
+    return _target(request, "tpharness_server")
+
+
+@pytest.fixture(scope="session")
+def tpharness_client(request: pytest.FixtureRequest) -> str:
+    """Return the client that scenarios play, as `--client` takes it; otherwise like `tpharness_server`."""
+    return _target(request, "tpharness_client")
+
+
+def _target(request: pytest.FixtureRequest, name: str) -> str:
+    named = str(_setting(request.config, name))
+    return str(request.getfixturevalue("tpharness_app").url) if named == "app" else named
+
+
+@pytest.fixture(scope="session")
+def tpharness_baseline(pytestconfig: pytest.Config) -> str:
+    """Return the file of known failures, relative to the root folder; empty for the built-in ones."""
+    return str(_setting(pytestconfig, "tpharness_baseline"))
+
+
+@pytest.fixture(scope="session")
+def tpharness_dialect(pytestconfig: pytest.Config) -> list[str]:
+    """Return the versions that are played, all if empty."""
+    return list(_setting(pytestconfig, "tpharness_dialect"))  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture(scope="session")
+def tpharness_faults(pytestconfig: pytest.Config) -> list[str]:
+    """Return the faults with which scenarios are played; they are played unharmed if empty."""
+    return list(_setting(pytestconfig, "tpharness_faults"))  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture(scope="session")
+def _tpharness_targets() -> Iterator[Targets]:
+    """Start a target when it is first played, and end all of them after the last test."""
+    from tpharness.pytest_plugin.playing import Targets  # noqa: PLC0415
+
+    targets = Targets()
+    yield targets
+    targets.close()
+
+
+@pytest.fixture
+def tpharness_play(
+    pytestconfig: pytest.Config,
+    _tpharness_targets: Targets,
+    tpharness_server: str,
+    tpharness_client: str,
+    tpharness_baseline: str,
+    tpharness_dialect: list[str],
+    tpharness_faults: list[str],
+) -> Player:
+    """Play scenarios on the targets of the other fixtures, which are started once for all tests.
+
+    `tpharness_play("cycles/late-return")` fails the test for what is not green, and returns the results.
+    """
+    from tpharness.pytest_plugin.playing import Player  # noqa: PLC0415
+
+    return Player.make(
+        _tpharness_targets,
+        folder=pytestconfig.rootpath,
+        server=tpharness_server,
+        client=tpharness_client,
+        baseline=tpharness_baseline,
+        dialects=tpharness_dialect,
+        faults=tpharness_faults,
+    )
+
+
+@pytest.fixture(scope="session")
+def tpharness_app(pytestconfig: pytest.Config) -> Iterator[App]:
+    """Hand out the application under test: `.url`, and `.client`, an `httpx.Client` for it.
+
+    The configuration names it in `tpharness_app`: a URL, a command, or `MODULE:APP` for an ASGI application, which is
+    served in this process. It is started when it is first used, and ended after the last test. `tpharness_app("chat")`
+    judges an application of the root folder's `tpharness.toml` as it runs, in a test without an event loop.
+    """
+    from tpharness.pytest_plugin.app import App  # noqa: PLC0415
+
+    app = App(str(_setting(pytestconfig, "tpharness_app")), pytestconfig.rootpath)
+    yield app
+    app.close()

@@ -1,0 +1,183 @@
+"""The application under test: one that runs somewhere, a command, or an ASGI application served in this process.
+
+In: what the configuration names. Out: its address, and a client for it. It is started when it is first used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import shlex
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tpharness.apps.config import CONFIG_FILE, AppConfig, load_config
+from tpharness.apps.engine import AppOptions, free_port, run_app
+from tpharness.apps.process import AppProcess
+from tpharness.errors import TargetError, UsageError
+from tpharness.extras import needs_extra
+from tpharness.imports import import_from
+from tpharness.printable import make_printable
+from tpharness.run import ResultReady, RunFinished
+from tpharness.testing import describe_failures
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["App"]
+
+_ASGI = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_ANSWER_SECONDS = 30.0
+_CLOSE_SECONDS = 1
+_PAUSE = 0.005
+
+
+class App:
+    """The application under test; it also judges applications of `tpharness.toml`, which need not be the same."""
+
+    def __init__(self, named: str, folder: Path) -> None:
+        self.folder = folder
+        self._named = named
+        self._running: _InThread | None = None
+        self._client: httpx.Client | None = None
+
+    @property
+    def url(self) -> str:
+        """The address, without a path and a final slash. UsageError or TargetError where it does not start."""
+        if self._named.startswith(("http://", "https://")):
+            return self._named.rstrip("/")
+        if not self._named:
+            raise UsageError(
+                "no application is named",
+                hint='write tpharness_app = "my_package.my_module:app" into the configuration of pytest,'
+                " or a URL, or a command with {port}",
+            )
+        if self._running is None:
+            self._running = _InThread(self._start)
+        return self._running.url
+
+    @property
+    def client(self) -> httpx.Client:
+        """An `httpx.Client` for the address, the same for all tests: one of your own has cookies of its own."""
+        if self._client is None:
+            with needs_extra("pytest", "the client of tpharness_app"):
+                import httpx  # noqa: PLC0415  # an extra
+            self._client = httpx.Client(base_url=self.url, timeout=_ANSWER_SECONDS)
+        return self._client
+
+    def close(self) -> None:
+        """Close the client and end what was started."""
+        if self._client is not None:
+            self._client.close()
+        if self._running is not None:
+            self._running.close()
+
+    def __call__(self, name: str | None = None, *ids: str, **options: Any) -> list[Any]:
+        """Judge an application of `tpharness.toml` as it runs, and return the results; a failure fails the test.
+
+        All cases are played without `ids`. `options` are those of `AppOptions`.
+        """
+        __tracebackhide__ = True
+        config = load_config(name, self.folder / CONFIG_FILE)
+        events = list(run_app(AppOptions(config=config, ids=ids, **options)))
+        results = [event.result for event in events if isinstance(event, ResultReady)]
+        problems = [f.line() for event in events if isinstance(event, RunFinished) for f in event.problems]
+        failed = [result for result in results if not result.outcome.green]
+        if failed or problems:
+            told = describe_failures(failed, again=f"tpharness app {config.name} {{id}}")
+            raise AssertionError("\n\n".join([told, *map(make_printable, problems)]).strip())
+        return results
+
+    def _start(self) -> AbstractAsyncContextManager[str]:
+        asgi = _ASGI.fullmatch(self._named)
+        return _serve(self._load(*asgi.groups())) if asgi else _run(self._named, self.folder)
+
+    def _load(self, module: str, attribute: str) -> Any:
+        """Return the ASGI application. TargetError where it cannot be imported."""
+        try:
+            return getattr(import_from(self.folder, module), attribute)
+        except AttributeError:
+            raise TargetError(f"tpharness_app: {module} has no {attribute}") from None
+        except Exception as error:  # the module's own code may raise anything when it is imported
+            raise TargetError(
+                f"tpharness_app: importing {module} gave {type(error).__name__}: {error}",
+                hint="name a module that the tests can import, or add its folder to pythonpath",
+            ) from error
+
+
+@contextlib.asynccontextmanager
+async def _serve(app: Any) -> AsyncIterator[str]:
+    """Serve an ASGI application on a free port of loopback, with its lifespan."""
+    with needs_extra("pytest", "an ASGI application in tpharness_app"):
+        import uvicorn  # noqa: PLC0415  # an extra
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_CLOSE_SECONDS)
+        server = uvicorn.Server(config)
+
+        async def serve() -> None:
+            with contextlib.suppress(SystemExit):  # what uvicorn raises where the application does not start
+                await server.serve(sockets=[listening])
+
+        serving = asyncio.create_task(serve())
+        while not server.started:
+            if serving.done():
+                await serving
+                raise TargetError(
+                    "tpharness_app: the application did not start", hint="what it raised is in the log of uvicorn"
+                )
+            await asyncio.sleep(_PAUSE)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await serving
+
+
+@contextlib.asynccontextmanager
+async def _run(command: str, folder: Path) -> AsyncIterator[str]:
+    """Run a command in the root folder; `{port}`, and PORT in its environment, is the port that it has to listen on."""
+    words = tuple(shlex.split(command))
+    config = AppConfig(name="app", url="http://127.0.0.1:{port}", command=words, folder=folder)
+    config = config.on_port(await free_port())
+    async with AppProcess(config, {}):
+        yield config.url
+
+
+class _InThread:
+    """An application that runs on an event loop in a thread of its own until it is closed."""
+
+    def __init__(self, start: Callable[[], AbstractAsyncContextManager[str]]) -> None:
+        self._ready: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        self._start = start
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._hold()), name="tpharness-app", daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Its address, once it listens. Raises what starting it raised, each time."""
+        return self._ready.result()[0]
+
+    def close(self) -> None:
+        """End it."""
+        if self._ready.exception() is None:
+            _, loop, stop = self._ready.result()
+            loop.call_soon_threadsafe(stop.set)
+        self._thread.join()
+
+    async def _hold(self) -> None:
+        stop = asyncio.Event()
+        try:
+            async with self._start() as url:
+                self._ready.set_result((url, asyncio.get_running_loop(), stop))
+                await stop.wait()
+        except BaseException as error:
+            if self._ready.done():
+                raise
+            self._ready.set_exception(error)

@@ -1,0 +1,183 @@
+"""Scenario files and built-in scenarios as tests. This module is a plugin of its own where a project names some.
+
+The files of the named folders (`*.yaml`, `*.yml`) are visited whatever `testpaths` says; YAML files elsewhere are left
+alone. A run that names files or folders of its own gets these, and what its command line names besides. Each scenario
+is one test, called by its id, or one for each place of its sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpharness.errors import TpharnessError
+from tpharness.profiles import find_profiles
+from tpharness.pytest_plugin.playing import NotGreenError, Player
+from tpharness.resources import scenarios_dir
+from tpharness.run.plan import cut_places
+from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.scenario import load_scenario, scenario_id
+from tpharness.scenario.files import SUFFIXES, read_clauses
+from tpharness.scenario.records import CutAt
+
+__all__ = ["BuiltinScenarios", "ScenarioFile", "ScenarioItem", "add_roots"]
+
+BUILTIN = "tpharness"
+"""The name under which built-in scenarios stand in ids of tests."""
+
+MARKERS = (
+    "tpharness_clause(id): a scenario that cites this clause, as in -m \"tpharness_clause(id='cycle.kept')\"",
+    "tpharness_profile(name): a scenario of this profile, as in -m \"tpharness_profile(name='cycles')\"",
+)
+
+
+def add_roots(config: pytest.Config) -> None:
+    """Add the configured folders to the collection. A missing folder is an error of pytest, never zero tests."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    here = config.invocation_params.dir
+    visited = [(here / arg.partition("::")[0]).resolve() for arg in config.args]
+    for root in _named(config) if _chosen(config) else _roots(config):
+        if not any(root.is_relative_to(path) for path in visited):
+            config.args.append(str(root))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
+    """Collect the scenario files of the configured folders."""
+    if file_path.suffix not in SUFFIXES:
+        return None
+    for root in _roots(parent.config):
+        if file_path.resolve().is_relative_to(root):
+            return ScenarioFile.from_parent(parent, path=file_path, root=root)
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)  # so that -k, -m and --lf see them
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the built-in scenarios, which are not files of the project."""
+    named = list(config.getoption("tpharness_builtin"))
+    named += [] if _chosen(config) else config.getini("tpharness_builtin")
+    if named:
+        node = BuiltinScenarios.from_parent(session, name=BUILTIN, nodeid=BUILTIN, named=named)
+        node.ihook.pytest_collectstart(collector=node)
+        report = node.ihook.pytest_make_collect_report(collector=node)
+        node.ihook.pytest_collectreport(report=report)
+        items += [item for item in report.result or () if isinstance(item, pytest.Item)]
+
+
+def _chosen(config: pytest.Config) -> bool:
+    """Whether the command line names what to collect."""
+    return config.args_source is pytest.Config.ArgsSource.ARGS
+
+
+def _named(config: pytest.Config) -> list[Path]:
+    return [(config.invocation_params.dir / name).resolve() for name in config.getoption("tpharness_scenarios")]
+
+
+def _roots(config: pytest.Config) -> list[Path]:
+    return [*(path.resolve() for path in config.getini("tpharness_scenarios")), *_named(config)]
+
+
+class ScenarioFile(pytest.File):
+    """One scenario file; ids begin at `root`."""
+
+    def __init__(self, *, root: Path, **given: Any) -> None:
+        super().__init__(**given)
+        self.root = root
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the tests of the file. A file that does not load fails its test."""
+        yield from _items(
+            self, [SelectedScenario(id=scenario_id(self.path, self.root), path=self.path, root=self.root)]
+        )
+
+
+class BuiltinScenarios(pytest.Collector):
+    """The built-in scenarios that are named."""
+
+    def __init__(self, *, named: list[str], **given: Any) -> None:
+        super().__init__(**given)
+        self._named = named
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the tests of the scenarios, in the order of their ids."""
+        try:
+            selected = select_scenarios(self._named, (scenarios_dir(),))
+        except TpharnessError as error:
+            raise self.CollectError(f"tpharness_builtin: {error}\n  {error.hint}".rstrip()) from None
+        yield from _items(self, selected)
+
+
+def _items(parent: pytest.Collector, selected: Iterable[SelectedScenario]) -> Iterator[pytest.Item]:
+    places = parent.config.getoption("tpharness_places") or parent.config.getini("tpharness_places")
+    for one in selected:
+        yield from _items_of_places(parent, one) if places else [ScenarioItem.make(parent, one)]
+
+
+def _items_of_places(parent: pytest.Collector, one: SelectedScenario) -> Iterator[pytest.Item]:
+    """Yield a test for the scenario uncut, and one for each place of its sweep.
+
+    A sweep over bytes stays one test, since what it cuts is known when it is played.
+    """
+    try:
+        scenario = load_scenario(one.path, root=one.root)
+    except TpharnessError:  # its test says why
+        scenario = None
+    plan = None if scenario is None else scenario.cut
+    if scenario is None or plan is None or plan.at is CutAt.EVERY_BYTE or one.place:
+        yield ScenarioItem.make(parent, one)
+        return
+    yield ScenarioItem.make(parent, replace(one, swept=False))
+    for place in cut_places(scenario):
+        yield ScenarioItem.make(parent, replace(one, place=place.id))
+
+
+class ScenarioItem(pytest.Function):
+    """The test of a scenario with its sweep, or of one place. It uses the fixtures of the project around it."""
+
+    one: SelectedScenario
+
+    @classmethod
+    def make(cls, parent: pytest.Collector, one: SelectedScenario) -> ScenarioItem:
+        """Return the test, with a marker for each clause that the scenario cites, and each of its profiles."""
+
+        def play(tpharness_play: Player) -> None:
+            tpharness_play.run(one, again=again)
+
+        item: ScenarioItem = cls.from_parent(parent, name=str(one), callobj=play)
+        item.one = one
+        again = f"pytest --tpharness-builtin {one}" if parent.nodeid == BUILTIN else f"pytest '{item.nodeid}'"
+        clauses = _clauses(one)
+        for clause in clauses:
+            item.add_marker(pytest.mark.tpharness_clause(id=clause))
+        for profile in find_profiles(str(one), clauses):
+            item.add_marker(pytest.mark.tpharness_profile(name=profile.name))
+        return item
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002
+        """Format the failure as the command line does."""
+        error = excinfo.value
+        if isinstance(error, NotGreenError):
+            return str(error)
+        if isinstance(error, TpharnessError):
+            return f"{error}\n  {error.hint}".rstrip()
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return the file and the id of the scenario."""
+        return self.one.path, None, f"scenario {self.name}"
+
+
+def _clauses(one: SelectedScenario) -> tuple[str, ...]:
+    """Return the clauses that a scenario cites, none for one that does not load."""
+    found = read_clauses(one.path)
+    if found is not None:
+        return found
+    try:
+        return load_scenario(one.path, root=one.root).clauses
+    except TpharnessError:
+        return ()

@@ -1,0 +1,174 @@
+"""Targets that are started once for all tests, and scenarios that are played on them.
+
+A target lives on an event loop in a thread of its own: a test may have a loop of its own, and what was started stays
+until the last test, whichever test was first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tpharness.errors import TpharnessError
+from tpharness.protocol.versions import parse_version
+from tpharness.resources import scenarios_dir
+from tpharness.run import Outcome, Result, RunOptions
+from tpharness.run.dispatch import open_session, play_file
+from tpharness.run.engine import choose_baseline
+from tpharness.run.pairs import parse_faults
+from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.session import Session
+from tpharness.testing import describe_failures
+
+__all__ = ["NotGreenError", "Player", "Targets"]
+
+
+class NotGreenError(Exception):
+    """A scenario that is not green, as a test; the text is the failure block of each result."""
+
+
+class _Running:
+    """A session that is open, in its thread."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tpharness")
+        self._playing: tuple[asyncio.AbstractEventLoop, asyncio.Task[list[Result]] | None] | None = None
+        try:
+            self._session: Session = self._thread.submit(lambda: open_session(options).__enter__()).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
+
+    def play(self, one: SelectedScenario) -> list[Result]:
+        """Play a scenario. What interrupts the waiting, such as Ctrl-C, interrupts the scenario."""
+        future = self._thread.submit(lambda: self._session.run(self._play(one)))
+        try:
+            return future.result()
+        except BaseException:
+            if self._playing is not None and not future.done():
+                loop, task = self._playing
+                loop.call_soon_threadsafe(lambda: task and task.cancel())
+            raise
+
+    async def _play(self, one: SelectedScenario) -> list[Result]:
+        self._playing = asyncio.get_running_loop(), asyncio.current_task()
+        return await play_file(one, self._session)
+
+    def close(self) -> None:
+        """End the targets."""
+        self._thread.submit(self._session.__exit__).result()
+        self._thread.shutdown()
+
+
+class Targets:
+    """What was started, by what was asked for; a target that could not be started is not tried again."""
+
+    def __init__(self) -> None:
+        self._running: dict[RunOptions, _Running | TpharnessError] = {}
+
+    def running(self, options: RunOptions) -> _Running:
+        """Return the session of the options, opened when it is first asked for. Raises what opening it raised."""
+        if options not in self._running:
+            try:
+                self._running[options] = _Running(options)
+            except TpharnessError as error:
+                self._running[options] = error
+        found = self._running[options]
+        if isinstance(found, TpharnessError):
+            raise type(found)(str(found), hint=found.hint) from found
+        return found
+
+    def close(self) -> None:
+        """End everything that was started."""
+        for running in self._running.values():
+            if isinstance(running, _Running):
+                running.close()
+        self._running.clear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Player:
+    """Plays scenarios on targets that may be running already."""
+
+    targets: Targets
+    options: RunOptions
+    faults: tuple[str, ...]
+
+    @classmethod
+    def make(
+        cls,
+        targets: Targets,
+        *,
+        folder: Path,
+        server: str,
+        client: str,
+        baseline: str,
+        dialects: Sequence[str],
+        faults: Sequence[str],
+    ) -> Player:
+        """Return the player of the fixtures. UsageError for a version or a fault that does not exist."""
+        options = RunOptions(
+            server=server,
+            client=client,
+            versions=tuple(map(parse_version, dialects)) or None,
+            baseline=folder / baseline if baseline else None,
+        )
+        return cls(targets=targets, options=options, faults=parse_faults(list(faults)))
+
+    def __call__(self, *ids: str, scenarios: Sequence[Path | str] = ()) -> list[Result]:
+        """Play the scenarios that the ids name, and return their results. AssertionError for what is not green.
+
+        `scenarios` are files and folders of your own, the built-in scenarios if empty.
+        """
+        __tracebackhide__ = True
+        roots = tuple(map(Path, scenarios))
+        selected = select_scenarios(ids, roots or (scenarios_dir(),))
+        results = [result for one in selected for result in self._play(one)]
+        told = self._describe_failed(results, roots)
+        if told:
+            raise AssertionError(told)
+        return results
+
+    def run(self, one: SelectedScenario, *, again: str = "") -> None:
+        """Play one scenario as a test: a known failure is an xfail, what does not apply is a skip.
+
+        `again` is the command that plays it alone, for targets that end with the tests.
+        """
+        results = self._play(one)
+        roots = () if one.root is None or one.root == scenarios_dir() else (one.root,)
+        told = self._describe_failed(results, roots, again=again if self._ends_with_the_tests else "")
+        if told:
+            raise NotGreenError(told)
+        outcomes = {result.outcome for result in results}
+        reasons = "; ".join(dict.fromkeys(result.reason for result in results if result.reason))
+        if Outcome.EXPECTED in outcomes:
+            pytest.xfail(reasons)
+        if outcomes <= {Outcome.NOT_APPLICABLE, Outcome.NO_PART}:
+            pytest.skip(reasons)
+
+    @property
+    def _ends_with_the_tests(self) -> bool:
+        return any(spec.startswith("http://127.0.0.1:") for spec in (self.options.server, self.options.client))
+
+    def _play(self, one: SelectedScenario) -> list[Result]:
+        """Return the results of a scenario, with the outcomes that the baseline gives them."""
+        own = one.root != scenarios_dir()
+        baseline = choose_baseline(replace(self.options, roots=(one.path,) if own else ()))
+        running = self.targets.running(replace(self.options, baseline=None))
+        results = [baseline.apply(r) for r in running.play(replace(one, faults=() if one.place else self.faults))]
+        whole = one.swept and not (one.place or self.faults)
+        if self.options.baseline is not None and whole:
+            problems = baseline.find_unmatched(results, complete=False)
+            results += [
+                Result(id=str(problem.place.case), outcome=Outcome.STALE, findings=(problem,)) for problem in problems
+            ]
+        return results
+
+    def _describe_failed(self, results: Sequence[Result], roots: Sequence[Path], *, again: str = "") -> str:
+        failed = [result for result in results if not result.outcome.green]
+        return describe_failures(failed, roots=roots, played_on=self.options.target_words, again=again)

@@ -1,0 +1,6 @@
+"""pytest in this process, for tests of the plugin: what it needs is imported once, and not by each run anew."""
+
+import tpharness.pytest_plugin.app
+import tpharness.pytest_plugin.collecting  # noqa: F401  # pytester forgets what a run has imported
+
+QUICK = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:langsmith_plugin", "-p", "no:syrupy", "-p", "no:xdist")

@@ -1,0 +1,111 @@
+"""Built-in scenarios as tests: which, under which names and markers, and what their outcomes are."""
+
+from __future__ import annotations
+
+import pytest
+from tests.in_process import QUICK
+
+INI = "[pytest]\ntpharness_builtin = {}\naddopts = --strict-markers\n"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Return a project with one test of its own."""
+    pytester.makepyfile(test_mine="def test_mine(): pass\n")
+    return pytester
+
+
+def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
+    """Run pytest with the plugin."""
+    return project.runpytest_inprocess("-v", *QUICK, *args)
+
+
+def collected(project: pytest.Pytester, *args: str) -> list[str]:
+    """Return the names of the built-in scenarios that would be played."""
+    told = project.runpytest_inprocess("--collect-only", "-q", *QUICK, *args).outlines
+    return [line.partition("::")[2] for line in told if line.startswith("tpharness::")]
+
+
+def test_they_are_named_by_id_folder_or_pattern(project: pytest.Pytester) -> None:
+    """Each is one test under its id, beside the project's own; the count of collected tests has them."""
+    project.makeini(INI.format("cycles/late-return threads/usage-*"))
+    result = run(project)
+    result.stdout.fnmatch_lines_random(
+        ["*collected 4 items*", "*tpharness::cycles/late-return PASSED*", "*test_mine PASSED*"]
+    )
+    approvals = collected(project, "--tpharness-builtin", "approvals", "test_mine.py")
+    assert len(approvals) > 3
+    assert {name.partition("/")[0] for name in approvals} == {"approvals"}
+
+
+def test_a_run_of_one_file_leaves_them_out(project: pytest.Pytester) -> None:
+    """Unless the command line asks for them as well."""
+    project.makeini(INI.format("cycles/late-return"))
+    run(project, "test_mine.py").assert_outcomes(passed=1)
+    run(project, "test_mine.py", "--tpharness-builtin", "cycles/late-return").assert_outcomes(passed=2)
+
+
+def test_a_name_that_does_not_exist_is_an_error(project: pytest.Pytester) -> None:
+    """With the nearest names; zero tests would be green."""
+    project.makeini(INI.format("cycles/late-retrun"))
+    result = run(project)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        ["*no scenario in * is called 'cycles/late-retrun'", "*did you mean cycles/late-return*"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "chosen"),
+    [
+        ("tpharness_clause(id='event.order')", ["cycles/late-return"]),
+        ("tpharness_clause(id='interrupt.user-cancelled')", ["interruptions/mid-text"]),
+        ("tpharness_profile(name='interruptions')", ["interruptions/mid-text"]),
+        ("tpharness_profile and not tpharness_profile(name='interruptions')", ["cycles/late-return"]),
+        ("not tpharness_profile", []),
+    ],
+)
+def test_markers_choose_by_clause_and_profile(project: pytest.Pytester, expression: str, chosen: list[str]) -> None:
+    """They are registered, so a project with strict markers has them too."""
+    project.makeini(INI.format("cycles/late-return interruptions/mid-text"))
+    assert collected(project, "-m", expression) == chosen
+
+
+def test_every_place_of_a_sweep_can_be_a_test(project: pytest.Pytester) -> None:
+    """The scenario uncut, and each place under the id that every command takes; others stay one test."""
+    project.makeini(INI.format("cycles/late-return numbers/floats") + "tpharness_places = true\n")
+    late, whole, *places = collected(project)
+    assert (late, whole) == ("cycles/late-return", "numbers/floats")
+    assert places == [f"numbers/floats@event-{count}" for count in range(len(places))]
+    assert len(places) > 3
+    run(project, "-k", "event-3 or late-return").assert_outcomes(passed=2, deselected=len(places) + 1)
+
+
+def test_a_known_failure_is_expected_to_fail(project: pytest.Pytester) -> None:
+    """Recorded servers depart from ThreadProtocol in ways that the built-in baseline names."""
+    project.makeini(INI.format("recorded/pydantic-ai/approval-request"))
+    run(project).assert_outcomes(passed=1, xfailed=1)
+
+
+BASELINE = "- {id: cycles/late-return, findings: [outline-differs], reason: the model is slow}\n"
+
+
+def test_a_baseline_of_ones_own_has_to_fit(project: pytest.Pytester) -> None:
+    """An entry that no longer fails, or names a case that the scenario does not have, fails the test."""
+    project.makeini(INI.format("cycles/late-return") + "tpharness_baseline = known.yaml\n")
+    (project.path / "known.yaml").write_text(BASELINE, "utf-8")
+    result = run(project)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["STALE cycles/late-return", "*baseline-stale: *"])
+    (project.path / "known.yaml").write_text(BASELINE.replace("return,", "return@event-9,"), "utf-8")
+    result = run(project)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["STALE cycles/late-return@event-9", "*baseline-unmatched: *"])
+
+
+def test_a_scenario_that_does_not_apply_is_skipped_with_the_reason(project: pytest.Pytester) -> None:
+    """Without a wire no fault can be made: nothing was judged, which is not a pass."""
+    project.makeini(INI.format("cycles/late-return") + "tpharness_faults = fin-in-middle\n")
+    result = run(project, "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*faults are made on the wire*"])

@@ -1,0 +1,237 @@
+"""Who plays the scenarios of the plugin: targets that start once, and the application of `tpharness_app`."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.in_process import QUICK
+
+COUNTED = """
+from pathlib import Path
+from tpharness.targets.reference import Reference
+class Server(Reference):
+    def __init__(self):
+        super().__init__()
+        with Path("started.txt").open("a") as file:
+            file.write("started ")
+"""
+CONTROL = """
+from tpharness.reference_app.app import ReferenceApp
+from tpharness.reference_app.settings import Settings
+app = ReferenceApp(Settings())
+"""
+BAD = """\
+description: The user asks and the agent answers.
+clauses: [stream.text]
+turns:
+  - user: "Hi"
+  - steps: [{response: [{text: "Hello there"}]}]
+expect: {outline: [user]}
+"""
+HELLO = """
+from pathlib import Path
+from contextlib import asynccontextmanager
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+@asynccontextmanager
+async def lifespan(app):
+    with Path("life.txt").open("a") as life:
+        life.write("started ")
+        yield
+        life.write("ended")
+
+async def hello(request):
+    return JSONResponse({"hello": request.query_params["name"]})
+
+app = Starlette(routes=[Route("/hello", hello)], lifespan=lifespan)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> object:
+    """Every thread that the plugin started has ended with the run."""
+    yield
+    assert not [one.name for one in threading.enumerate() if one.name.startswith("tpharness")]
+
+
+def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
+    """Run pytest with the plugin."""
+    return project.runpytest_inprocess("-v", *QUICK, *args)
+
+
+def test_a_target_starts_once_for_all_tests(pytester: pytest.Pytester) -> None:
+    """For scenarios as tests and for what tests play themselves."""
+    pytester.makepyfile(
+        counted=COUNTED,
+        test_mine="""
+        def test_mine(tpharness_play):
+            (result,) = tpharness_play("cycles/late-return")
+            assert result.outcome.green
+            assert len(tpharness_play("threads/usage-*")) == 2
+        """,
+    )
+    pytester.makeini(
+        "[pytest]\ntpharness_builtin = threads/usage-* cycles/late-return\ntpharness_server = python:counted:Server\n"
+    )
+    run(pytester).assert_outcomes(passed=4)
+    assert (pytester.path / "started.txt").read_text("utf-8") == "started "
+
+
+def test_a_fixture_of_the_project_names_another_target(pytester: pytest.Pytester) -> None:
+    """As any fixture is overridden: here for scenarios and tests alike."""
+    pytester.makepyfile(counted=COUNTED)
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def tpharness_server():
+            return "python:counted:Server"
+        """
+    )
+    pytester.makeini("[pytest]\ntpharness_builtin = cycles/late-return\n")
+    run(pytester).assert_outcomes(passed=1)
+    assert (pytester.path / "started.txt").read_text("utf-8") == "started "
+
+
+def test_a_target_that_cannot_start_is_tried_once(pytester: pytest.Pytester) -> None:
+    """Every test says why, and none waits for it again."""
+    pytester.makepyfile(counted=COUNTED + "        raise OSError('no room')\n")
+    pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-*\ntpharness_server = python:counted:Server\n")
+    result = run(pytester)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*calling Server() gave OSError: no room", "*calling Server() gave OSError: no room"])
+    assert (pytester.path / "started.txt").read_text("utf-8") == "started "
+
+
+def test_a_version_is_chosen_and_a_wrong_one_is_an_error(pytester: pytest.Pytester) -> None:
+    """The error has the hint of the command line."""
+    pytester.makeini("[pytest]\ntpharness_builtin = cycles/late-return\n")
+    run(pytester, "--tpharness-dialect", "0.0.3").assert_outcomes(passed=1)
+    result = run(pytester, "--tpharness-dialect", "0.0.33")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*UsageError: unknown version '0.0.33'", "*known versions are *"])
+
+
+def test_what_a_test_plays_fails_with_the_failure_block(pytester: pytest.Pytester) -> None:
+    """In the words of the command line, under the line of the test."""
+    (file := pytester.path / "mine/chat/bad.yaml").parent.mkdir(parents=True)
+    file.write_text(BAD, "utf-8")
+    pytester.makepyfile("def test_mine(tpharness_play):\n    tpharness_play(scenarios=['mine'])\n")
+    result = run(pytester)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*tpharness_play(scenarios=[[]'mine'[]])", "*outline-differs*", "*tpharness replay chat/bad *"]
+    )
+
+
+@pytest.mark.parametrize("loop", ["", "import asyncio\n"])
+def test_a_test_with_an_event_loop_can_play(pytester: pytest.Pytester, loop: str) -> None:
+    """What plays has a loop of its own, in a thread of its own."""
+    body = "    tpharness_play('cycles/late-return')\n"
+    if loop:
+        body = f"    async def inside():\n    {body}    asyncio.run(inside())\n"
+    pytester.makepyfile(f"{loop}def test_mine(tpharness_play):\n{body}")
+    run(pytester).assert_outcomes(passed=1)
+
+
+def test_an_asgi_application_is_served_once_with_its_lifespan(pytester: pytest.Pytester) -> None:
+    """The fixture hands out a client for it, and its address."""
+    pytester.makepyfile(
+        hello=HELLO,
+        test_mine="""
+        import urllib.request
+
+        def test_client(tpharness_app):
+            assert tpharness_app.client.get("/hello", params={"name": "Ada"}).json() == {"hello": "Ada"}
+
+        def test_address(tpharness_app):
+            with urllib.request.urlopen(tpharness_app.url + "/hello?name=Bob") as answer:
+                assert answer.read() == b'{"hello":"Bob"}'
+        """,
+    )
+    pytester.makeini("[pytest]\ntpharness_app = hello:app\n")
+    run(pytester).assert_outcomes(passed=2)
+    assert (pytester.path / "life.txt").read_text("utf-8") == "started ended"
+
+
+def test_scenarios_are_played_on_the_application(pytester: pytest.Pytester) -> None:
+    """`app` stands for its address; a failure says how pytest plays it alone, since the address ends with the run."""
+    pytester.makepyfile(control=CONTROL)
+    pytester.makeini(
+        "[pytest]\ntpharness_app = control:app\ntpharness_server = app\ntpharness_builtin = cycles/late-return\n"
+    )
+    run(pytester).assert_outcomes(passed=1)
+    (pytester.path / "known.yaml").write_text("- {id: cycles/late-return, findings: [a-b], reason: x}\n", "utf-8")
+    result = run(pytester, "--tpharness-baseline", "known.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*alone: pytest --tpharness-builtin cycles/late-return"])
+
+
+def test_faults_are_made_on_the_wire_of_the_application(pytester: pytest.Pytester) -> None:
+    """Each is a case of the scenario's test."""
+    pytester.makepyfile(control=CONTROL)
+    pytester.makeini(
+        "[pytest]\ntpharness_app = control:app\ntpharness_server = app\ntpharness_builtin = cycles/late-return\n"
+        "tpharness_faults = fin-in-middle fin-after-head\n"
+    )
+    run(pytester).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("app", "told"),
+    [
+        ("", "*no application is named*"),
+        ("nowhere:app", "*importing nowhere gave ModuleNotFoundError*"),
+        ("hello:application", "*hello has no application*"),
+        ("broken:app", "*the application did not start*"),
+        ("python -c pass", "*exited with status 0 before it listened*"),
+    ],
+)
+def test_an_application_that_does_not_start_is_said(pytester: pytest.Pytester, app: str, told: str) -> None:
+    """With what to do, and nothing left running."""
+    failing = HELLO.replace("        yield", "        raise OSError('no database')\n        yield")
+    pytester.makepyfile(hello=HELLO, broken=failing, test_mine="def test_mine(tpharness_app): tpharness_app.client\n")
+    result = run(pytester, "--tpharness-app", app)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([told])
+
+
+def test_a_command_is_run_on_a_free_port(pytester: pytest.Pytester) -> None:
+    """With `{port}` filled in, in the root folder."""
+    pytester.makepyfile("def test_mine(tpharness_app):\n    assert 'tox.ini' in tpharness_app.client.get('/').text\n")
+    pytester.makeini("[pytest]\ntpharness_app = python -m http.server {port} --bind 127.0.0.1\n")
+    run(pytester).assert_outcomes(passed=1)
+
+
+def test_an_application_that_runs_already_is_asked_where_it_is(pytester: pytest.Pytester) -> None:
+    """Nothing is started for an address."""
+    pytester.makepyfile(
+        """
+        def test_mine(tpharness_app):
+            assert tpharness_app.url == "http://127.0.0.1:9"
+            assert str(tpharness_app.client.base_url) == "http://127.0.0.1:9"
+        """
+    )
+    run(pytester, "--tpharness-app", "http://127.0.0.1:9/").assert_outcomes(passed=1)
+
+
+def test_findings_are_told_in_lines(pytester: pytest.Pytester) -> None:
+    """`assert check(…) == []` shows what was found, and other lists are left to pytest."""
+    pytester.makepyfile(
+        """
+        from tpharness import check
+
+        def test_mine():
+            assert check({"version": "0.0.4"}) == []
+
+        def test_other():
+            assert [1] == []
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["E *findings", "E *MUST thread-schema at *", "*assert [[]1] == [[][]]"])
