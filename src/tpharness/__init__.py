@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tpharness.assertions import assert_same_thread, assert_valid
     from tpharness.checking import check
     from tpharness.errors import InputError, TargetError, TpharnessError, UsageError
     from tpharness.findings import Finding, Level, Place
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tpharness.run import Outcome, Result, RunOptions, play_one, run_suite
     from tpharness.scenario import load_scenario
     from tpharness.server_events import Recorder
-    from tpharness.testing import Played, assert_passed, assert_same_thread, assert_valid, play
+    from tpharness.testing import Played, assert_passed, play
     from tpharness.vsp.assembler import Assembler
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "tpharness.assertions": ("assert_same_thread", "assert_valid"),
     "tpharness.checking": ("check",),
     "tpharness.errors": ("InputError", "TargetError", "TpharnessError", "UsageError"),
     "tpharness.findings": ("Finding", "Level", "Place"),
@@ -82,7 +84,7 @@ _HOMES = {
     "tpharness.run": ("Outcome", "Result", "RunOptions", "play_one", "run_suite"),
     "tpharness.scenario": ("load_scenario",),
     "tpharness.server_events": ("Recorder",),
-    "tpharness.testing": ("Played", "assert_passed", "assert_same_thread", "assert_valid", "play"),
+    "tpharness.testing": ("Played", "assert_passed", "play"),
     "tpharness.vsp.assembler": ("Assembler",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

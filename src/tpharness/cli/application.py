@@ -26,9 +26,10 @@ from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.cli.reports import take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
+from tpharness.finding_lines import finding_lines
 from tpharness.findings import Finding, Level
 from tpharness.printable import make_printable, say, without_credentials
-from tpharness.report import ConsoleReport, Report, finding_lines, parse_reports, report_words
+from tpharness.report import ConsoleReport, Report, parse_reports, report_words
 from tpharness.run import Outcome, Result
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of

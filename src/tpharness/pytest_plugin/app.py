@@ -17,15 +17,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpharness.apps.config import CONFIG_FILE, AppConfig, load_config
-from tpharness.apps.engine import AppOptions, free_port, run_app
-from tpharness.apps.process import AppProcess
 from tpharness.errors import TargetError, UsageError
 from tpharness.extras import needs_extra
 from tpharness.imports import import_from
 from tpharness.printable import make_printable
-from tpharness.run import ResultReady, RunFinished
-from tpharness.testing import describe_failures
 
 if TYPE_CHECKING:
     import httpx
@@ -84,6 +79,11 @@ class App:
         All cases are played without `ids`. `options` are those of `AppOptions`.
         """
         __tracebackhide__ = True
+        from tpharness.apps.config import CONFIG_FILE, load_config  # noqa: PLC0415  # few projects judge one
+        from tpharness.apps.engine import AppOptions, run_app  # noqa: PLC0415
+        from tpharness.run import ResultReady, RunFinished  # noqa: PLC0415
+        from tpharness.testing import describe_failures  # noqa: PLC0415
+
         config = load_config(name, self.folder / CONFIG_FILE)
         events = list(run_app(AppOptions(config=config, ids=ids, **options)))
         results = [event.result for event in events if isinstance(event, ResultReady)]
@@ -143,6 +143,10 @@ async def _serve(app: Any) -> AsyncIterator[str]:
 @contextlib.asynccontextmanager
 async def _run(command: str, folder: Path) -> AsyncIterator[str]:
     """Run a command in the root folder; `{port}`, and PORT in its environment, is the port that it has to listen on."""
+    from tpharness.apps.config import AppConfig  # noqa: PLC0415  # an application may need no command
+    from tpharness.apps.engine import free_port  # noqa: PLC0415
+    from tpharness.apps.process import AppProcess  # noqa: PLC0415
+
     words = tuple(shlex.split(command))
     config = AppConfig(name="app", url="http://127.0.0.1:{port}", command=words, folder=folder)
     config = config.on_port(await free_port())

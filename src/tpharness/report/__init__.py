@@ -1,7 +1,7 @@
 """Reports: consumers of the events of a run, one format each."""
 
 from tpharness.report.console import ConsoleReport, tally_lines
-from tpharness.report.failures import failure_lines, finding_lines
+from tpharness.report.failures import failure_lines
 from tpharness.report.files import write_atomically
 from tpharness.report.json import as_json, json_text, render_json
 from tpharness.report.junit import render_junit
@@ -15,7 +15,6 @@ __all__ = [
     "Report",
     "as_json",
     "failure_lines",
-    "finding_lines",
     "json_text",
     "parse_reports",
     "print_matrix",

@@ -6,13 +6,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from tpharness.clauses import clause_texts
-from tpharness.findings import Finding
+from tpharness.finding_lines import finding_lines
 from tpharness.printable import make_printable
 from tpharness.run import Outcome, Result
 from tpharness.run.grouping import Group
 
-__all__ = ["failure_lines", "finding_lines", "group_heading", "group_line", "other_cases_line"]
+__all__ = ["failure_lines", "group_heading", "group_line", "other_cases_line"]
 
 _MOST_FINDINGS = 6
 _MOST_IDS = 3
@@ -66,22 +65,6 @@ def _about_lines(result: Result) -> list[tuple[str, str]]:
     if not result.clauses or not result.findings or any(finding.kind.clauses for finding in result.findings):
         return []
     return [("", f"the scenario is about {', '.join(result.clauses)} (tpharness explain {result.clauses[0]})")]
-
-
-def finding_lines(finding: Finding) -> list[tuple[str, str]]:
-    """Return a finding as lines with a level: its code, the place, got and expected, what decides, what to do."""
-    level = finding.level.value
-    where = str(finding.with_place(case=None).place)
-    lines = [(level, f"{finding.code}: {finding.message}")]
-    if where:
-        lines.append(("", f"  at        {where}"))
-    lines += [("", f"  {word:<10}{text}") for word, text in finding.shown(300).items()]
-    known = clause_texts()
-    lines += [("", f"  because   {c}: {known[c]}") for c in finding.kind.clauses if c in known]
-    if finding.rulings:
-        lines.append(("", f"  decided   by {', '.join(finding.rulings)} (tpharness explain {finding.rulings[0]})"))
-    lines.append(("", f"  to do     {finding.kind.remedy}"))
-    return lines
 
 
 def group_heading(group: Group) -> str:
