@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.in_process import QUICK
+
+from tpharness.resources import scenarios_dir
+from tpharness.run import RunOptions
+from tpharness.run.dispatch import open_session, play_file
+from tpharness.run.select import select_scenarios
 
 INI = "[pytest]\ntpharness_builtin = {}\naddopts = --strict-markers\n"
 
@@ -81,6 +88,17 @@ def test_every_place_of_a_sweep_can_be_a_test(project: pytest.Pytester) -> None:
     run(project, "-k", "event-3 or late-return").assert_outcomes(passed=2, deselected=len(places) + 1)
 
 
+def test_without_its_sweep_a_scenario_is_one_case() -> None:
+    """So that the test of the scenario uncut does not play every place as well."""
+    (swept,) = select_scenarios(("numbers/floats",), (scenarios_dir(),))
+    with open_session(RunOptions()) as session:
+        found = [session.run(play_file(one, session)) for one in (swept, replace(swept, swept=False))]
+    assert [[result.id for result in results] for results in found] == [
+        ["numbers/floats", "numbers/floats@event-*"],
+        ["numbers/floats"],
+    ]
+
+
 def test_a_known_failure_is_expected_to_fail(project: pytest.Pytester) -> None:
     """Recorded servers depart from ThreadProtocol in ways that the built-in baseline names."""
     project.makeini(INI.format("recorded/pydantic-ai/approval-request"))
@@ -109,3 +127,14 @@ def test_a_scenario_that_does_not_apply_is_skipped_with_the_reason(project: pyte
     result = run(project, "-rs")
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(["*faults are made on the wire*"])
+
+
+def test_what_failed_last_is_played_again(project: pytest.Pytester) -> None:
+    """`--lf` knows them like any test."""
+    project.makeini(INI.format("cycles/late-return threads/usage-sums") + "tpharness_baseline = known.yaml\n")
+    (project.path / "known.yaml").write_text(BASELINE, "utf-8")
+    quick = [word for word in QUICK if word != "no:cacheprovider"]
+    quick.remove("-p")
+    project.runpytest_inprocess(*quick).assert_outcomes(passed=2, failed=1)
+    (project.path / "known.yaml").write_text("", "utf-8")
+    project.runpytest_inprocess(*quick, "--lf").assert_outcomes(passed=1, deselected=2)

@@ -107,6 +107,24 @@ def test_a_target_that_cannot_start_is_tried_once(pytester: pytest.Pytester) -> 
     assert (pytester.path / "started.txt").read_text("utf-8") == "started "
 
 
+def test_ctrl_c_ends_what_is_played_and_its_target(pytester: pytest.Pytester) -> None:
+    """At once, although the target would never have answered."""
+    pytester.makepyfile(
+        stuck="""
+        import asyncio, os, signal
+        from tpharness.targets.reference import Reference
+
+        class Server(Reference):
+            async def serve(self, script):
+                os.kill(os.getpid(), signal.SIGINT)
+                await asyncio.Event().wait()
+        """
+    )
+    pytester.makeini("[pytest]\ntpharness_builtin = cycles/late-return\ntpharness_server = python:stuck:Server\n")
+    with pytest.raises(KeyboardInterrupt):
+        run(pytester)
+
+
 def test_a_version_is_chosen_and_a_wrong_one_is_an_error(pytester: pytest.Pytester) -> None:
     """The error has the hint of the command line."""
     pytester.makeini("[pytest]\ntpharness_builtin = cycles/late-return\n")

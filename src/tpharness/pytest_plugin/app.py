@@ -42,6 +42,9 @@ class App:
         self._running: _InThread | None = None
         self._client: httpx.Client | None = None
 
+    def __repr__(self) -> str:
+        return f"<App {self._named}>"
+
     @property
     def url(self) -> str:
         """The address, without a path and a final slash. UsageError or TargetError where it does not start."""
