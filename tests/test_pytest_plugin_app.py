@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from tests.cli.test_application import table
-
-pytest_plugins = ["pytester"]
+from tests.in_process import QUICK
 
 TEST = """
 def test_the_chat_survives(tpharness_app):
@@ -24,9 +20,7 @@ def test_a_test_fails_for_what_the_command_would_fail(
     """The failure reads as on the command line, with the command that plays the case alone."""
     pytester.makefile(".toml", tpharness=table(name, *defects))
     pytester.makepyfile(TEST.format(name=name))
-    path = os.pathsep.join([str(Path(__file__).parents[1] / "src"), os.environ.get("PYTHONPATH", "")])
-    pytester.syspathinsert(path)
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess(*QUICK)
     result.assert_outcomes(passed=passed, failed=1 - passed)
     if not passed:
         result.stdout.fnmatch_lines(["*FAILED user-leaves/in-arguments*", "*arguments-invented: *"])

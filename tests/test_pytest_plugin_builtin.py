@@ -52,6 +52,18 @@ def test_a_run_of_one_file_leaves_them_out(project: pytest.Pytester) -> None:
     run(project, "test_mine.py", "--tpharness-builtin", "cycles/late-return").assert_outcomes(passed=2)
 
 
+def test_a_list_in_pyproject_is_read_like_words_in_an_ini_file(project: pytest.Pytester) -> None:
+    """So it is with every option that takes several."""
+    project.makepyprojecttoml(
+        """
+        [tool.pytest.ini_options]
+        tpharness_builtin = ["cycles/late-return", "threads/usage-*"]
+        tpharness_dialect = ["0.0.3"]
+        """
+    )
+    run(project).assert_outcomes(passed=4)
+
+
 def test_a_name_that_does_not_exist_is_an_error(project: pytest.Pytester) -> None:
     """With the nearest names; zero tests would be green."""
     project.makeini(INI.format("cycles/late-retrun"))

@@ -94,7 +94,7 @@ def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester, mon
 def test_the_plugin_is_loaded_where_tpharness_is_installed(project: pytest.Pytester) -> None:
     """In a process of its own, as users have it: nobody names the plugin."""
     project.makeini(INI)
-    project.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    project.runpytest_subprocess(*QUICK).assert_outcomes(passed=2)
 
 
 def test_a_failure_names_the_command_that_replays_it(project: pytest.Pytester) -> None:
