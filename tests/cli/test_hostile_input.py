@@ -36,6 +36,30 @@ BAD = {
 }
 
 
+REQUESTS: dict[str, Any] = {
+    "anthropic": {
+        "model": "claude-sonnet-4-5",
+        "system": "Be kind.",
+        "thinking": {"type": "enabled"},
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text"}]}]},
+        ],
+        "tools": [{"name": "f", "input_schema": {}}],
+    },
+    "openai-responses": {
+        "model": "gpt-5",
+        "store": False,
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+            {"role": "assistant", "content": "Hello"},
+        ],
+    },
+}
+
+
 VALUES: tuple[Any, ...] = (None, 5, "x", [], {}, [7], [None], {"a": {"b": 1}}, True, 1e400, "\ud83d", [[]])
 
 
@@ -273,3 +297,26 @@ def test_a_current_folder_that_was_deleted_is_named(tmp_path: Path) -> None:
         done = subprocess.run(["/bin/sh", "-c", f"{head} {command}"], check=False, env=environment, **more)
         assert done.returncode == code
         assert done.stderr.startswith(said)
+
+
+@pytest.mark.parametrize("name", [name for name in BAD if name not in ("unknown version", "a list")])
+def test_a_request_that_cannot_be_read_is_refused(name: str, call: Any) -> None:
+    """With and without a name of an API."""
+    for named in ([], ["--api", "anthropic"]):
+        called = call("accept", "-", *named, stdin=BAD[name])
+        assert (called.code, called.out) == (2, ""), named
+        assert called.err.startswith("tpharness: ")
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_wrong_type_anywhere_in_a_request_is_judged_or_told_in_words(name: str, call: Any) -> None:
+    """Any value replaced by one of another type: a verdict, or exit code 2 and a sentence; never a traceback."""
+    verdicts = set()
+    every = [(at, value) for at in [(), *places(REQUESTS[name])] for value in VALUES]
+    for at, value in every[::5]:
+        data = json.dumps(replace_at(REQUESTS[name], at, value)).encode()
+        called = call("accept", "-", "--json", stdin=data)
+        assert called.code in (0, 1, 2), (at, value)
+        assert (called.out == "") is (called.code == 2), (at, value)
+        verdicts.add(called.code)
+    assert verdicts == {0, 1, 2}

@@ -26,8 +26,8 @@ NOT_OF_SDK = Kind("payload-not-of-sdk")
 
 # Package, module, name of the type of one entry, field that holds the entries where the payload is an object.
 _TYPES: Mapping[Provider, tuple[str, str, str, str]] = {
-    "openai-chat": ("openai", "openai.types.chat", "ChatCompletionMessageParam", ""),
-    "openai-responses": ("openai", "openai.types.responses", "ResponseInputItemParam", ""),
+    "openai-chat": ("openai", "openai.types.chat", "ChatCompletionMessageParam", "messages"),
+    "openai-responses": ("openai", "openai.types.responses", "ResponseInputItemParam", "input"),
     "anthropic": ("anthropic", "anthropic.types", "MessageParam", "messages"),
     "gemini": ("google-genai", "google.genai.types", "Content", "contents"),
 }

@@ -54,6 +54,7 @@ COMMANDS: dict[str, CommandEntry] = {
     ),
     "explain": CommandEntry("explain", "Explain a clause, a ruling, a scenario, a finding or a fault."),
     "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),
+    "accept": CommandEntry("accept", "Judge a request to a model's API: what would be refused, why, and what to do."),
     "compare": CommandEntry("compare", "Compare what histories keep of an interrupted turn.", room="histories"),
     "hash": CommandEntry("hash", "Print the canonical hash of a thread.", "hash_"),
     "diff": CommandEntry("diff", "Describe where two threads differ."),

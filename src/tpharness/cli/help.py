@@ -16,6 +16,7 @@ _TYPE = re.compile(r" <([^>]*)>(\.\.\.)?")
 _BY_TYPE = {"int": "N", "int range": "N", "float": "SECONDS", "float range": "SECONDS", "path": "FILE"}
 _BY_NAME = {
     "after": "N",
+    "api": "API",
     "agent": "ID",
     "allow-content": "HOST",
     "allow-host": "HOST",
@@ -33,6 +34,7 @@ _BY_NAME = {
     "header": "'NAME: VALUE'",
     "language": "python|node",
     "interrupt": "REASON@TIME",
+    "model": "NAME",
     "output": "FILE",
     "prompt": "TEXT",
     "reasons": "REASONS",
@@ -79,6 +81,11 @@ EXAMPLES: dict[str, str] = {
         tpharness check thread.json scenario.yaml stream.sse
         tpharness check --major 6 stream.sse              what AI SDK 6 would refuse
         curl -s https://example.org/threads/1 | tpharness check -
+        """,
+    "accept": """
+        tpharness accept request.json                     the API answered 400: which rule, where, what to do
+        tpharness accept messages.json --api anthropic --model claude-sonnet-4-5
+        jq .body log.json | tpharness accept - --json
         """,
     "compare": """
         tpharness compare                                 what each history loses of a cut turn

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.acceptance import Options
+from tpharness.acceptance.models import takes_prefill
 from tpharness.acceptance.shape import as_list, objects, string, value_of
 from tpharness.apps.provider.dialect import Incoming, Refusal, Request
 from tpharness.apps.provider.exchange import Api, Told, ToldResult
@@ -33,8 +33,6 @@ _TYPES = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
-_NO_PREFILL = (4, 6)  # from this version of Claude on
-_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 _HIDDEN = ("thinking", "redacted_thinking", "tool_use", "tool_result")
 
 SIGNATURE_UNKNOWN = Kind("anthropic-signature-unknown")
@@ -60,7 +58,7 @@ class AnthropicApi:
             history=join_results(_history(body)),
             tools={t.value["name"]: t.value.get("input_schema") or {} for t in _named(body)},
             payload={key: body[key] for key in ("system", "messages") if key in body},
-            options=Options(prefill=_takes_prefill(model)),
+            options=Options(prefill=takes_prefill(model) or False),
             findings=tuple(found),
             refusal=_signature_refusal(found[0]) if found else None,
             output_schema=_output_schema(body),
@@ -100,11 +98,6 @@ class AnthropicApi:
 def _signature_refusal(finding: Finding) -> Refusal:
     path = (finding.place.pointer or "").lstrip("/").replace("/", ".")
     return Refusal(status=400, message=f"{path}: Invalid `signature` in `thinking` block")
-
-
-def _takes_prefill(model: str) -> bool:
-    found = _VERSION.search(model)
-    return found is not None and (int(found[1]), int(found[2] or 0)) < _NO_PREFILL
 
 
 def _history(body: Mapping[str, Any]) -> Iterator[Told]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tpharness.acceptance import Options
+from tpharness.acceptance.models import needs_thought_signatures
 from tpharness.acceptance.shape import as_list, objects, string, value_of
 from tpharness.apps.provider.dialect import Incoming, Refusal, Request
 from tpharness.apps.provider.exchange import Api, Told, ToldCall, ToldResult
@@ -44,7 +45,6 @@ _CALL = ("functionCall", "function_call")
 _RESPONSE = ("functionResponse", "function_response")
 _SIGNATURE = ("thoughtSignature", "thought_signature")
 _DUMMIES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")  # documented
-_SIGNS = re.compile(r"gemini-(?:[a-z]+-)?([3-9]|\d\d)")
 _MODEL = re.compile(r"/models/([^/:]+):(\w+)$")
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 
@@ -80,7 +80,7 @@ class GeminiApi:
             history=join_results(_history(body)),
             tools=tools,
             payload={"contents": body.get("contents")},
-            options=Options(thought_signatures=_SIGNS.match(model) is not None),
+            options=Options(thought_signatures=needs_thought_signatures(model) or False),
             findings=tuple(unknown),
             refusal=Refusal(status=400, message="Corrupted thought signature.") if unknown else None,
             output_schema=_output_schema(config),

@@ -1,0 +1,136 @@
+"""`tpharness accept` says which rule a refused request breaks, where, what the API says and what to do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from tests.acceptance.cases import CASES, RULE, Case
+from tests.hostile import HOSTILE, harmless
+
+from tpharness.acceptance import Options
+from tpharness.resources import schema_path
+
+SCHEMA = jsonschema_rs.validator_for(json.loads(schema_path("accept").read_text("utf-8")))
+FIELD = {"openai-chat": "messages", "openai-responses": "input", "anthropic": "messages", "gemini": "contents"}
+DANGLING = {
+    "model": "claude-sonnet-4-5",
+    "messages": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "book", "input": {}}]},
+        {"role": "user", "content": "Wait"},
+    ],
+}
+
+
+def accept(call: Any, request: Any, *options: str) -> Any:
+    """Call the command with a request on standard input."""
+    return call("accept", "-", *options, stdin=json.dumps(request).encode())
+
+
+def test_a_refused_request_is_explained(call: Any) -> None:
+    """Rule, place, the API's words, what to do, how sure, where to read on."""
+    called = accept(call, DANGLING)
+    assert called.code == 1
+    for words in (
+        "-: anthropic, 3 messages, claude-sonnet-4-5",
+        "A1 anthropic-call-unanswered at /messages/1 (MUST)",
+        "  the API says: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.",
+        "  to do: add a result for each call to the next message, or drop the call",
+        "  how sure: people report this error: anthropics/claude-code#8210, #2697",
+        "    https://github.com/anthropics/claude-code/issues/2697",
+        "REFUSED",
+    ):
+        assert words in called.out
+
+
+def test_what_servers_disagree_about_is_not_certain(call: Any) -> None:
+    """A SHOULD alone is exit code 0, and says so."""
+    called = accept(call, {"contents": [{"role": "user", "parts": [{"text": ""}]}]})
+    assert called.code == 0
+    assert "G6 gemini-text-empty at /contents/0/parts/0/text (SHOULD)" in called.out
+    assert "how sure: sources or servers disagree" in called.out
+    assert "NOT CERTAIN" in called.out
+
+
+def test_an_accepted_request_says_what_was_not_judged(call: Any) -> None:
+    """And that the model's name may matter, where the request has none."""
+    good = {"messages": [{"role": "user", "content": "Hi"}]}
+    called = accept(call, good, "--api", "openai-chat")
+    assert called.code == 0
+    assert "ACCEPTED: none of the 6 rules for openai-chat is broken." in called.out
+    assert "--model NAME" in called.out
+    assert "--model" not in accept(call, {"model": "gpt-4o", **good}, "--api", "openai-chat").out
+
+
+PLAIN = [case for case in CASES if case.options in (Options(), Options(store=False), Options(reasoning=True))]
+
+
+@pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.rule)
+def test_the_report_has_what_each_rule_knows(case: Case, call: Any) -> None:
+    """As JSON by its schema: the same finding for the list alone and for the whole body, at its place."""
+    rule = RULE[case.rule]
+    inside = case.bad if isinstance(case.bad, dict) else {FIELD[rule.provider]: case.bad}
+    body = {"model": "gpt-5", **inside} if case.options.reasoning else inside
+    body |= {} if case.options.store else {"store": False}
+    called = accept(call, body, "--api", rule.provider, "--json")
+    told = json.loads(called.out)
+    SCHEMA.validate(told)
+    (found,) = [one for one in told["findings"] if one["rule"] == case.rule]
+    prefix = "" if isinstance(case.bad, dict) else f"/{FIELD[rule.provider]}"
+    assert (found["code"], found["pointer"]) == (rule.kind.code, prefix + case.pointer)
+    assert (found["source"], found["links"]) == (rule.source, list(rule.links().values()))
+    assert bool(found["api_words"]) == (case.says in found["api_words"])
+    assert told["verdict"] == ("refused" if rule.kind.level.name == "MUST" else "uncertain")
+    assert called.code == (1 if told["verdict"] == "refused" else 0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "options", "words"),
+    [
+        ([{"role": "user", "content": "Hi"}], [], "could be for several model APIs"),
+        (DANGLING, ["--api", "claude"], "no model API is called 'claude'"),
+        (DANGLING, ["--api", "gemini"], "has the field 'contents'; this object has 'model', 'messages'"),
+        ({"turns": []}, [], "a thread of ThreadProtocol"),
+        ([{"kind": "request", "parts": []}], [], "Pydantic AI's messages"),
+        ([{"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}], [], "the AI SDK's UI messages"),
+        ("Hi", [], "neither an object nor a list"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_with_what_to_do(
+    request_: Any, options: list[str], words: str, call: Any
+) -> None:
+    """Exit code 2, on standard error."""
+    called = accept(call, request_, *options)
+    assert (called.code, called.out) == (2, "")
+    assert words in called.err
+    assert len(called.err.splitlines()) == 2
+
+
+def test_the_types_of_the_official_sdk_judge_as_well(call: Any) -> None:
+    """A block that no rule is about."""
+    odd = {"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": [{"type": "video", "source": {}}]}]}
+    assert accept(call, odd).code == 0
+    called = accept(call, odd, "--types", "--json")
+    told = json.loads(called.out)
+    SCHEMA.validate(told)
+    assert [(one["code"], one["pointer"][:11]) for one in told["findings"]] == [("payload-not-of-sdk", "/messages/0")]
+
+
+def test_what_a_request_says_does_not_reach_the_terminal(call: Any) -> None:
+    """Names, ids and texts are shown as text, and no line is endless."""
+    call_id = HOSTILE
+    block = {"type": "tool_use", "id": call_id, "name": HOSTILE, "input": {}}
+    body = {"model": HOSTILE, "system": "x", "messages": [{"role": "assistant", "content": [block]}]}
+    called = accept(call, body)
+    assert called.code == 1
+    harmless(called.out)
+
+
+def test_of_many_findings_of_a_kind_the_first_are_told(call: Any) -> None:
+    """As everywhere: fifty, and how many more."""
+    body = [{"role": "assistant", "content": "x", "tool_calls": []} for _ in range(200)]
+    told = json.loads(accept(call, body, "--api", "openai-chat", "--json").out)
+    assert sum(one["rule"] == "C6" for one in told["findings"]) == 51
