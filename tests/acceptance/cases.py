@@ -550,6 +550,15 @@ CASES = (
         Options(prefill=True),
     ),
     Case(
+        "A19",
+        [user(), assistant([thought(), text("x")])],
+        [user(), assistant([thought(), text("x")])],
+        "/1/content/0",
+        "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.",
+        Options(prefill=True, thinking=False),
+        Options(prefill=True, thinking=True),
+    ),
+    Case(
         "A20",
         [user(), assistant("It is ")],
         [user(), assistant("It is")],

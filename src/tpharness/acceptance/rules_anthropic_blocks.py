@@ -13,6 +13,7 @@ from tpharness.acceptance.anthropic_messages import (
     role,
     server_calls,
     server_results,
+    thinks,
 )
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule
 from tpharness.acceptance.shape import PayloadEntry, as_list, objects, string
@@ -125,9 +126,12 @@ def _last_block(messages: Sequence[PayloadEntry], options: Options) -> PayloadEn
 
 
 def _find_final_thinking(messages: Sequence[PayloadEntry], options: Options) -> Iterator[Hit]:
-    """A19."""
+    """A19: at the end, or anywhere in the last message if the request says that thinking is disabled."""
     last = _last_block(messages, options)
-    if last is not None and is_thinking(last.value):
+    if last is not None and options.thinking is False and thinks(messages[-1]):
+        thought = next(iter(blocks(messages[-1], "thinking", "redacted_thinking")))
+        yield Hit(pointer=thought.pointer, error=1, got=string(thought.value, "type"))
+    elif last is not None and is_thinking(last.value):
         yield Hit(
             pointer=last.pointer, got=string(last.value, "type"), words={"type": string(last.value, "type") or ""}
         )
@@ -224,7 +228,9 @@ RULES: tuple[Rule, ...] = (
         19,
         Kind("anthropic-thinking-last"),
         "The final block in an assistant message cannot be `{type}`.",
-        source="tailcallhq/forgecode#2107, router-for-me/CLIProxyAPI#5321, NousResearch/hermes-agent#16921",
+        "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use "
+        "thinking blocks, enable `thinking` in your request.",
+        source="tailcallhq/forgecode#2107, #1853, router-for-me/CLIProxyAPI#5321, NousResearch/hermes-agent#16921",
         confidence=Confidence.REPORTED,
         find=_find_final_thinking,
         only="requests that the model continues (`prefill`)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tpharness.acceptance.responses_items import REASONING, REFERENCE, is_output, item_type
+from tpharness.acceptance.responses_items import REASONING, REFERENCE, is_output, is_tool_output, item_type
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule
 from tpharness.acceptance.shape import PayloadEntry, as_list, string
 from tpharness.findings import Kind
@@ -32,7 +32,7 @@ def _find_items_without_reasoning(items: Sequence[PayloadEntry], options: Option
         if not is_output(entry.value):
             reasoned = not reasons
         elif kind in (REASONING, REFERENCE):
-            reasoned = True
+            reasoned = reasoned or item_id is not None
         elif not reasoned and item_id and (kind != "message" or options.reasoning):
             yield Hit(pointer=entry.pointer, ids=(item_id,), words={"type": kind or ""})
 
@@ -53,16 +53,17 @@ def _find_wrong_ids(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
 def _find_wrong_content(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
     """R8: what the model said is output, what it was told is input; Chat Completions has other names for both."""
     for entry in items:
-        if item_type(entry.value) != "message":
+        field = "output" if is_tool_output(entry.value) else "content"
+        if field == "content" and item_type(entry.value) != "message":
             continue
         said = entry.value.get("role") == "assistant"
-        for index, part in enumerate(as_list(entry.value.get("content"))):
+        for index, part in enumerate(as_list(entry.value.get(field))):
             kind = string(part, "type")
-            pointer = f"{entry.pointer}/content/{index}/type"
+            pointer = f"{entry.pointer}/{field}/{index}/type"
             if said and kind is not None and kind not in _SAID:
                 yield Hit(pointer=pointer, got=kind, expected=" or ".join(_SAID), words={"type": kind})
-            elif not said and kind in _SHOULD_BE_INPUT:
-                expected = _SHOULD_BE_INPUT[kind]
+            elif not said and kind is not None and (kind in _SHOULD_BE_INPUT or kind == field + "_text"):
+                expected = _SHOULD_BE_INPUT.get(kind, "input_text")
                 yield Hit(pointer=pointer, error=1, got=kind, expected=expected, words={"type": kind})
 
 
@@ -89,7 +90,8 @@ RULES: tuple[Rule, ...] = (
         kind=Kind("responses-item-without-reasoning"),
         errors=("Item '{ids}' of type '{type}' was provided without its required 'reasoning' item: ",),
         source="TanStack/ai#1212 (only what the model made with reasoning), mastra-ai/mastra#8738, "
-        "continuedev/continue#12620; without ids: vercel/workflow#880, laravel/ai#1052",
+        "continuedev/continue#12620; reasoning without its id: "
+        "omnigent-ai/omnigent#5066; without ids: vercel/workflow#880, laravel/ai#1052",
         confidence=Confidence.REPORTED,
         find=_find_items_without_reasoning,
         only="conversations in which the model reasons, and items that it made with reasoning",
@@ -119,7 +121,7 @@ RULES: tuple[Rule, ...] = (
             "Invalid value: '{type}'. Supported values are: 'input_text', 'input_image',",
         ),
         source="openai/openai-go#485, google/adk-go#1197, stanfordnlp/dspy#9652; names of Chat Completions: "
-        "MervinPraison/PraisonAI#3934",
+        "MervinPraison/PraisonAI#3934; in outputs: linanwx/nagobot#27",
         confidence=Confidence.REPORTED,
         find=_find_wrong_content,
     ),
