@@ -130,6 +130,14 @@ def test_current_is_refused_only_for_a_late_result() -> None:
     assert example.startswith("interruptions/goes-on-without-a-return@")
 
 
+def test_pydantic_ai_loses_nothing_of_a_turn_that_is_cut() -> None:
+    """What was streamed is kept with its state; white space alone is what an API refuses of it."""
+    assert set(cells_of("pydantic-ai", lost_words).values()) == {"–"}
+    refused = cells_of("pydantic-ai", refused_words)
+    assert refused.pop(Phase.MID_TEXT) == "(✗ A4)"
+    assert set(refused.values()) == {"✓"}
+
+
 def test_threads_lose_by_their_rules() -> None:
     """0.0.4 keeps complete cycles and drops what streams (R20); 0.0.3 drops each turn that was cut (R18)."""
     lost = cells_of("0.0.4", lost_words)
