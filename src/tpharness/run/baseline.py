@@ -22,6 +22,7 @@ from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.judge import Outcome, Result
+from tpharness.targets.releases import is_tested_release
 
 __all__ = ["Baseline", "BaselineEntry", "load_baseline"]
 
@@ -137,8 +138,9 @@ def load_baseline(
 ) -> Baseline:
     """Read a baseline file, or the built-in ones if `path` is None. InputError or UsageError names file and entry.
 
-    The built-in ones cover the recorded streams and the peers that `server` and `client` name. They were written for
-    every version and exact comparison; a run that `judges_less` need not find everything that they name.
+    The built-in ones cover the recorded streams and the peers that `server` and `client` name, in the release that is
+    tested: another one departs otherwise. They were written for every version and exact comparison; a run that
+    `judges_less` need not find everything that they name.
     """
     if path is not None:
         return _read_file(path)
@@ -151,6 +153,9 @@ def load_baseline(
         entries.update({case: replace(entry, may_pass=others or judges_less) for case, entry in found.items()})
     for role, spec in (("server", server), ("client", client)):
         kind, _, name = spec.partition(":")
+        name, _, release = name.partition("@")
+        if release and not is_tested_release(name, release):
+            continue
         file = folder / "peers" / f"{role}-{_SAME_BEHAVIOUR.get(name, name)}.yaml"
         if kind == "peer" and file.is_file():
             peers = _read_file(file)

@@ -1,11 +1,11 @@
 """npm packages that a peer needs: installed on first use into a cache folder, by the peer's own lock file.
 
 In: the folder of a peer with its scripts, `package.json` and `package-lock.json`, and folders of other peers whose
-scripts it shares. A file `install.mjs` there is run once, in the folder that is installed. Out: the Node binary and a
-folder with all these scripts, from where they find their packages. Packages that are installed are not downloaded
-again; an unfinished installation does not count; of several processes one installs, and the others wait. Downloads are
-logged as `tpharness.install`, with the size that `package.json` gives under `tpharness`. TargetError says what is
-missing: Node, npm, or the network.
+scripts it shares. Without a lock file npm chooses the newest packages that `package.json` allows. A file `install.mjs`
+there is run once, in the folder that is installed. Out: the Node binary and a folder with all these scripts, from where
+they find their packages. Packages that are installed are not downloaded again; an unfinished installation does not
+count; of several processes one installs, and the others wait. Downloads are logged as `tpharness.install`, with the
+size that `package.json` gives under `tpharness`. TargetError says what is missing: Node, npm, or the network.
 
 The folder is `$TPHARNESS_CACHE`, or `tpharness` in the user's cache folder.
 """
@@ -89,7 +89,9 @@ def _install(files: Sequence[Path], packages: Path, node: Node) -> None:
         for file in files:
             shutil.copy(file, Path(folder, file.name))
         # Optional packages stay: binaries for this platform are such. Scripts of packages are not run.
-        _run([*node.npm, "ci", "--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts"], folder, "npm ci")
+        way = "ci" if any(file.name == "package-lock.json" for file in files) else "install"
+        flags = ["--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts"]
+        _run([*node.npm, way, *flags], folder, f"npm {way}")
         if Path(folder, _INSTALLS).is_file():
             _run([str(node.executable), _INSTALLS], folder, _INSTALLS)
         try:

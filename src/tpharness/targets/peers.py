@@ -1,7 +1,7 @@
 """`peer:NAME`: targets that tpharness starts itself, on a free port, and ends with the run.
 
-In: a name: `serve`, or one that `tpharness.toml` in this folder or one above has. Out: the same targets as
-`http://…`, with a process behind them.
+In: a name: `serve`, or one that `tpharness.toml` in this folder or one above has; behind an `@`, a release. Out: the
+same targets as `http://…`, with a process behind them.
 
     [peers.mine]
     command = ["node", "server.mjs", "--port", "{port}", "--data", "{folder}"]
@@ -9,8 +9,8 @@ In: a name: `serve`, or one that `tpharness.toml` in this folder or one above ha
     env = {NODE_ENV = "test"}      # added to the environment
     start_seconds = 20             # how long it may take until it listens
 
-`{port}` is a free port, `{folder}` an empty folder that is there for the run, also over a restart. The command runs in
-the folder of the file, and no shell does.
+`{port}` is a free port, `{folder}` an empty folder that is there for the run, also over a restart, `{release}` what
+stands behind the `@` of `peer:mine@RELEASE`. The command runs in the folder of the file, and no shell does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import asyncio
 import difflib
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from tpharness.targets.browser import browser_environment
 from tpharness.targets.http_client import HttpClient
 from tpharness.targets.http_server import HttpServer
 from tpharness.targets.node_packages import node_program
+from tpharness.targets.python_packages import python_command, released_python
+from tpharness.targets.releases import Release, npm_source, resolve_release
 from tpharness.targets.remote import Patience
 from tpharness.targets.server_process import ServerProcess
 
@@ -37,6 +39,7 @@ __all__ = ["Peer", "PeerClient", "PeerServer", "known_peers"]
 
 _PEERS_FOLDER = Path(__file__).parent.parent / "peers"
 _KEYS = ("command", "base", "env", "start_seconds")
+_RELEASE = "{release}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,10 @@ class Peer:
     """Whether it drives a browser, which is found or installed before it starts."""
     at_once: int | None = None
     """How many cases it plays at the same time; None for the default of targets over HTTP."""
+    module: str = ""
+    """The module of a peer of ours in Python; `{python}` stands for the words that run it."""
+    release: Release | None = None
+    """The release of its framework that was asked for, None for the one that tpharness is tested with."""
 
     def process(self) -> ServerProcess:
         """Return the process, not started yet."""
@@ -73,8 +80,11 @@ _BUILT_IN = (
         command=(*_PYTHON, "tpharness", "serve", "--port", "{port}", "--store", "{folder}/threads.db"),
     ),
     *(
-        Peer(name=name, command=(*_PYTHON, f"tpharness.peers.{name.replace('-', '_')}", "--port", "{port}"))
-        for name in ("pydantic-ai", "langgraph")
+        Peer(name=name, command=(*_PYTHON, module, "--port", "{port}"), module=module)
+        for name, module in (
+            ("pydantic-ai", "tpharness.peers.pydantic_ai"),
+            ("langgraph", "tpharness.peers.langgraph"),
+        )
     ),
     *(
         Peer(
@@ -110,9 +120,16 @@ async def _start(peer: Peer, process: ServerProcess) -> None:
     """Start a peer's process, once, with everything that it needs."""
     if peer.packages and process.pid is None:
         shared = [_PEERS_FOLDER / name for name in peer.shared]
-        program = await asyncio.to_thread(node_program, _PEERS_FOLDER / peer.packages, shared)
+        source = _PEERS_FOLDER / peer.packages
+        if peer.release is not None:
+            shared.append(source)
+            source = await asyncio.to_thread(npm_source, peer.release, _PEERS_FOLDER)
+        program = await asyncio.to_thread(node_program, source, shared)
         env = await asyncio.to_thread(browser_environment) if peer.browser else {}
         process.fill({"node": str(program.node), "scripts": str(program.scripts)}, env)
+    elif peer.release is not None and process.pid is None:
+        python = await asyncio.to_thread(released_python, peer.release.requirements)
+        process.replace_command([*python_command(python, peer.module), "--port", str(process.port)])
     await process.start()
 
 
@@ -165,13 +182,33 @@ class PeerClient(HttpClient):
 
 
 def _find_peer(spec: str) -> Peer:
-    name = spec.partition(":")[2]
+    name, at, release = spec.partition(":")[2].partition("@")
     peers = known_peers()
     if name in peers:
-        return peers[name]
+        return _at_release(peers[name], release) if at else _as_tested(peers[name])
     near = difflib.get_close_matches(name, peers, n=1)
     hint = f"did you mean peer:{near[0]}?" if near else f"peers are {', '.join(peers)}; {PROJECT_FILE} can name more"
     raise UsageError(f"there is no peer {shorten(name, 40)!r}", hint=hint)
+
+
+def _at_release(peer: Peer, text: str) -> Peer:
+    """Return a peer at another release; one of `tpharness.toml` says itself what `{release}` is for."""
+    if any(_RELEASE in word for word in peer.command):
+        if not text or text.startswith("-") or not text.isprintable():
+            raise UsageError(f"peer:{peer.name}@{shorten(text, 40)} does not name a release")
+        command = tuple(word.replace(_RELEASE, text) for word in peer.command)
+        return replace(peer, name=f"{peer.name}@{text}", command=command)
+    release = resolve_release(peer.name, text)
+    return replace(peer, name=f"{peer.name}@{release.number}", release=release)
+
+
+def _as_tested(peer: Peer) -> Peer:
+    if any(_RELEASE in word for word in peer.command):
+        raise UsageError(
+            f"peer:{peer.name} needs a release: its command in {FILE} has {_RELEASE}",
+            hint=f"write peer:{peer.name}@RELEASE",
+        )
+    return peer
 
 
 def _read(file: Path) -> list[Peer]:

@@ -77,6 +77,10 @@ class ServerProcess:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
+    def replace_command(self, command: Sequence[str]) -> None:
+        """Start this command instead, in which nothing stands for anything else."""
+        self._command = list(command)
+
     def fill(self, words: Mapping[str, str], env: Mapping[str, str]) -> None:
         """Replace each `{name}` in the command by `words["name"]`, and add `env` to the environment."""
         self._env |= env

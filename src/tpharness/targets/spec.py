@@ -22,7 +22,7 @@ TARGETS = {
     "reference": "the embedded reference implementation, server and client",
     "http://[TOKEN@]HOST:PORT[/base]": "a server or a client over HTTP that has the paths of control.openapi.yaml",
     "stdio:COMMAND": "a program that answers on standard output, one JSON object a line; no shell is involved",
-    "peer:NAME": "a target that is started for the run: serve, the reference over HTTP, or one of tpharness.toml",
+    "peer:NAME[@RELEASE]": "a target that is started for the run: serve, a framework, or one of tpharness.toml",
     "python:MODULE:OBJECT": "a Python object with the methods of tpharness.targets.contract, or what returns one",
 }
 """What `--server` and `--client` take, and what it means."""

@@ -3,11 +3,12 @@
 // The transport's `fetch` gets the harness's stream instead of posting to an application; all else is the package's.
 
 import { createRequire } from "node:module";
-import { AbstractChat, DefaultChatTransport } from "ai";
-import { json, portOf, serve } from "./control.mjs";
+import * as ai from "ai";
+import { json, needed, portOf, serve } from "./control.mjs";
 import { received } from "./conversation.mjs";
 
 const VERSION = createRequire(import.meta.url)("ai/package.json").version;
+const { AbstractChat, DefaultChatTransport } = needed(ai, `ai ${VERSION}`, ["AbstractChat", "DefaultChatTransport"]);
 
 const capabilities = {
   contract: "1.1",

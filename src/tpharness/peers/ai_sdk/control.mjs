@@ -64,6 +64,14 @@ export function serve(port, routes) {
   process.on("SIGTERM", () => process.exit(0));
 }
 
+/** A module of a package with everything that is needed of it; ends the program where this release lacks something. */
+export function needed(module, release, names) {
+  const missing = names.filter((name) => !(name in module));
+  if (missing.length === 0) return module;
+  console.error(`${release} has no ${missing.join(", ")}, which this peer needs`);
+  process.exit(1);
+}
+
 /** The value of `--port`. */
 export function portOf(args) {
   const port = Number(args[args.indexOf("--port") + 1]);

@@ -4,14 +4,21 @@
 // step has ended; of a step that is interrupted it tells nothing.
 
 import { createRequire } from "node:module";
-import { jsonSchema, pipeUIMessageStreamToResponse, stepCountIs, streamText, tool, toUIMessageStream } from "ai";
-import { MockLanguageModelV4 } from "ai/test";
-import { CannotPlay, Refusal, json, portOf, serve } from "./control.mjs";
+import * as ai from "ai";
+import * as testing from "ai/test";
+import { CannotPlay, Refusal, json, needed, portOf, serve } from "./control.mjs";
 import { render } from "./document.mjs";
 import { Playback } from "./playback.mjs";
 import { readStory } from "./story.mjs";
 
 const VERSION = createRequire(import.meta.url)("ai/package.json").version;
+const CALLED = ["jsonSchema", "pipeUIMessageStreamToResponse", "stepCountIs", "streamText", "tool", "toUIMessageStream"];
+const { jsonSchema, pipeUIMessageStreamToResponse, stepCountIs, streamText, tool, toUIMessageStream } = needed(
+  ai,
+  `ai ${VERSION}`,
+  CALLED,
+);
+const { MockLanguageModelV4 } = needed(testing, `ai ${VERSION}`, ["MockLanguageModelV4"]);
 const threads = new Map();
 globalThis.AI_SDK_LOG_WARNINGS = false;
 

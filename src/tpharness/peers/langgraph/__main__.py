@@ -1,6 +1,7 @@
 """The program behind `peer:langgraph`."""
 
 import sys
+from importlib.metadata import version
 
 from tpharness.extras import install_command
 
@@ -10,4 +11,6 @@ if __name__ == "__main__":
         from tpharness.peers.langgraph.framework import LangGraph
     except ModuleNotFoundError as error:
         sys.exit(f"{error.name} is not installed: {install_command('langgraph')}")
+    except ImportError as error:
+        sys.exit(f"langgraph {version('langgraph')} lacks what this peer needs: {error}")
     main(LangGraph)

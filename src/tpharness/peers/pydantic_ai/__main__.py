@@ -1,6 +1,7 @@
 """The program behind `peer:pydantic-ai`."""
 
 import sys
+from importlib.metadata import version
 
 from tpharness.extras import install_command
 
@@ -10,4 +11,6 @@ if __name__ == "__main__":
         from tpharness.peers.pydantic_ai.framework import PydanticAi
     except ModuleNotFoundError as error:
         sys.exit(f"{error.name} is not installed: {install_command('pydantic-ai')}")
+    except ImportError as error:
+        sys.exit(f"pydantic-ai-slim {version('pydantic-ai-slim')} lacks what this peer needs: {error}")
     main(PydanticAi)

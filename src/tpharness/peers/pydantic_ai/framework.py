@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from importlib.metadata import version as package_version
 from typing import Any, Literal, get_args
 
 from pydantic_ai import (
     Agent,
-    CancellationToken,
     ModelMessagesTypeAdapter,
     ModelRetry,
-    RunCancelled,
     RunContext,
     Tool,
     ToolReturn,
     UserContent,
     capture_run_messages,
 )
-from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import FinishReason, ModelMessage
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import FileUIPart, SubmitMessage, TextUIPart, UIMessage
@@ -28,7 +24,7 @@ from pydantic_ai.ui.vercel_ai.request_types import FileUIPart, SubmitMessage, Te
 from tpharness.facts import interruption_reason
 from tpharness.journal import JournalWriter
 from tpharness.peers.control import ActiveRun
-from tpharness.peers.pydantic_ai import clock
+from tpharness.peers.pydantic_ai import clock, library
 from tpharness.peers.pydantic_ai.scripted_model import PART_KINDS, ScriptedModel
 from tpharness.peers.scripted_run import Answer, ScriptedRun, ToolRun
 from tpharness.reference_app.requests import RunRequest
@@ -54,10 +50,10 @@ class PydanticAi:
         """Everything except what its stream cannot carry: carriers, ids to resume by."""
         return Capabilities(
             name="Pydantic AI",
-            implementation_version=package_version("pydantic-ai-slim"),
+            implementation_version=library.RELEASE,
             carriers=False,
             marks=True,
-            cancel=True,
+            cancel=library.make_token() is not None,
             disconnect=("stop",),
         )
 
@@ -71,7 +67,9 @@ class PydanticAi:
         return _Conversation(thread_id)
 
     def refuse(self, scripted: ScriptedRun, request: RunRequest) -> None:
-        """Refuse what the adapter or the agent cannot represent."""
+        """Refuse what the adapter or the agent cannot represent, or this release of them lacks."""
+        ends_itself = scripted.result_at is not None or scripted.failed_at is not None
+        library.require(token=request.script.abort and not ends_itself)
         for answer in scripted.answers:
             reason = answer.end.get("finish_reason")
             if reason is not None and reason not in _FINISH_REASONS:
@@ -95,16 +93,17 @@ class _Conversation:
         self._id = thread_id
         self._history: list[ModelMessage] = []
         self._messages: list[ModelMessage] = []
-        self._token = CancellationToken()
+        self._token = library.make_token()
 
     def cancel(self, reason: str) -> None:
         """Cancel through the token that the run was given, which takes no reason."""
         del reason
-        self._token.cancel()
+        if self._token is not None:
+            self._token.cancel()
 
     async def run(self, live: ActiveRun) -> None:
         """Run the agent through its adapter, and send what that encodes."""
-        self._token = CancellationToken()
+        self._token = library.make_token()
         self._messages = []
         clock.CLOCK.set(lambda: live.playback.now)
         model = ScriptedModel(live)
@@ -118,15 +117,13 @@ class _Conversation:
                 await live.playback.turn(live.scripted.count if at is None else at)
             return output
 
-        adapter = VercelAIAdapter(
-            agent=agent,
-            run_input=self._input(live),
-            sdk_version=_SDK,
-            manage_message_history="server",
-            server_message_id=live.request.script.message_id,
+        options = library.adapter_options(
+            sdk_version=_SDK, manage_message_history="server", server_message_id=live.request.script.message_id
         )
+        adapter = VercelAIAdapter(agent=agent, run_input=self._input(live), **options)
+        stop = {} if self._token is None else {"cancellation_token": self._token}
         with capture_run_messages() as captured:
-            native = adapter.run_stream_native(message_history=self._history, cancellation_token=self._token)
+            native = adapter.run_stream_native(message_history=self._history, **stop)
             events = adapter.transform_stream(_watch(native, live))
             try:
                 async for text in adapter.encode_stream(events):
@@ -161,7 +158,7 @@ async def _watch(native: AsyncIterator[Any], live: ActiveRun) -> AsyncIterator[A
                 event = await anext(iterator)
             except StopAsyncIteration:
                 return
-            except (RunCancelled, asyncio.CancelledError):
+            except (library.RunCancelled, asyncio.CancelledError):
                 raise
             except Exception as error:
                 live.failure = str(error)
@@ -204,7 +201,7 @@ def _return_value(part: Mapping[str, Any]) -> Any:
     content = part.get("content")
     outcome = part.get("outcome") or "success"
     if outcome == "failed":
-        raise ToolFailed(str(content))
+        raise library.tool_failed(str(content))
     if outcome == "retried" or part["part_kind"] == "retry-prompt":
         raise ModelRetry(str(content))
     if part.get("metadata") is not None:
@@ -236,6 +233,7 @@ def _refuse_return(run: ToolRun) -> None:
         raise CannotPlayError(f"a tool that returns with outcome {outcome} by itself")
     if part.get("content_ref") is not None or part.get("status") is not None:
         raise CannotPlayError("a return whose content lies elsewhere (content_ref)")
+    library.require(tool_failed=outcome == "failed")
     if outcome != "success" and not isinstance(part.get("content"), str):
         raise CannotPlayError("a failure that is not text")
 

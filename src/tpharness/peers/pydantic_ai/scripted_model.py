@@ -28,6 +28,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from tpharness.peers.control import ActiveRun
+from tpharness.peers.pydantic_ai.library import tool_call_events
 from tpharness.peers.scripted_run import Answer
 
 __all__ = ["PART_KINDS", "ModelError", "ScriptedModel"]
@@ -163,7 +164,8 @@ class _ScriptedAnswer(StreamedResponse):
                 provider_name=part.get("provider_name") or self._provider_name,
             )
         elif kind == "tool-call":
-            yield from parts.handle_tool_call_delta_events(
+            yield from tool_call_events(
+                parts,
                 vendor_part_id=index,
                 tool_name=part["tool_name"],
                 args=part.get("args"),
@@ -181,7 +183,7 @@ class _ScriptedAnswer(StreamedResponse):
                 vendor_part_id=index, content=delta.get("content_delta"), signature=delta.get("signature_delta")
             )
         else:
-            yield from parts.handle_tool_call_delta_events(vendor_part_id=index, args=delta.get("args_delta"))
+            yield from tool_call_events(parts, vendor_part_id=index, args=delta.get("args_delta"))
 
     async def close_stream(self) -> None:
         """Nothing is open."""
