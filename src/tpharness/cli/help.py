@@ -129,6 +129,10 @@ EXAMPLES: dict[str, str] = {
         tpharness show tpharness-trace.zip                the cases that a failed run has left, see TRACE.md
         tpharness show --all --json tpharness-trace.zip cycles/three-steps
         """,
+    "trend": """
+        tpharness trend peer:ai-sdk-client --releases 5.0.0,6.0.0,7.0.173
+        tpharness trend peer:pydantic-ai interruptions --releases 2.0.0,2.68.0 -o trend.json
+        """,
     "certify": """
         tpharness certify --server http://HOST:PORT -o cert/
         tpharness certify --server peer:mine --profile stream --profile cycles -o cert/

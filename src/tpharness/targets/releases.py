@@ -31,15 +31,20 @@ _BEGINNING = re.compile(r"\d+(?:\.\d+)?")
 class Framework:
     """A package that peers play, as `releases.toml` has it.
 
-    `registry` is `npm` or `pypi`; in `requirements` `{release}` stands for the release; `releases` are the known ones,
-    the oldest first, each with the folder below `peers` that locks its packages, or "".
+    `registry` is `npm` or `pypi`; `peers` are their names with their roles; in `requirements` `{release}` stands for
+    the release; `releases` are the known ones, the oldest first, each with the folder below `peers` that locks its
+    packages, or "".
     """
 
     package: str
     registry: str
-    peers: tuple[str, ...]
+    peers: Mapping[str, str]
     requirements: tuple[str, ...]
     releases: Mapping[str, str]
+
+    def role_of(self, peer: str) -> str:
+        """Return what one of its peers plays: `server` or `client`."""
+        return self.peers[peer]
 
     @property
     def newest(self) -> str:
@@ -93,7 +98,7 @@ def _frameworks() -> tuple[Framework, ...]:
         Framework(
             package=package,
             registry=one["registry"],
-            peers=tuple(one["peers"]),
+            peers=one["peers"],
             requirements=tuple(one["requirements"]),
             releases=one["releases"],
         )
