@@ -36,7 +36,7 @@ def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
 
 
 def test_all_of_it_is_shared(project: pytest.Pytester) -> None:
-    """One worker for each processor, as many as there may be."""
+    """A worker for each processor and one more, as many as there may be."""
     result = run(project)
     result.assert_outcomes(passed=9)
     result.stdout.fnmatch_lines(["*2 workers*"])
