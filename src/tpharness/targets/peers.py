@@ -205,7 +205,7 @@ def _at_release(peer: Peer, text: str) -> Peer:
 def _as_tested(peer: Peer) -> Peer:
     if any(_RELEASE in word for word in peer.command):
         raise UsageError(
-            f"peer:{peer.name} needs a release: its command in {FILE} has {_RELEASE}",
+            f"peer:{peer.name} needs a release: its command in {PROJECT_FILE} has {_RELEASE}",
             hint=f"write peer:{peer.name}@RELEASE",
         )
     return peer
