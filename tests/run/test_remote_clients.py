@@ -30,10 +30,11 @@ def played(
     return [event.result for event in events if isinstance(event, ResultReady)], finished
 
 
-@pytest.mark.parametrize("server", ["reference", "peer:serve"])
-def test_the_reference_over_http_passes_the_whole_suite_as_a_client(server: str) -> None:
+@pytest.mark.whole_suite
+@pytest.mark.parametrize(("server", "ids"), [("reference", MANY), ("peer:serve", ())])
+def test_the_reference_over_http_passes_the_suite_as_a_client(server: str, ids: tuple[str, ...]) -> None:
     """Each stream is fetched from a URL, and ends for real where it ends badly; nothing is left out but readings."""
-    events = list(run_suite(RunOptions(server=server, client="peer:serve", patience=SLOW)))
+    events = list(run_suite(RunOptions(server=server, client="peer:serve", ids=ids, patience=SLOW)))
     finished = events[-1]
     assert isinstance(finished, RunFinished)
     results = [event.result for event in events if isinstance(event, ResultReady)]
@@ -63,6 +64,7 @@ def test_a_promise_that_is_never_kept_fails_its_cases_and_no_others() -> None:
     assert all("detects-not-kept" in result.failing_codes for result in failed)
 
 
+@pytest.mark.whole_suite
 def test_a_server_and_a_client_over_http_play_together() -> None:
     """The server's runs are held and stopped, the client's streams end as they did."""
     with in_thread(RawServer(ContractServer())) as server:
