@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tpharness.clauses import load_rulings
 from tpharness.journal import Interrupted
+from tpharness.picture.traces import timeline_of_trace
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.report.trace import TraceReport
+from tpharness.report.trace_lines import case_lines
 from tpharness.resources import scenarios_dir
 from tpharness.run import Result, ResultReady, RunOptions, run_suite
 from tpharness.run.select import select_scenarios
@@ -212,3 +215,50 @@ def test_a_target_over_http_leaves_requests_answers_and_reads_with_their_times(
 def _unpacked(path: Path) -> list[bytes]:
     with zipfile.ZipFile(path) as archive:
         return [archive.read(name) for name in archive.namelist()]
+
+
+def test_a_trace_says_what_a_cut_takes_away_and_why(tmp_path: Path) -> None:
+    """R20: half a call was streaming. R21: one of two calls has no return, whose return goes with it (R23)."""
+    ids = ("interruptions/mid-tool-args", "interruptions/one-of-two-tools-done", "basics/tool-call-and-answer")
+    play(ids, Traced.ALL, tmp_path / "t.zip")
+    trace = Trace.open(tmp_path / "t.zip")
+    dropped = {name: [(one["side"], one["what"], one["why"]) for one in trace.case(name).dropped] for name in ids}
+    half = "response(text tool-call:c1)"
+    assert dropped[ids[0]] == [("client", half, "R20"), ("server", half, "R20")]
+    assert [why for side, _, why in dropped[ids[1]] if side == "server"] == ["R21", "R23"]
+    assert dropped[ids[2]] == []  # it came to its end
+
+
+class _KeepingSession(ReferenceServer):
+    """Keeps a turn of the agent of which nothing should be kept."""
+
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
+        threads = super().threads(cut)
+        for thread in threads.values():
+            if thread["turns"] and thread["turns"][-1]["turn_type"] == "user":
+                agent = {
+                    "turn_type": "agent",
+                    "agent_id": "assistant",
+                    "completion_status": "completed",
+                    "messages": [],
+                }
+                thread["turns"] = [*thread["turns"], agent]
+        return threads
+
+
+class Keeping(Reference):
+    """A server that is wrong in one way."""
+
+    def server_session(self, script: Script) -> ReferenceServer:
+        return _KeepingSession(script)
+
+
+def test_who_looks_at_a_departure_is_told_what_the_cut_takes_away(tmp_path: Path) -> None:
+    """In the terminal below the threads, on a page with the differences."""
+    play(["interruptions/mid-tool-args"], Traced.FAILED, tmp_path / "t.zip", server=f"python:{__name__}:Keeping")
+    case = Trace.open(tmp_path / "t.zip").case("interruptions/mid-tool-args")
+    lines = [line for _, line in case_lines(case)]
+    half = "response(text tool-call:c1)"
+    assert f"    the cut takes {half} away (R20: {load_rulings()['R20'].title})" in lines
+    last = timeline_of_trace(case)["rows"][-1]["departs"]["server"][-1]
+    assert last == {"at": "", "text": f"The cut takes {half} away.", "cites": "R20"}

@@ -168,6 +168,8 @@ def _finish(play: Play, case: TracedCase, mode: str) -> list[str]:
         words = differences_in_words(held, right, names=(final.side, "right"), mode=mode)
         if words:
             departing.append(final.side)
+            gone = [line for line in case.dropped if line["side"] == final.side]
+            words += [{"at": "", "text": f"The cut takes {one['what']} away.", "cites": one["why"]} for one in gone]
             last.setdefault("departs", {})[final.side] = words
     return departing
 

@@ -1,53 +1,28 @@
 """What a side has received at a place and would not keep if it were cut there, with the ruling that says so.
 
-In: a journal that ends with a cut. Out: plain JSON values for a page: `[{what, why, text, parts}]`, in order. What is
-kept is decided by `journal.survivors` alone; the ruling named here says which of its rules it was.
+In: a journal that ends with a cut. Out: plain JSON values for a page: `[{what, why, text, parts}]`, in order.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tpharness.journal import AgentTurn, Entry, Event, Interrupted, Journal, Part, Response, Return, survivors
+from tpharness.journal import Entry, Event, Journal, Part, Response, Return
 from tpharness.picture.tables import Tables
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
+from tpharness.run.tracing.dropped import find_dropped
 
 __all__ = ["unkept"]
 
 
 def unkept(journal: Journal, version: Version, readings: Readings, tables: Tables, side: str) -> list[dict[str, Any]]:
     """Return what the interruption of the last turn drops; nothing if the turn was not interrupted."""
-    turns = len(journal.ended)
-    turn = journal.last if journal.last is not None else (journal.ended[-1] if turns else None)
-    if not isinstance(turn, AgentTurn) or not isinstance(turn.end, Interrupted):
-        return []
-    kept = {id(entry) for entry in survivors(turn.tail, readings)}
-    number = turns if journal.last is not None else turns - 1
-    if not version.features.interrupted_turns:
-        whole = [entry for segment in turn.segments for entry in segment.entries]
-        return [
-            _describe(entry, "R18", tables, (side, number, index))
-            for index, entry in enumerate((*whole, *turn.tail.entries))
-        ]
-    first = sum(len(segment.entries) for segment in turn.segments)
+    number = len(journal.ended) - (journal.last is None)
     return [
-        _describe(entry, _ruling(entry), tables, (side, number, first + index))
-        for index, entry in enumerate(turn.tail.entries)
-        if id(entry) not in kept
+        _describe(entry, why, tables, (side, number, index))
+        for index, entry, why in find_dropped(journal, version, readings)
     ]
-
-
-def _ruling(entry: Entry) -> str:
-    match entry:
-        case Response(finished=False):
-            return "R20"
-        case Response():
-            return "R21"
-        case Event():
-            return "R25"
-        case _:
-            return "R23"
 
 
 def _describe(entry: Entry, why: str, tables: Tables, place: tuple[str, int, int]) -> dict[str, Any]:

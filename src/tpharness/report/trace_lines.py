@@ -155,6 +155,11 @@ def _thread_lines(case: TracedCase, parting: Parting) -> Iterator[Line]:
         for line in lines:
             other = line not in others
             yield ("red" if other and lines is mine else "green" if other else ""), f"  {'>' if other else ' '} {line}"
+    for one in case.dropped:
+        if one["side"] == parting.side:
+            ruling = load_rulings().get(one["why"])
+            title = f": {ruling.title}" if ruling is not None else ""
+            yield "", f"    the cut takes {one['what']} away ({one['why']}{title})"
     mode = "exact" if case.about.get("compare") == "exact" else "content"
     try:
         differences = diff(right, held, names=("reference", parting.side), mode=mode)

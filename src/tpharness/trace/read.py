@@ -127,7 +127,8 @@ class Moment:
 class TracedCase:
     """One case. `about` is its first line; `wires` are by side and run; `cuts` say what is left out of the trace.
 
-    `turns` and `asked` are the lines `app-turn` and `app-model` of a case of a chat application, which has no script.
+    `dropped` says what the reference does not keep of the last turn, by side, and why. `turns` and `asked` are the
+    lines `app-turn` and `app-model` of a case of a chat application, which has no script.
     """
 
     entry: Entry
@@ -140,6 +141,7 @@ class TracedCase:
     moments: Sequence[Moment]
     steps: Sequence[Step]
     finals: Sequence[Final]
+    dropped: Sequence[Mapping[str, Any]]
     cuts: Sequence[str]
     turns: Sequence[Mapping[str, Any]]
     asked: Sequence[Mapping[str, Any]]
@@ -298,6 +300,7 @@ def _read_case(container: Container, entry: Entry) -> TracedCase:
         moments=sorted(moments, key=lambda moment: moment.t),
         steps=[Step(**{"event": 0, **line}) for line in by_kind.get("step", ())],
         finals=[Final(**line) for line in by_kind.get("final", ())],
+        dropped=by_kind.get("dropped", []),
         cuts=[line["what"] for line in by_kind.get("cut", ())],
         turns=by_kind.get("app-turn", []),
         asked=by_kind.get("app-model", []),

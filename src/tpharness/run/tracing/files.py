@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpharness.journal import UserTurn
+from tpharness.journal import Journal, UserTurn
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.judge import Result
 from tpharness.run.plan import Case, make_script
 from tpharness.run.play import Played
+from tpharness.run.tracing.dropped import dropped_words, find_dropped
 from tpharness.run.tracing.lines import CaseLines
 from tpharness.run.tracing.pool import ThreadPool
-from tpharness.run.tracing.steps import client_steps, client_threads, server_steps, server_threads
+from tpharness.run.tracing.steps import client_steps, received_session, served_session, server_steps
 from tpharness.targets.contract import Packet, Script, Stream
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.tape import Note
@@ -169,11 +170,19 @@ class _Files:
             self._out.add({**line, "held": number if own else None, "right": number})
 
     def _finals(self, script: Script, played: Played) -> None:
-        truths = client_threads(script, played.turns)
-        self._final("client", played.received.threads, truths)
+        received = received_session(script, played.turns)
+        self._final("client", played.received.threads, received.threads())
+        self._dropped("client", received.journal(), script)
         if played.served is not None:
-            truths = server_threads(script) if self._case.scenario.scripted else {}
-            self._final("server", played.served.threads, truths)
+            served = served_session(script) if self._case.scenario.scripted else None
+            self._final("server", played.served.threads, {} if served is None else served.threads())
+            if served is not None:
+                self._dropped("server", served.journal(), script)
+
+    def _dropped(self, side: str, journal: Journal, script: Script) -> None:
+        if self._version is not None:
+            for _, entry, why in find_dropped(journal, self._version, script.readings):
+                self._out.add({"kind": "dropped", "side": side, "what": dropped_words(entry), "why": why})
 
     def _final(self, side: str, threads: Mapping[Version, Any], truths: Mapping[Version, Any]) -> None:
         for version, thread in threads.items():

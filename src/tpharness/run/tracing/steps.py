@@ -14,9 +14,7 @@ from tpharness.targets.contract import Script, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, receive_turns, serve_run, serve_turns
 from tpharness.vsp.frames import split_frames
 
-__all__ = ["client_steps", "client_threads", "server_steps", "server_threads"]
-
-Threads = dict[Version, dict[str, Any]]
+__all__ = ["client_steps", "received_session", "served_session", "server_steps"]
 
 Steps = Iterator[tuple[int, int, int, dict[str, Any]]]
 """Run, bytes of its wire, events or chunks up to here, and the thread that is held from here on."""
@@ -67,18 +65,18 @@ def client_steps(script: Script, version: Version, turns: Sequence[UserTurn | St
         yield run, offset, bisect_right(ends, offset), session.threads()[version]
 
 
-def server_threads(script: Script) -> Threads:
-    """Return what the reference holds after a script, in every version."""
+def served_session(script: Script) -> ReferenceServer:
+    """Return the reference after a script."""
     session = ReferenceServer(script)
     serve_turns(session, script.turns)
-    return session.threads()
+    return session
 
 
-def client_threads(script: Script, turns: Sequence[UserTurn | Stream]) -> Threads:
-    """Return what the reference holds after streams, in every version."""
+def received_session(script: Script, turns: Sequence[UserTurn | Stream]) -> ReferenceClient:
+    """Return the reference after streams."""
     session = ReferenceClient(script)
     receive_turns(session, turns)
-    return session.threads()
+    return session
 
 
 def _cut_here(at: str) -> Interrupted:
