@@ -71,6 +71,20 @@ def test_help_imports_no_command() -> None:
     assert imported <= MAY_BE_IMPORTED
 
 
+@pytest.mark.parametrize("name", ["R20", "identity-differs", "reset"])
+def test_an_explanation_imports_nothing_that_plays(name: str) -> None:
+    """It is asked for while somebody reads a failure."""
+    source = (
+        "import sys\nfrom tpharness.cli import app\n"
+        f"app(['explain', {name!r}], standalone_mode=False)\n"
+        "print('MODULES', *sorted(sys.modules))\n"
+    )
+    done = python("-c", source, path=Path(tpharness.__file__).parent.parent)
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stdout.split("MODULES ")[1].split())
+    assert not imported & {"aiohttp", "asyncio", "tpharness.run", "tpharness.scenario", "tpharness.targets"}
+
+
 @pytest.mark.parametrize("room", sorted({command.room for command in COMMANDS.values()} - {""}))
 def test_the_core_works_without_a_room(room: str, tmp_path: Path) -> None:
     """Scenarios are played, findings explained, and the commands of the room that is gone are not listed."""

@@ -1,4 +1,7 @@
-"""`tpharness explain`: what a clause, a ruling, a scenario, a finding or a fault means."""
+"""`tpharness explain`: what a clause, a ruling, a scenario, a finding or a fault means.
+
+What plays scenarios is imported where one is asked for: most explanations are a text that is there.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,6 @@ from tpharness.faults.catalogue import Guarantee
 from tpharness.findings import load_kinds
 from tpharness.printable import say
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import select_scenarios
-from tpharness.scenario import Scenario, load_scenario
 
 __all__ = ["explain"]
 
@@ -44,7 +45,7 @@ def explain(
         )
         if clause.exercised_by:
             say(f"  exercised by {clause.exercised_by}: {clause.why}")
-        users = [s.id for s in _scenarios(scenarios) if name in s.clauses]
+        users = _scenarios_about(name, scenarios)
         say(f"  scenarios: {', '.join(users) or 'none'}")
         _print_violations(name)
     elif name in app_clauses:
@@ -83,6 +84,9 @@ def _print_violations(clause: str) -> None:
 
 
 def _scenario(name: str, roots: list[Path] | None) -> None:
+    from tpharness.run.select import select_scenarios  # noqa: PLC0415
+    from tpharness.scenario import load_scenario  # noqa: PLC0415
+
     known = {one.id: one for one in select_scenarios((), tuple(roots or (scenarios_dir(),)))}
     found = known.get(name.partition("@")[0])
     if found is None:
@@ -106,5 +110,9 @@ def _scenario(name: str, roots: list[Path] | None) -> None:
         say(f"  decided by {', '.join(scenario.rulings)}")
 
 
-def _scenarios(roots: list[Path] | None) -> list[Scenario]:
-    return [load_scenario(one.path, root=one.root) for one in select_scenarios((), tuple(roots or (scenarios_dir(),)))]
+def _scenarios_about(clause: str, roots: list[Path] | None) -> list[str]:
+    from tpharness.run.select import select_scenarios  # noqa: PLC0415
+    from tpharness.scenario import load_scenario  # noqa: PLC0415
+
+    selected = select_scenarios((), tuple(roots or (scenarios_dir(),)))
+    return [one.id for one in selected if clause in load_scenario(one.path, root=one.root).clauses]
