@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,12 @@ def test_what_others_wrote_commands_nothing(hostile: str) -> None:
 def test_a_run_that_fails_without_a_failure_says_why() -> None:
     """It ended early, played nothing, or has a problem of its own."""
     assert commands(render_github(report_of(ended="ended by --maxfail")))[0][1] == "ended by --maxfail"
-    assert commands(render_github(report_of()))[0][1] == "nothing was played"
+    unjudged = Result(id="a/b", outcome=Outcome.NOT_APPLICABLE, reason="it needs carriers")
+    report = report_of(unjudged)
+    assert report.finished
+    report.finished = replace(report.finished, passed=False)
+    ((_, text),) = commands(render_github(report))
+    assert text.startswith("nothing was judged: 1 scenario, 1 case (1 not-applicable)")
     unfinished = Report()
     unfinished.stop("interrupted by SIGTERM", "SIGTERM")
     assert commands(render_github(unfinished))[0][1] == "interrupted by SIGTERM"

@@ -46,7 +46,7 @@ def _annotations(report: Report, name: str) -> list[str]:
         why = report.finished.ended if report.finished is not None else report.error
         lines.append(_command(why or "the run did not finish", title=f"tpharness run {name}".strip()))
     elif not report.passed and not lines:
-        lines.append(_command("nothing was played", title=f"tpharness run {name}".strip()))
+        lines.append(_command(f"nothing was judged: {report.words}", title=f"tpharness run {name}".strip()))
     return lines
 
 
