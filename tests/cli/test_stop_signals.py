@@ -23,6 +23,7 @@ import pytest
 from tpharness.cli.stop_signals import StopSignals
 from tpharness.explore.mutation import Row, load_changes
 from tpharness.resources import conformance_dir
+from tpharness.run.session import Session
 
 TOP = Path(__file__).parents[2]
 SECONDS = 60  # within which what is waited for has to come
@@ -166,6 +167,63 @@ def test_a_target_that_keeps_the_event_loop_for_itself_is_interrupted_where_it_s
         process.send_signal(signal.SIGTERM)
         assert ended(process)[0] == 128 + signal.SIGTERM
     assert json.loads((folder / "run.json").read_text("utf-8"))["incomplete"]["played"] == 1
+
+
+def test_a_terminal_that_closes_does_not_cost_the_report(folder: Path) -> None:
+    """Everything that is printed from then on fails, nobody is there to read it, and the children end all the same."""
+    begins = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+    arguments = ["run", "--scenarios", "own", "--server", f"stdio:{sys.executable} program.py"]
+    reports = ["--report", "console", "--report", "json:run.json"]
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(  # ourselves, on a terminal of our own
+        [sys.executable, "-c", begins, str(theirs), "-m", "tpharness", *arguments, *reports],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{TOP / 'src'}{os.pathsep}{folder}"},
+        pass_fds=(theirs,),
+        start_new_session=True,
+    )
+    try:
+        os.close(theirs)
+        left = pids(folder / "pids")
+        os.close(ours)
+        assert process.wait(SECONDS) == 128 + signal.SIGHUP
+    finally:
+        process.kill()
+        process.wait()
+    wait_until_gone(left)
+    document = json.loads((folder / "run.json").read_text("utf-8"))
+    assert document["incomplete"] == {"played": 0, "scenarios": 3, "signal": "SIGHUP"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="whether a thread waits is read from /proc")
+def test_a_signal_that_comes_just_before_the_loop_waits_is_heeded() -> None:
+    """It does not wake the loop then, as here, where another thread takes it; only the next thing that happens does."""
+    main, waited = threading.get_native_id(), []
+
+    def send() -> None:
+        while Path(f"/proc/self/task/{main}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "S":
+            time.sleep(0.01)
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+    async def wait_for_ever() -> None:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        threading.Thread(target=send).start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        try:
+            async with asyncio.timeout(SECONDS):
+                await asyncio.Event().wait()
+        finally:
+            waited.append(loop.time() - begun)
+
+    stop = StopSignals()
+    try:
+        with stop.caught(), Session() as session, pytest.raises(KeyboardInterrupt):
+            session.run(wait_for_ever())
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    assert stop.received is signal.SIGTERM
+    assert waited[0] < SECONDS / 2
 
 
 @pytest.mark.parametrize("arguments", [(), ("--jobs", "2")], ids=["one-process", "workers"])

@@ -46,6 +46,7 @@ _STOOD_STILL = 0.1
 _MOST_PLAYS = 3
 
 _SLOW = (remote.STALLED, remote.ENDLESS, remote.LINE_TOO_LONG)
+_TICK = 0.5  # seconds
 _T = TypeVar("_T")
 
 
@@ -85,6 +86,7 @@ class Session:
         self._outage = ""
 
     def __enter__(self) -> Self:
+        self._tick()
         try:
             self.run(self._open())
         except BaseException:
@@ -115,6 +117,14 @@ class Session:
     async def _close(self) -> None:
         for target in self._remotes:
             await target.close()
+
+    def _tick(self) -> None:
+        """Let the loop run now and then, also when it waits for ever.
+
+        A signal that comes after Python has looked for signals, and just before the loop begins to wait, is heeded when
+        the loop wakes: without this, never.
+        """
+        self._runner.get_loop().call_later(_TICK, self._tick)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the session's loop and return its result."""
