@@ -136,3 +136,20 @@ def test_what_cannot_be_stored_is_never_shown(tmp_path: Path, monkeypatch: pytes
     meanwhile, later = run_virtually(play())
     assert later["turns"][-1].get("completion_status") != "complete"
     assert meanwhile == later
+
+
+def test_a_cancel_that_cannot_be_stored_has_ended_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread says that it was an error, and so does the answer."""
+    fail_appends(monkeypatch, "user_cancelled")
+    held = run_body([*TOOL_CALL, *HELLO[:1]], user=[user_turn("Hi")], hold={"at": AT.format(4)})
+
+    async def play() -> tuple[Any, Any]:
+        async with serving(tmp_path) as server:
+            await Call(server, "POST", "/threads/t/runs", held).begun()
+            await asyncio.sleep(1)
+            asked = Call(server, "POST", "/threads/t/cancel", {"reason": "user_cancelled"})
+            return await asked.value(), await Call(server, "GET", "/threads/t").value()
+
+    said, thread = run_virtually(play())
+    assert said == {"cancelled": False}
+    assert thread["turns"][-1]["interruption"]["reason"] == "error"
