@@ -19,9 +19,9 @@ def test_the_tables_are_readable_at_a_hundred_columns(call: Any) -> None:
     assert all(line.startswith("(") for line in lines if "…" in line), "only legends have an ellipsis"
     for word in ("thought", "documented", "0.0.4", "between steps", "that the turn was cut at all"):
         assert word in called.out
-    (row,) = [line for line in lines if line.strip().startswith("k of n tools done") and "✓" in line]
-    assert row.count("✓") == 6
-    assert row.count("✗") == 1
+    rows = [line for line in lines if line.strip().startswith("k of n tools done") and "✓" in line]
+    assert sum(row.count("✓") for row in rows) == 7
+    assert sum(row.count("✗") for row in rows) == 2
 
 
 def test_named_histories_and_scenarios_alone_are_compared(call: Any) -> None:

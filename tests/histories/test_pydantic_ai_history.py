@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,74 +11,38 @@ from pydantic_ai import Agent, ModelMessagesTypeAdapter, capture_run_messages
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 from pydantic_ai.tools import RunContext, Tool
+from tests.histories.cut_script import TWO_TOOLS, CutScript, events_of
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.pydantic_ai import PYDANTIC_AI, with_returns
-from tpharness.journal import AgentTurn, UserTurn
-from tpharness.run.plan import base_case, make_script
+from tpharness.journal import AgentTurn
 from tpharness.scenario import Scenario
 
 HISTORY = PYDANTIC_AI["pydantic-ai"]
-TWO_TOOLS = """
-  - user: q
-  - steps:
-      - response: [{text: Both.}, {call: slow, id: c1, args: {a: 1}}, {call: fast, id: c2, args: {}}]
-      - returns: {c2: two}
-      - returns: {c1: one}
-      - response: [{thinking: hm}, {text: Done.}]
-"""
 PLAYED: dict[str, Scenario] = {
     "text": scenario("histories/k01-text-only"),
     "thinking, call and answer": scenario("histories/k02-thinking-call-and-answer"),
-    "two tools, the second done first": inline(TWO_TOOLS),
+    "two tools, the second done first": inline(TWO_TOOLS.format(last="{thinking: hm}, ")),
 }
 
 
-@cache
-def events(name: str) -> tuple[dict[str, Any], ...]:
-    """Return the server's events of the one run of a scenario, which are Pydantic AI's own."""
-    (run,) = [turn for turn in make_script(base_case(PLAYED[name])).turns if not isinstance(turn, UserTurn)]
-    return tuple(dict(event) for event in run.events)
+PLACES = [(name, at) for name in PLAYED for at in range(len(events_of(PLAYED[name])) + 1)]
 
 
-PLACES = [(name, at) for name in PLAYED for at in range(len(events(name)) + 1)]
-
-
-class Cut:
+class Cut(CutScript):
     """The real agent, driven by the first events of a run; what comes after them never comes."""
-
-    def __init__(self, script: tuple[dict[str, Any], ...], at: int) -> None:
-        self.script, self.at = script, at
-        self.asked = 0
-        self.reached = asyncio.Event()
-
-    async def wait(self, index: int) -> None:
-        """Go on if an event is before the cut; else be cancelled."""
-        if index >= self.at:
-            self.reached.set()
-            await asyncio.Event().wait()
 
     async def model(self, messages: list[ModelMessage], info: Any) -> AsyncIterator[Any]:
         """Say what the next response of the script says."""
         del messages, info
-        begins = [i for i, event in enumerate(self.script) if event["event_kind"] == "model_request"]
-        start, self.asked = begins[self.asked], self.asked + 1
-        for index in range(start, len(self.script)):
-            await self.wait(index)
-            event = self.script[index]
-            if event["event_kind"] == "model_response_end":
-                return
+        async for event in self.response():
             for delta in _deltas(event):
                 yield delta
 
     async def tool(self, ctx: RunContext[None], **_: Any) -> Any:
         """Return what the script says, once it has."""
-        for index, event in enumerate(self.script):
-            if event["event_kind"] == "function_tool_result" and event["part"]["tool_call_id"] == ctx.tool_call_id:
-                await self.wait(index)
-                return event["part"]["content"]
-        raise AssertionError(ctx.tool_call_id)
+        return await self.returned(str(ctx.tool_call_id))
 
 
 def _deltas(event: dict[str, Any]) -> Iterator[Any]:
@@ -114,14 +77,7 @@ async def cancelled(script: tuple[dict[str, Any], ...], at: int) -> tuple[list[M
                             pass
 
     with capture_run_messages() as captured:
-        task = asyncio.create_task(play())
-        waiting = asyncio.create_task(cut.reached.wait())
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        for _ in range(200):  # let the tools that have returned be noticed
-            await asyncio.sleep(0)
-        task.cancel()
-        waiting.cancel()
-        await asyncio.gather(task, waiting, return_exceptions=True)
+        await cut.cancel(play())
     kept = list(captured)
     seen: list[ModelMessage] = []
 
@@ -149,9 +105,8 @@ def _told_part(part: dict[str, Any]) -> tuple[Any, ...]:
 @pytest.mark.parametrize(("name", "at"), PLACES)
 def test_a_cut_leaves_what_the_package_holds(name: str, at: int) -> None:
     """At each place: the messages, their states, and what the next run gives the model of them."""
-    real, seen = (
-        ModelMessagesTypeAdapter.dump_python(m, mode="json") for m in asyncio.run(cancelled(events(name), at))
-    )
+    ran = asyncio.run(cancelled(events_of(PLAYED[name]), at))
+    real, seen = (ModelMessagesTypeAdapter.dump_python(messages, mode="json") for messages in ran)
     document = HISTORY.store(journal_of(PLAYED[name], (at, "user_cancelled")))
     assert told(document) == told(real)
     sent = [part for message in with_returns(document) for part in message["parts"]]

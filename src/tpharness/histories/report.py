@@ -46,7 +46,8 @@ LEGEND: Mapping[LossKind, str] = {
     "usage": "all token counts of the turn",
     "interruption-fact": "that the turn was cut at all",
 }
-_MIN_WIDTH = 9  # columns of this width show every word in brackets, and all histories fit into 100 columns
+_MIN_WIDTH = 9  # columns of this width show every word in brackets
+_LINE = 100
 _NOTHING = "–"
 _UNSUPPORTED = "cannot be held"
 _NO_PLACE = "no place"
@@ -86,22 +87,38 @@ def _in_order(broken: Iterable[str]) -> list[str]:
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print both tables and their legends; with every history they fit into 100 columns."""
+    """Print both tables and their legends; histories that do not fit into 100 columns are in tables of their own."""
     for one in comparison_tables(comparison):
-        table = rich.table.Table(
-            title=one.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
-        )
-        first, *names = one.heads
-        table.add_column(first, min_width=max(len(row[0]) for row in one.rows))
-        for name in names:
-            header = _header(name)
-            table.add_column(header, width=max(_MIN_WIDTH, *map(len, header.splitlines())))
-        for row in one.rows:
-            table.add_row(*map(escape, row))
-        console.print(table)
+        head, *names = one.heads
+        first = max(len(row[0]) for row in one.rows)
+        for number, columns in enumerate(_groups(names, _LINE - first)):
+            table = rich.table.Table(
+                title=None if number else one.title,
+                title_justify="left",
+                box=box.SIMPLE_HEAD,
+                pad_edge=False,
+                padding=(0, 1, 0, 0),
+            )
+            table.add_column(head, min_width=first)
+            for column in columns:
+                table.add_column(_header(names[column]), width=_width(names[column]))
+            for row in one.rows:
+                table.add_row(*map(escape, (row[0], *(row[column + 1] for column in columns))))
+            console.print(table)
         for word, text in one.meanings:
             console.print(f"{word:<10} {escape(text)}")
         console.print()
+
+
+def _groups(names: Sequence[str], room: int) -> list[range]:
+    """Divide columns into as few groups as fit, of about the same size."""
+    count = -(-sum(_width(name) + 3 for name in names) // room)  # with what is between columns
+    size = -(-len(names) // max(count, 1))
+    return [range(at, min(at + size, len(names))) for at in range(0, len(names), max(size, 1))]
+
+
+def _width(name: str) -> int:
+    return max(_MIN_WIDTH, *map(len, _header(name).splitlines()))
 
 
 def _header(name: str) -> str:
