@@ -120,7 +120,7 @@ class ThreadFold:
 
     def fail(self, at: str) -> None:
         """End the run and its stream with an error, also if its events have ended it: the log does not have these."""
-        self.running = self.held = False
+        self.cut("error", at)
         if self.buffer is not None and not self.buffer.closed:
             self.buffer.finish(_encode(self._running_encoder().abort("error", at)) + DONE, outside=True)
 
