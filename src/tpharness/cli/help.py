@@ -133,6 +133,10 @@ EXAMPLES: dict[str, str] = {
         tpharness trend peer:ai-sdk-client --releases 5.0.0,6.0.0,7.0.173
         tpharness trend peer:pydantic-ai interruptions --releases 2.0.0,2.68.0 -o trend.json
         """,
+    "site": """
+        tpharness site -o public/                         every clause and ruling with its pictures, see SITE.md
+        tpharness site -o public/ report.json trend.json cert/certificate.json
+        """,
     "certify": """
         tpharness certify --server http://HOST:PORT -o cert/
         tpharness certify --server peer:mine --profile stream --profile cycles -o cert/

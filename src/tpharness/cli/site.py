@@ -1,0 +1,38 @@
+"""`tpharness site`: the static site of the suite, and of what other commands have written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tpharness.printable import say
+from tpharness.resources import scenarios_dir
+from tpharness.run.select import select_scenarios
+from tpharness.scenario import load_scenario
+from tpharness.site import build_site, find_broken_links, read_documents
+
+__all__ = ["site"]
+
+
+def site(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the site goes.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILES]...", help="Reports and matrices of run, trends, certificates, as JSON."),
+    ] = None,
+) -> None:
+    """Make a static site: clauses and rulings with their pictures, docs, matrix, certificates and trends.
+
+    It needs a clone of the repository. Exit code 1 if a link of the site leads nowhere.
+    """
+    documents = read_documents(files or [])
+    root = scenarios_dir()
+    scenarios = [load_scenario(one.path, root=root) for one in select_scenarios((), (root,))]
+    pages = build_site(output, documents, scenarios)
+    broken = list(find_broken_links(output))
+    for line in broken:
+        say(line, err=True)
+    say(f"{pages} pages, {len(broken)} broken links: {output / 'index.html'}")
+    raise typer.Exit(1 if broken else 0)

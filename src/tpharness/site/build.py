@@ -1,0 +1,149 @@
+"""Sources → the site: pages and pictures are written to a folder, and Zensical makes HTML of them.
+
+In: documents, scenarios, the checkout with its `docs/`. Out: a folder that is new or was a site. UsageError where the
+generator is not installed or there is no checkout, TargetError where it finds something wrong.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tpharness.errors import InputError, TargetError, UsageError
+from tpharness.extras import install_command
+from tpharness.findings import shorten
+from tpharness.resources import conformance_dir
+from tpharness.scenario import Scenario
+from tpharness.site.documents import Documents
+from tpharness.site.pages import site_pages
+from tpharness.site.views import view_files
+
+__all__ = ["build_site"]
+
+_SECONDS = 600
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
+_MARK = ".tpharness-site"
+_STYLE = """.scroll { overflow-x: auto; } iframe.picture { border: 1px solid #8888; height: 48rem; width: 100%; }
+table.data { border-collapse: collapse; font-size: .64rem; }
+table.data th, table.data td { border-bottom: 1px solid #8884; padding: .4em .8em; text-align: left; }
+table.data td { vertical-align: top; }
+.good { color: #2c6e0f; } .bad { color: #b3261e; }
+:root, [data-md-color-scheme="default"] { --md-accent-fg-color: #2337b0; --md-typeset-a-color: #2337b0; }
+[data-md-color-scheme="slate"] { --md-accent-fg-color: #a9b8ff; --md-typeset-a-color: #a9b8ff; }
+[data-md-color-scheme="slate"] .good { color: #8fd46a; } [data-md-color-scheme="slate"] .bad { color: #ff9c94; }
+"""
+
+
+def build_site(output: Path, documents: Documents, scenarios: Sequence[Scenario]) -> int:
+    """Write the site with the pictures of these scenarios; return how many pages it has."""
+    if importlib.util.find_spec("zensical") is None:
+        raise UsageError("zensical is not installed: the site needs it", hint=install_command("site"))
+    root = conformance_dir().parent
+    if not (root / "docs").is_dir():
+        raise UsageError("the site needs a checkout: docs/ is not in the package", hint="run it in a clone")
+    if output.exists() and (not output.is_dir() or (any(output.iterdir()) and not (output / _MARK).is_file())):
+        raise UsageError(f"{output} is there and is not a site", hint="name a folder that is new or empty")
+    with tempfile.TemporaryDirectory(prefix="tpharness-site-") as made:
+        work = Path(made)
+        navigation = _write_sources(work / "docs", root, documents, scenarios)
+        (work / "mkdocs.yml").write_text(json.dumps(_settings(navigation), indent=1), "utf-8")  # JSON is YAML
+        _generate(work)
+        (work / "public" / _MARK).write_text("", "utf-8")
+        try:
+            shutil.rmtree(output, ignore_errors=True)
+            shutil.copytree(work / "public", output)
+        except OSError as error:
+            raise InputError(f"cannot write to {output}: {error.strerror}", hint="name another folder") from error
+    return sum(1 for _ in output.rglob("*.html"))
+
+
+def _write_sources(
+    docs: Path, root: Path, documents: Documents, scenarios: Sequence[Scenario]
+) -> list[Mapping[str, Any]]:
+    """Write everything that the generator reads; return the navigation."""
+    interop = json.loads((root / "conformance" / "interop.json").read_text("utf-8"))
+    shutil.copytree(root / "docs", docs / "docs", ignore=shutil.ignore_patterns("reproductions"))
+    for path in (docs / "docs").glob("*.md"):
+        _write(path, _without_links_to_code(path.read_text("utf-8"), root / "docs", docs / "docs"))
+    for name, text in view_files(scenarios):
+        _write(docs / name, text)
+    pages, navigation = site_pages(documents, scenarios, interop)
+    for name, text in pages.items():
+        _write(docs / name, text)
+    _write(docs / "site.css", _STYLE)
+    names = sorted(path.name for path in (docs / "docs").glob("*.md"))
+    return [*navigation, {"Documentation": [{_title(docs / "docs" / name): f"docs/{name}"} for name in names]}]
+
+
+def _without_links_to_code(text: str, theirs: Path, ours: Path) -> str:
+    """Return a page of `docs/` in which links to files that the checkout has and the site has not are their names."""
+
+    def named(found: re.Match[str]) -> str:
+        name = found[2].partition("#")[0]
+        gone = "://" not in name and name and (theirs / name).exists() and not (ours / name).exists()
+        return f"{found[1]} (`{name.removeprefix('../')}`)" if gone else found[0]
+
+    return _LINK.sub(named, text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode("utf-8", "backslashreplace"))  # a lone surrogate in JSON is its escape
+
+
+def _title(path: Path) -> str:
+    return path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def _settings(navigation: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the generator's settings: pages that open from the disk, and nothing that asks another server."""
+    palette = [
+        {
+            "media": f"(prefers-color-scheme: {name})",
+            "scheme": scheme,
+            "toggle": {"icon": f"material/{icon}", "name": f"{name}: switch the colours"},
+        }
+        for name, scheme, icon in _SCHEMES
+    ]
+    return {
+        "site_name": "tpharness",
+        "docs_dir": "docs",
+        "site_dir": "public",
+        "use_directory_urls": False,
+        "theme": {"name": "material", "font": False, "palette": palette, "features": ["navigation.indexes"]},
+        "extra_css": ["site.css"],
+        "markdown_extensions": ["tables", "attr_list", "md_in_html", "pymdownx.superfences"],
+        "nav": list(navigation),
+    }
+
+
+_SCHEMES = (("light", "default", "weather-sunny"), ("dark", "slate", "weather-night"))
+
+
+def _generate(work: Path) -> None:
+    words = [sys.executable, "-m", "zensical", "build", "--strict"]
+    try:
+        done = subprocess.run(  # noqa: S603
+            words,
+            cwd=work,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_SECONDS,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+    except subprocess.TimeoutExpired:
+        raise TargetError(f"zensical takes longer than {_SECONDS} s") from None
+    if done.returncode or not (work / "public" / "index.html").is_file():
+        said = " | ".join(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
+        raise TargetError(f"zensical exits with {done.returncode}: {shorten(said, 2000)}")

@@ -1,0 +1,237 @@
+"""The pages of the site in Markdown: start, matrix, clauses, rulings, certificates, trends.
+
+In: documents, scenarios, what the interop matrix has. Out: texts by path, and the navigation. What others wrote is
+escaped text in tables of HTML; clauses and rulings are our own Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tpharness.certificate import verdict_line
+from tpharness.clauses import Clause, Ruling, load_clauses, load_rulings, load_violations
+from tpharness.picture import table_html, text_html
+from tpharness.resources import conformance_dir
+from tpharness.scenario import Scenario
+from tpharness.site.documents import Documents
+from tpharness.site.views import scenarios_of_clause, scenarios_of_ruling, view_link
+
+__all__ = ["site_pages"]
+
+_CODE = re.compile(r"`([a-z0-9.-]+)`")
+_RULING = re.compile(r"\bR\d+\b")
+_MOST_LINKS = 12
+_SHOWN_CASES = 6
+
+
+def site_pages(
+    documents: Documents, scenarios: Sequence[Scenario], interop: Mapping[str, Any]
+) -> tuple[dict[str, str], list[Mapping[str, Any]]]:
+    """Return the texts of the pages by path, and the navigation without the documentation."""
+    subjects = _by_subject()
+    rulings = load_rulings()
+    pages = {
+        "index.md": (Path(__file__).parent / "start.md").read_text("utf-8")
+        + f"\n{len(scenarios)} scenarios, {len(load_clauses())} clauses, {len(rulings)} rulings.\n",
+        "matrix.md": "\n".join(_matrix(documents, interop, {one.id for one in scenarios})),
+        "trends.md": "\n".join(_trends(documents, {one.id for one in scenarios})),
+        "certificates.md": "\n".join(_certificates(documents)),
+        "clauses/index.md": "\n".join(_clause_list(subjects)),
+        "rulings/index.md": "\n".join(_ruling_list(rulings)),
+    }
+    pages |= {f"clauses/{name}.md": "\n".join(_subject(name, some, scenarios)) for name, some in subjects.items()}
+    pages |= {f"rulings/{one.id}.md": "\n".join(_ruling(one, scenarios)) for one in rulings.values()}
+    navigation: list[Mapping[str, Any]] = [
+        {"Start": "index.md"},
+        {"Matrix": "matrix.md"},
+        {"Trends": "trends.md"},
+        {"Certificates": "certificates.md"},
+        {"Clauses": ["clauses/index.md", *({name: f"clauses/{name}.md"} for name in subjects)]},
+        {
+            "Rulings": [
+                "rulings/index.md",
+                *({f"{one.id} {one.title}": f"rulings/{one.id}.md"} for one in rulings.values()),
+            ]
+        },
+    ]
+    return pages, navigation
+
+
+# ----------------------------------------------------------------------------------------------- clauses, rulings
+
+
+def _by_subject() -> dict[str, list[Clause]]:
+    found: dict[str, list[Clause]] = defaultdict(list)
+    for clause in load_clauses().values():
+        found[clause.id.partition(".")[0]].append(clause)
+    return dict(found)
+
+
+def _clause_list(subjects: Mapping[str, Sequence[Clause]]) -> Iterator[str]:
+    yield "# Clauses\n\nEvery normative statement of ThreadProtocol, by subject.\n"
+    yield "| clause | level | statement |\n|---|---|---|"
+    for name, some in subjects.items():
+        for clause in some:
+            yield f"| [{clause.id}]({name}.md#{clause.id}) | {clause.level} | {_cell(clause.text)} |"
+
+
+def _subject(name: str, clauses: Sequence[Clause], scenarios: Sequence[Scenario]) -> Iterator[str]:
+    yield f"# Clauses: {name}\n"
+    for clause in clauses:
+        yield f"## {clause.id} {{ #{clause.id} }}\n\n{clause.text}\n"
+        yield f"{clause.level}, in {', '.join(clause.versions)}. Source: {clause.document}, {clause.section}.\n"
+        if clause.rulings:
+            yield f"Decided by {', '.join(f'[{one}](../rulings/{one}.md)' for one in clause.rulings)}.\n"
+        cited = scenarios_of_clause(clause.id, scenarios)
+        if cited:
+            yield f"Exercised by {_links(cited)}.\n"
+        elif clause.why:
+            yield f"No scenario can exercise it: {clause.why}.\n"
+        broken = load_violations().get(clause.id, ())
+        if broken:
+            yield f"Seen violated, and found: {len(broken)}, such as “{_cell(broken[0].sentence)}”\n"
+
+
+def _ruling_list(rulings: Mapping[str, Ruling]) -> Iterator[str]:
+    yield "# Rulings\n\nHow places where the documents disagree are read, and which other readings exist.\n"
+    for ruling in rulings.values():
+        yield f"- [{ruling.id}]({ruling.id}.md): {ruling.title}"
+
+
+def _ruling(ruling: Ruling, scenarios: Sequence[Scenario]) -> Iterator[str]:
+    yield f"# {ruling.id}: {ruling.title}\n"
+    clauses, rulings = load_clauses(), load_rulings()
+
+    def linked(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"[{name}](../clauses/{name.partition('.')[0]}.md#{name})" if name in clauses else found[0]
+
+    def other(found: re.Match[str]) -> str:
+        known = found[0] in rulings and found[0] != ruling.id
+        return f"[{found[0]}]({found[0]}.md)" if known else found[0]
+
+    yield _CODE.sub(linked, _RULING.sub(other, ruling.text)) + "\n"
+    shown = scenarios_of_ruling(ruling.id, scenarios)
+    if not shown:
+        return
+    title = text_html(f"A picture of {ruling.id}, whose cut can be dragged")
+    yield f"## See it\n\n[On a page of its own](../views/{ruling.id}.html). {shown[0].description}\n"
+    yield f'<iframe class="picture" src="../views/{ruling.id}.html" title="{title}" loading="lazy"></iframe>\n'
+    yield f"## Scenarios\n\n{_links(shown)}\n"
+
+
+def _links(scenarios: Sequence[Scenario]) -> str:
+    links = [f"[{one.id}](../{view_link(one.id)})" for one in scenarios[:_MOST_LINKS]]
+    more = len(scenarios) - _MOST_LINKS
+    return ", ".join(links) + (f", and {more} more" if more > 0 else "")
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of finished cells; with a class it is not wrapped by the theme, whose wrapper takes no focus."""
+    return table_html(head, rows).replace("<table>", '<table class="data">', 1)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+# ------------------------------------------------------------------------------------------------ matrix, trends
+
+
+def _matrix(documents: Documents, interop: Mapping[str, Any], shown: set[str]) -> Iterator[str]:
+    yield "# Servers and clients\n\nCases that passed, that depart in a known way, and that were not judged.\n"
+    names = {spec: f"{spec} ({name})" if name != spec else spec for spec, name in interop["names"].items()}
+    yield _pairs([(names[one["server"]], names[one["client"]], one["counts"], None) for one in interop["pairs"]])
+    if documents.reports:
+        yield "\n## Played besides\n"
+        yield _pairs([(one["server"], one["client"], one["counts"], one["passed"]) for one in documents.reports])
+    yield "\n## Known departures\n\nThe picture is the smallest case, as the reference plays it: what should be kept.\n"
+    rows = []
+    for target, one in _departures():
+        cases = [case for some in one["cases"].values() for case in some]
+        rulings = ", ".join(f'<a href="rulings/{name}.html">{name}</a>' for name in one["rulings"])
+        found = ", ".join(_case_link(case, shown) for case in sorted(cases, key=len)[:2])
+        reason = text_html(" ".join(one["reason"].split()))
+        rows.append((text_html(target), f"{text_html(one['title'])}: {reason}", str(len(cases)), rulings, found))
+    yield _table(("target", "departure", "cases", "rulings", "look at"), rows)
+
+
+def _departures() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for file in sorted((conformance_dir() / "baselines" / "peers").glob("*.yaml")):
+        for one in yaml.safe_load(file.read_text("utf-8")):
+            yield f"peer:{file.stem.partition('-')[2]}", one
+
+
+def _pairs(pairs: Sequence[tuple[str, str, Mapping[str, int], bool | None]]) -> str:
+    """Return the table of servers and clients; a verdict is shown where there is one."""
+    clients = list(dict.fromkeys(client for _, client, _, _ in pairs))
+    cells = {(server, client): _counts(counts, passed) for server, client, counts, passed in pairs}
+    rows = [
+        (text_html(server), *(cells.get((server, client), "–") for client in clients))
+        for server in dict.fromkeys(server for server, _, _, _ in pairs)
+    ]
+    return _table(("server", *map(text_html, clients)), rows)
+
+
+def _counts(counts: Mapping[str, int], passed: bool | None) -> str:
+    words = ", ".join(f"{count} {text_html(name)}" for name, count in counts.items())
+    if passed is None:
+        return words
+    return f'<span class="{"good" if passed else "bad"}">{"passed" if passed else "failed"}</span> {words}'
+
+
+def _case_link(case: str, shown: set[str]) -> str:
+    name = case.partition("@")[0]
+    return f'<a href="{view_link(name)}">{text_html(case)}</a>' if name in shown else text_html(case)
+
+
+def _trends(documents: Documents, shown: set[str]) -> Iterator[str]:
+    yield "# Trends\n\nFrameworks at several releases: which departures came and went (`tpharness trend`).\n"
+    if not documents.trends:
+        yield "None yet."
+    for trend in documents.trends:
+        yield f"\n## {text_html(trend['peer'])} {{ #{re.sub('[^a-z0-9]+', '-', trend['peer'].lower())} }}\n"
+        head = ("release", "played", "passed", "departing", "causes")
+        yield _table(head, [_trend_row(one) for one in trend["releases"]])
+        for change in trend["changes"]:
+            yield f"\n### {text_html(change['from'])} → {text_html(change['to'])}\n"
+            rows = [
+                (word, str(len(group["cases"])), text_html(group["cause"]), _cases(group["cases"], shown))
+                for word in ("went", "came")
+                for group in change[word]
+            ]
+            yield _table(("", "cases", "cause", "look at"), rows) if rows else "Nothing came or went.\n"
+
+
+def _trend_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    if one["error"]:
+        return (text_html(one["release"]), text_html(one["error"]), "–", "–", "–")
+    numbers = (one["counts"].get("passed", 0), one["departing"], len(one["departures"]))
+    return (text_html(one["release"]), text_html(one["target"]), *map(str, numbers))
+
+
+def _cases(cases: Sequence[str], shown: set[str]) -> str:
+    more = len(cases) - _SHOWN_CASES
+    found = ", ".join(_case_link(case, shown) for case in cases[:_SHOWN_CASES])
+    return found + (f", and {more} more" if more > 0 else "")
+
+
+def _certificates(documents: Documents) -> Iterator[str]:
+    yield "# Certificates\n\nWhat was claimed with `tpharness certify`. `tpharness verify` says whether one holds.\n"
+    if not documents.certificates:
+        yield "None yet."
+    rows = []
+    for one in documents.certificates:
+        targets = ", ".join(
+            f"{text_html(p['server']['name'])} with {text_html(p['client']['name'])}" for p in one["playings"]
+        )
+        claims = "<br>".join(f"{text_html(c['profile'])}: {text_html(c['status'])}" for c in one["claims"])
+        rows.append((targets, text_html(verdict_line(one)), text_html(one["time"]), claims))
+    if rows:
+        yield _table(("server and client", "claim", "made", "profiles"), rows)

@@ -1,0 +1,71 @@
+"""Pictures for a site: one page for the scenarios of each theme, and one for each ruling.
+
+In: scenarios. Out: files of HTML that need nothing else, and where each scenario is shown.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.picture import Entry, Page, plain_timeline, render_page, text_html, timeline_of_case
+from tpharness.run.plan import base_case
+from tpharness.scenario import Scenario
+
+__all__ = ["scenarios_of_clause", "scenarios_of_ruling", "view_files", "view_link"]
+
+_MOST_OF_A_RULING = 3
+
+
+def view_files(scenarios: Sequence[Scenario]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each picture page below the site, and its text."""
+    entries = {scenario.id: Entry(timeline=timeline_of_case(base_case(scenario))) for scenario in scenarios}
+    themes: dict[str, list[Scenario]] = defaultdict(list)
+    for scenario in scenarios:
+        themes[scenario.id.rpartition("/")[0]].append(scenario)
+    for theme, some in themes.items():
+        title = f"Scenarios: {theme}"
+        yield _theme_file(theme), _page(title, [entries[scenario.id] for scenario in some])
+    for ruling in load_rulings().values():
+        shown = scenarios_of_ruling(ruling.id, scenarios)[:_MOST_OF_A_RULING]
+        if shown:
+            yield f"views/{ruling.id}.html", _page(ruling.title, [entries[scenario.id] for scenario in shown])
+
+
+def view_link(scenario: str) -> str:
+    """Return the address of a scenario's picture, from the top of the site."""
+    return f"{_theme_file(scenario.rpartition('/')[0])}#view/{quote(scenario)}"
+
+
+def scenarios_of_clause(clause: str, scenarios: Iterable[Scenario]) -> list[Scenario]:
+    """Return the scenarios that cite a clause, those with the fewest events and clauses first."""
+    return sorted((one for one in scenarios if clause in one.clauses), key=_size)
+
+
+def scenarios_of_ruling(ruling: str, scenarios: Iterable[Scenario]) -> list[Scenario]:
+    """Return the scenarios that cite a clause which the ruling decides.
+
+    First those that are about little else: the share of their clauses that it decides, then their size.
+    """
+    decided = {clause.id for clause in load_clauses().values() if ruling in clause.rulings}
+    share = {one.id: len(decided & set(one.clauses)) / len(one.clauses) for one in scenarios if one.clauses}
+    return sorted((one for one in scenarios if share.get(one.id)), key=lambda one: (-share[one.id], *_size(one)))
+
+
+def _size(scenario: Scenario) -> tuple[int, int, str]:
+    events = sum(len(run.events or ()) or 99 for _, run in scenario.runs)
+    return (events, len(scenario.clauses), scenario.id)
+
+
+def _theme_file(theme: str) -> str:
+    return f"views/{theme.replace('/', '-')}.html"
+
+
+def _page(title: str, entries: Sequence[Entry]) -> str:
+    lead = '<p class="muted">Drag the cut, or move it with the arrow keys.</p>'
+    timelines: Iterable[Mapping[str, Any]] = (entry.timeline for entry in entries)
+    plain = [plain_timeline(timeline) for timeline in timelines]
+    return render_page(Page(title=text_html(title), lead=lead, entries=entries, plain=plain))

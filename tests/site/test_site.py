@@ -1,0 +1,127 @@
+"""The site: built once, of few scenarios; its links lead somewhere, and what others wrote is only text in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.picture.looking import look_at
+from tests.scenarios import load_builtin
+
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.errors import InputError, UsageError
+from tpharness.site import Documents, build_site, find_broken_links, read_documents
+
+SCENARIOS = ("basics/tool-call-and-answer", "interruptions/mid-text", "cycles/three-steps")
+HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) `| \x1b[31m"
+
+
+def trend(peer: str = "peer:x") -> dict[str, Any]:
+    """Return a trend in which a departure went, of a target with an evil name."""
+    group = {"cause": HOSTILE, "codes": ["a"], "clauses": [], "cases": [SCENARIOS[1], "gone/away"], "known": {}}
+    one = {"target": HOSTILE, "counts": {"passed": 3}, "departing": 2, "departures": [group], "error": ""}
+    return {
+        "format": "tpharness-trend/1",
+        "tpharness": "0",
+        "peer": peer,
+        "role": "client",
+        "other": "reference",
+        "ids": [],
+        "releases": [
+            {**one, "release": "1.0.0"},
+            {**one, "release": "2.0.0", "departing": 0, "departures": []},
+        ],
+        "changes": [{"from": "1.0.0", "to": "2.0.0", "came": [], "went": [group], "otherwise": 0}],
+    }
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a site with a trend and the pictures of a few scenarios."""
+    folder = tmp_path_factory.mktemp("site") / "public"
+    build_site(folder, Documents(trends=[trend()]), [load_builtin(name) for name in SCENARIOS])
+    return folder
+
+
+def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    """Between pages, to places on them, and into the pictures."""
+    assert list(find_broken_links(site)) == []
+
+
+def test_every_clause_and_ruling_has_its_place(site: Path) -> None:
+    """With the scenarios that exercise it, and for a ruling the picture."""
+    for clause in load_clauses():
+        assert f'id="{clause}"' in (site / "clauses" / f"{clause.partition('.')[0]}.html").read_text("utf-8")
+    for ruling in load_rulings():
+        assert (site / "rulings" / f"{ruling}.html").is_file()
+    page = (site / "rulings" / "R20.html").read_text("utf-8")
+    assert '<iframe class="picture" src="../views/R20.html"' in page
+    assert "interruptions/mid-text" in (site / "views" / "R20.html").read_text("utf-8")
+
+
+def test_what_others_wrote_is_only_text(site: Path) -> None:
+    """A target may call itself what it likes; a case that the site does not show is not a link."""
+    page = (site / "trends.html").read_text("utf-8")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert 'href="javascript:' not in page
+    assert "\x1b" not in page
+    assert f'<a href="views/interruptions.html#view/{SCENARIOS[1]}">' in page
+    assert "gone/away" in page
+    assert "gone/away</a>" not in page
+
+
+@pytest.mark.parametrize(
+    ("link", "says"),
+    [
+        ('<a href="nope.html">x</a>', "which is not there"),
+        ('<a href="../../etc/passwd">x</a>', "which is not there"),
+        ('<a href="b.html#c">x</a>', "the page has no such place"),
+        ('<a href="b.html#view/a/b">x</a>', "which the page does not show"),
+        ('<img src="https://example.org/x.png">', "loads https://example.org/x.png"),
+        ('<script src="//example.org/x.js"></script>', "loads //example.org/x.js"),
+    ],
+)
+def test_a_broken_link_is_found(tmp_path: Path, link: str, says: str) -> None:
+    """And what leads somewhere is not."""
+    (tmp_path / "b.html").write_text('<p id="d"></p>', "utf-8")
+    (tmp_path / "a.html").write_text(f'{link}<a href="b.html#d">y</a><a href="https://example.org/">z</a>', "utf-8")
+    (found,) = find_broken_links(tmp_path)
+    assert found.startswith("a.html ")
+    assert says in found
+
+
+def test_documents_are_told_apart_by_what_they_say(tmp_path: Path) -> None:
+    """A file that is none of them, or not what it says, is refused."""
+    (tmp_path / "trend.json").write_text(json.dumps(trend()), "utf-8")
+    assert [one["peer"] for one in read_documents([tmp_path / "trend.json"]).trends] == ["peer:x"]
+    for text, says in (
+        ("{}", "is not a document for a site"),
+        ("nope", "is not JSON"),
+        ('{"format": "tpharness-trend/1"}', "is not a trend"),
+    ):
+        (tmp_path / "bad.json").write_text(text, "utf-8")
+        with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'bad.json'} {says}")):
+            read_documents([tmp_path / "bad.json"])
+
+
+def test_a_folder_that_is_not_a_site_is_not_replaced(tmp_path: Path) -> None:
+    """Somebody's files stay."""
+    (tmp_path / "mine.txt").write_text("mine", "utf-8")
+    with pytest.raises(UsageError, match="is there and is not a site"):
+        build_site(tmp_path, Documents(), [])
+    assert (tmp_path / "mine.txt").is_file()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("name", "width", "dark"), [("rulings/R20", 1280, False), ("trends", 390, True)])
+def test_a_page_is_fit_for_a_desktop_and_a_phone(site: Path, name: str, width: int, dark: bool) -> None:
+    """It asks for nothing beside the site, is not wider than the screen, and axe finds nothing serious."""
+    wide = ["eval", "document.documentElement.scrollWidth <= window.innerWidth"]
+    seen = look_at(site / f"{name}.html", wide, ["axe"], width=width, height=844, dark=dark)
+    assert all(address.startswith((site.as_uri(), "data:", "blob:")) for address in seen.requests)
+    assert seen.results[0]
+    assert [found for found in seen.results[1] if found["impact"] in ("serious", "critical")] == []
