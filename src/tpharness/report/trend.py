@@ -24,7 +24,7 @@ __all__ = ["PlayedRelease", "trend_json", "trend_lines"]
 FORMAT = "tpharness-trend/1"
 _SHOWN_CASES = 2
 _SHOWN_CHANGES = 8
-_NOT_JUDGED = frozenset((Outcome.NOT_APPLICABLE, Outcome.NO_PART))
+_NOT_JUDGED = frozenset((Outcome.NOT_APPLICABLE, Outcome.NO_PART, Outcome.COULD_NOT_RUN, Outcome.ERRORED))
 _HEAD = ("release", "target", "passed", "departing", "causes", "not judged")
 
 
@@ -177,8 +177,15 @@ class _Verdicts:
 
 
 def _as_judged(report: Report) -> list[Result]:
-    """Return the results as they were before a baseline expected some of them."""
-    return [replace(one, outcome=Outcome.FAILED) if one.outcome is Outcome.EXPECTED else one for one in report.results]
+    """Return the results as they were before a baseline expected some of them, without those that were not judged.
+
+    What could not run, or broke in the harness, says nothing about the target.
+    """
+    return [
+        replace(one, outcome=Outcome.FAILED) if one.outcome is Outcome.EXPECTED else one
+        for one in report.results
+        if one.outcome not in _NOT_JUDGED
+    ]
 
 
 def _is_sweep(name: str, outcome: Outcome) -> bool:
