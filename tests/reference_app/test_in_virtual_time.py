@@ -153,3 +153,25 @@ def test_a_cancel_that_cannot_be_stored_has_ended_nothing(tmp_path: Path, monkey
     said, thread = run_virtually(play())
     assert said == {"cancelled": False}
     assert thread["turns"][-1]["interruption"]["reason"] == "error"
+
+
+def test_a_run_that_comes_while_the_end_of_another_is_stored_waits_for_it(tmp_path: Path) -> None:
+    """It was given the other's end, and the other's stream stayed open for ever."""
+
+    async def play() -> tuple[bytes, bytes]:
+        async with serving(tmp_path) as server:
+            first = Call(server, "POST", "/threads/t/runs", run_body(HELLO[:1], hold={"at": AT.format(4)}))
+            await asyncio.sleep(1)
+            cancel = Call(server, "POST", "/threads/t/cancel", {"reason": "user_cancelled"})
+            while server.app.threads._live["t"].fold.running:  # noqa: ASYNC110  # virtual time passes at once
+                await asyncio.sleep(0)
+            second = Call(server, "POST", "/threads/t/runs", run_body(HELLO))
+            assert await cancel.value() == {"cancelled": True}
+            async with asyncio.timeout(60):
+                return await whole(first), await whole(second)
+
+    first, second = run_virtually(play())
+    assert b'"reason":"user_cancelled"' in first
+    assert first.endswith(b"data: [DONE]\n\n")
+    assert b'{"type":"finish-step"}' in second
+    assert b"abort" not in second

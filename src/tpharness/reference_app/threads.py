@@ -40,6 +40,11 @@ class LiveThread:
         self.lock = asyncio.Lock()
         """Held while a request changes the thread, until the log has it."""
 
+    async def until_ended(self) -> None:
+        """Wait while the end of a run is stored: until then its stream is open, and the next run would get that end."""
+        if self.run is not None and not self.fold.running:
+            await self.run.wait()
+
 
 class Threads:
     """The threads of one server."""
@@ -67,6 +72,7 @@ class Threads:
             self._refuse_run()  # before there is a thread that nothing has happened in
             thread = thread or self._create(thread_id)
             async with thread.lock:
+                await thread.until_ended()
                 if thread.gone:  # deleted while we waited
                     continue
                 self._refuse_run()
@@ -80,6 +86,7 @@ class Threads:
     async def add_user(self, thread_id: str, turn: Mapping[str, Any]) -> None:
         """Add a user turn without a run."""
         async with self._lock(thread_id) as thread:
+            await thread.until_ended()
             self._refuse_running(thread)
             entry: Entry = {"kind": "user", "turn": turn}
             with self._forgetting(thread_id):
