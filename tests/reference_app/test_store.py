@@ -8,7 +8,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
+from benchmarks.failing_disk import PATH, Connection, Disk, File, FileSystem
 from tests.reference_app.peer import AT, HELLO, TOOL_CALL, Serve, run_body, user_turn
 
 from tpharness.errors import InputError
@@ -219,3 +221,59 @@ async def test_a_store_of_format_1_is_read(serve: Serve, tmp_path: Path) -> None
     connection.close()
     async with serve(settings) as peer:
         assert [await peer.thread(thread) for thread in ("t", "u")] == kept
+
+
+class UnsyncedDisk(Disk):
+    """A disk that takes writes, and whose next syncs fail."""
+
+    syncs_failing = 0
+
+    def operate(self, file: File, offset: int, data: bytes | None) -> None:
+        """Fail a sync without doing it."""
+        if offset < 0 and self.syncs_failing:
+            self.syncs_failing -= 1
+            raise apsw.IOError("the disk does not sync")
+        super().operate(file, offset, data)
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+async def test_what_failed_does_not_come_back_after_a_loss_of_power(failing: int) -> None:
+    """Its pages may be on the disk, with the mark of a commit, and SQLite would take them for committed."""
+    disk = UnsyncedDisk()
+    system = FileSystem(disk)
+
+    def connect(path: Path) -> sqlite3.Connection:
+        return Connection(path, system)  # type: ignore[return-value]
+
+    try:
+        store = SqliteStore(PATH, connect)
+        await store.append("t", [{"n": 1}])
+        disk.syncs_failing = failing
+        with pytest.raises(sqlite3.OperationalError, match="does not sync"):
+            await store.append("t", [{"n": 2}])
+        if failing == 2:  # then it is written over before anybody is told what is stored
+            assert await store.load("t") == [{"n": 1}]
+        assert disk.syncs_failing == 0
+        disk.files = {name: File(bytearray(f.seen), bytearray(f.seen)) for name, f in disk.files.items()}
+        again = SqliteStore(PATH, connect)
+        assert await again.load("t") == [{"n": 1}]
+        await again.close()
+    finally:
+        system.unregister()
+
+
+async def test_nobody_is_told_what_is_stored_while_it_is_not_known() -> None:
+    """After a failed commit the log is read when the disk takes something again, not before."""
+    disk = UnsyncedDisk()
+    system = FileSystem(disk)
+    try:
+        store = SqliteStore(PATH, lambda path: Connection(path, system))  # type: ignore[arg-type,return-value]
+        await store.append("t", [{"n": 1}])
+        disk.syncs_failing = 4
+        for ask in (lambda: store.append("t", [{"n": 2}]), lambda: store.load("t")):
+            with pytest.raises(sqlite3.OperationalError, match="does not sync"):
+                await ask()
+        assert await store.load("t") == [{"n": 1}]
+        await store.close()
+    finally:
+        system.unregister()

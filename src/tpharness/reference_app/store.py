@@ -6,7 +6,8 @@ goes into one transaction, so a wait for the disk is shared.
 
 A log is always a prefix of what was appended: after an append that failed, every later one of that thread fails too,
 until the log has been loaded, so that whoever appends knows what it holds. Entries are numbered, and a log that lacks
-one in the middle is not given out.
+one in the middle is not given out. What failed does not come back when the process dies: a commit whose sync failed
+may be on the disk whole, so its place is written over before anything else is read or appended.
 """
 
 from __future__ import annotations
@@ -140,6 +141,8 @@ class SqliteStore:
             ) from error
         self._gaps: set[str] = set()
         """Threads of which an append failed; only the store's thread uses it."""
+        self._remains = False
+        """Whether a commit that failed may be on the disk."""
         self._start()
 
     def append(self, thread_id: str, entries: Sequence[Entry]) -> asyncio.Future[None]:
@@ -225,6 +228,7 @@ class SqliteStore:
         results: list[tuple[asyncio.Future[Any], Any, Exception | None]] = []
         connection = self._connection
         try:
+            self._write_over_remains()
             connection.execute("BEGIN IMMEDIATE")
             for work, done in batch:
                 try:
@@ -233,13 +237,23 @@ class SqliteStore:
                     if work.appends_to is not None and not isinstance(error, _GapError):
                         raise
                     results.append((done, None, error))
+            self._remains = True
             connection.execute("COMMIT")
+            self._remains = False
         except Exception as error:  # noqa: BLE001  # any error is passed to the callers
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):  # else before the next transaction
+                self._write_over_remains()
             self._gaps.update(work.appends_to for work, _ in batch if work.appends_to is not None)
             return [(done, None, error) for _, done in batch]
         return results
+
+    def _write_over_remains(self) -> None:
+        """Commit something harmless where a commit has failed. Its frames would be found when the file is opened."""
+        if self._remains:
+            self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            self._remains = False
 
 
 def _open(path: Path, connect: Callable[[Path], sqlite3.Connection]) -> sqlite3.Connection:
