@@ -175,3 +175,23 @@ def test_a_run_that_comes_while_the_end_of_another_is_stored_waits_for_it(tmp_pa
     assert first.endswith(b"data: [DONE]\n\n")
     assert b'{"type":"finish-step"}' in second
     assert b"abort" not in second
+
+
+def test_a_reader_who_comes_back_stops_every_watch(tmp_path: Path) -> None:
+    """One watch began when the reader left, another when the run began to wait for its end (60 s each)."""
+    silence = {"event_kind": "stall", "seconds": 20, "at": AT.format(2)}
+    body = run_body([HELLO[0], silence], hold={"at": AT.format(4)}, time_scale=1, on_disconnect="continue")
+
+    async def play() -> None:
+        async with serving(tmp_path) as server:
+            first = Call(server, "POST", "/threads/t/runs", body)
+            await first.begun()
+            await asyncio.sleep(1)
+            first.leave()
+            await asyncio.sleep(40)
+            again = Call(server, "GET", "/threads/t/stream")
+            assert await again.begun() == 200
+            await asyncio.sleep(300)
+            assert server.app.threads._live["t"].fold.running
+
+    run_virtually(play())

@@ -142,6 +142,8 @@ class Run:
 
     def _watch_unread(self) -> None:
         """End a run that only waits for its end if no reader reconnects for a while."""
+        if self._unread is not None:
+            self._unread.cancel()
         self._unread = asyncio.get_running_loop().call_later(self._tools.settings.unread_seconds, self._still_unread)
 
     def _still_unread(self) -> None:
