@@ -21,7 +21,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from tests.cli.conftest import Call
 
 from tpharness.cli.certify import certify
-from tpharness.resources import schema_path
+from tpharness.resources import conformance_dir, schema_path
+from tpharness.site.documents import read_documents
+from tpharness.site.pages import site_pages
 from tpharness.targets import Capabilities, Reference, Script, TargetOutput
 from tpharness.trace.read import Trace
 
@@ -477,3 +479,14 @@ def test_a_certificate_is_about_one_server(call: Call, tmp_path: Path) -> None:
     assert told.code == 2
     assert "a certificate is about one server, and 2 are named" in told.err
     assert not (tmp_path / "cert").exists()
+
+
+def test_a_site_shows_what_is_claimed(made: Path) -> None:
+    """Server and client, the verdict and each profile; it does not judge them, and says who does."""
+    interop = json.loads((conformance_dir() / "interop.json").read_text("utf-8"))
+    pages, _ = site_pages(read_documents([made / "certificate.json"]), [], interop)
+    page = pages["certificates.md"]
+    assert "`tpharness verify` says whether one holds" in page
+    row = page[page.index("<tbody>") :]
+    assert "2 of 11 profiles" in row
+    assert all(f"{profile}: " in row for profile in PROFILES)
