@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.blocked import python_without, tpharness_without
 
-from tpharness.extras import EXTRAS, install_command
+from tpharness.extras import EXTRAS, explain_import_error, install_command
 
 TOP = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
@@ -144,6 +145,13 @@ def test_a_peer_says_what_to_type(name: str, tmp_path: Path) -> None:
     done = python_without(NOT_IN_THE_CORE, code, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.strip() == f"uvicorn is not installed: {install_command(name)}"
+
+
+def test_a_peer_whose_framework_needs_another_release_of_something_does_not_name_the_extra() -> None:
+    """The package is installed, and lacks a module: the extra would bring the same."""
+    error = ModuleNotFoundError("No module named 'pytest.nothing'", name="pytest.nothing")
+    told = explain_import_error(error, "pydantic-ai", "pydantic-ai-slim")
+    assert told == f"pydantic-ai-slim {version('pydantic-ai-slim')} lacks what this peer needs: {error}"
 
 
 def test_the_strategies_say_what_to_type(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from tpharness.errors import UsageError
 
-__all__ = ["EXTRAS", "Extra", "install_command", "needs_extra"]
+__all__ = ["EXTRAS", "Extra", "explain_import_error", "install_command", "needs_extra"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,17 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         module = (error.name or str(error)).partition(".")[0]
         raise UsageError(f"{module} is not installed: {what} needs it", hint=install_command(extra)) from error
+
+
+def explain_import_error(error: ImportError, extra: str, framework: str) -> str:
+    """Return why the peer of a framework does not start: what is not installed, or what the installed release lacks."""
+    if isinstance(error, ModuleNotFoundError):
+        package = (error.name or str(error)).partition(".")[0]
+        try:
+            import_module(package)
+        except ImportError:
+            return f"{package} is not installed: {install_command(extra)}"
+    return f"{framework} {version(framework)} lacks what this peer needs: {error}"
 
 
 def _installed(distribution: str) -> bool:

@@ -1,16 +1,13 @@
 """The program behind `peer:pydantic-ai`."""
 
 import sys
-from importlib.metadata import version
 
-from tpharness.extras import install_command
+from tpharness.extras import explain_import_error
 
 if __name__ == "__main__":
     try:
         from tpharness.peers.control import main
         from tpharness.peers.pydantic_ai.framework import PydanticAi
-    except ModuleNotFoundError as error:
-        sys.exit(f"{error.name} is not installed: {install_command('pydantic-ai')}")
     except ImportError as error:
-        sys.exit(f"pydantic-ai-slim {version('pydantic-ai-slim')} lacks what this peer needs: {error}")
+        sys.exit(explain_import_error(error, "pydantic-ai", "pydantic-ai-slim"))
     main(PydanticAi)
