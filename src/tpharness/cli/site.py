@@ -23,7 +23,7 @@ def site(
         typer.Argument(metavar="[FILES]...", help="Reports and matrices of run, trends, certificates, as JSON."),
     ] = None,
 ) -> None:
-    """Make a static site: clauses and rulings with their pictures, docs, matrix, certificates and trends.
+    """Make a static site: clauses, rulings, pictures, docs, matrix, certificates, trends.
 
     It needs a clone of the repository. Exit code 1 if a link of the site leads nowhere.
     """

@@ -23,7 +23,7 @@ from tpharness.scenario.records import Scenario
 
 __all__ = ["Tracks", "history_tracks"]
 
-_MEANING = {rule.id: f"{rule.provider}: {rule.kind.entry.meaning}" for rule in RULES}
+_RULES = {rule.id: rule for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,5 +67,9 @@ def _state(judged: Judgement | None) -> Mapping[str, Any]:
     lost = f"loses {', '.join(WORDS[kind] for kind in kinds)}" if kinds else "loses nothing"
     words = f"{lost}; refused: {', '.join(rules)}" if rules else lost
     items = [f"{LEGEND[loss.kind]}: {loss.detail}" for loss in judged.losses]
-    items += [f"refused by {_MEANING.get(rule, f'{provider}: {rule}')}" for provider, rule in judged.broken]
+    items += [f"refused by {provider}: {_meaning(rule)}" for provider, rule in judged.broken]
     return {"colour": "bad" if rules else "warn" if kinds else "good", "words": words, "items": items}
+
+
+def _meaning(rule: str) -> str:
+    return _RULES[rule].kind.entry.meaning if rule in _RULES else rule

@@ -68,7 +68,7 @@ def run_on_cluster(
     waiting: deque[tuple[A, Any]] = deque()
     more = iter(items)
     with dask.config.set(_DASK_CONFIG), _connected(distributed, address, patience) as client:
-        silent = False
+        reachable = True
         try:
             while True:
                 try:
@@ -79,7 +79,7 @@ def run_on_cluster(
                     _wait_for(distributed, client, waiting[0][1], patience)
                     result: B = waiting[0][1].result()
                 except _SilentError as error:
-                    silent = True
+                    reachable = False
                     raise TargetError(
                         f"the scheduler at {address} does not answer: it has been silent for {patience:g} s",
                         hint="see what it does, then play the rest, or use --jobs N on this machine",
@@ -90,7 +90,8 @@ def run_on_cluster(
                         hint="play it with --jobs 1: the process says what ends it, or ends with it",
                     ) from error
                 except Exception as error:
-                    if client.status == "running":
+                    reachable = not isinstance(error, _LostError)
+                    if client.status == "running" and reachable:
                         raise
                     raise TargetError(
                         f"the scheduler at {address} was lost: {error}",
@@ -99,7 +100,7 @@ def run_on_cluster(
                 waiting.popleft()[1].release()
                 yield result
         finally:
-            if not silent:
+            if reachable:
                 client.cancel([future for _, future in waiting])
 
 
@@ -107,12 +108,18 @@ class _SilentError(Exception):
     """The scheduler does not answer."""
 
 
+class _LostError(Exception):
+    """The scheduler cannot be asked any more, which the client may not know yet."""
+
+
 def _ask(client: Any, question: Callable[[], Any], patience: float) -> Any:
-    """Return what the scheduler answers. _SilentError if it does not."""
+    """Return what the scheduler answers. _SilentError if it does not, _LostError if it is not there."""
     try:
         return client.sync(question, callback_timeout=patience)
     except TimeoutError as error:
         raise _SilentError from error
+    except OSError as error:
+        raise _LostError(str(error)) from error
 
 
 def _wait_for(distributed: Any, client: Any, future: Any, patience: float) -> None:

@@ -25,18 +25,24 @@ page.on("pageerror", (error) => errors.push(String(error)));
 page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
 await page.goto(pathToFileURL(file).href + hash, { timeout: 60000 });
 
+/** Wait until the browser has painted a frame with what there is now. */
+const painted = () =>
+  scripts && page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
 const doing = {
   eval: (expression) => page.evaluate(expression),
   text: async (selector) => {
-    // An element with `content-visibility: auto` has no inner text before the browser has painted a frame with it.
-    if (scripts) await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+    await painted(); // an element with `content-visibility: auto` has no inner text before
     return page.locator(selector).innerText();
   },
   press: async (selector, key, times = 1) => {
     await page.focus(selector);
     for (let n = 0; n < times; n += 1) await page.keyboard.press(key);
   },
-  click: (selector) => page.locator(selector).first().click(),
+  click: async (selector) => {
+    await page.locator(selector).first().click();
+    await painted(); // a link to a place on the page has told the page by then
+  },
   drag: async (selector, down) => {
     const box = await page.locator(selector).boundingBox();
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
