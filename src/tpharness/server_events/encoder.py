@@ -183,6 +183,7 @@ class Encoder:
                     held["provider_name"] = delta["provider_name"]
             piece = delta.get("content_delta")
             return [] if piece is None else [{"type": f"{word}-delta", "id": ident, "delta": piece}]
+        self._calls[ident]["toolName"] += delta.get("tool_name_delta") or ""
         piece = delta.get("args_delta")
         if isinstance(piece, str):
             self._calls[ident]["held"].append(piece)
