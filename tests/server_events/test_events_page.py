@@ -1,0 +1,177 @@
+"""docs/EVENTS.md has every event, part, delta and field of the schema, and says what the reference does."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import re
+import sys
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tpharness import assert_same_thread
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.resources import conformance_dir, scenarios_dir, schema_path
+from tpharness.server_events import EventKind
+
+ROOT = Path(__file__).parents[2]
+
+
+def load_script() -> ModuleType:
+    """Return scripts/events_page.py as a module."""
+    spec = importlib.util.spec_from_file_location("events_page", ROOT / "scripts" / "events_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclass looks for its module
+    spec.loader.exec_module(module)
+    return module
+
+
+SCRIPT = load_script()
+PAGE: str = SCRIPT.PAGE.read_text("utf-8")
+EXAMPLES: list[dict[str, Any]] = [one for group in SCRIPT.groups() for one in group["examples"]]
+EVENTS: list[dict[str, Any]] = [event for one in EXAMPLES for event in one["events"]]
+SCHEMA: dict[str, Any] = json.loads(schema_path("server-event").read_text("utf-8"))
+NOT_CARRIED = {
+    "A file with an identifier and an id of its own": "no chunk and no carrier has an identifier",
+    "A status of its own": "the encoder's carrier does not tell a status",
+}
+
+
+def test_the_page_is_what_the_script_makes() -> None:
+    """`python scripts/events_page.py` changes nothing."""
+    assert SCRIPT.render() == PAGE, "run python scripts/events_page.py, and read the difference"
+
+
+def kinds_of(schema: dict[str, Any], tag: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield the kinds that a schema names under `tag`, each with the fields that it states for that kind."""
+    for rule in schema["allOf"]:
+        named = rule["if"]["properties"][tag]
+        for kind in named.get("enum") or [named["const"]]:
+            yield kind, set(rule["then"].get("properties", ()))
+
+
+def fields_of(objects: list[Any], tag: str) -> dict[str, set[str]]:
+    """Return the fields that objects of each kind have somewhere."""
+    found: dict[str, set[str]] = {}
+    for one in objects:
+        found.setdefault(one[tag], set()).update(one)
+    return found
+
+
+def test_every_kind_of_event_has_an_example_with_every_field() -> None:
+    """Those that the schema names, and those that have no fields of their own."""
+    shown = fields_of(EVENTS, "event_kind")
+    assert set(shown) == {kind.value for kind in EventKind}
+    for kind, fields in kinds_of(SCHEMA, "event_kind"):
+        assert fields <= shown[kind], kind
+    assert set(SCHEMA["properties"]) <= set().union(*shown.values())
+
+
+@pytest.mark.parametrize(
+    ("definition", "tag", "holder"), [("response_part", "part_kind", "part"), ("delta", "part_delta_kind", "delta")]
+)
+def test_every_kind_of_part_and_delta_has_an_example_with_every_field(definition: str, tag: str, holder: str) -> None:
+    """And so has a kind of the application's own."""
+    shown = fields_of([e[holder] for e in EVENTS if e["event_kind"].startswith("part_") and holder in e], tag)
+    for kind, fields in kinds_of(SCHEMA["$defs"][definition], tag):
+        assert fields <= shown[kind], kind
+    if definition == "response_part":
+        assert any(kind.startswith("custom:") for kind in shown)
+
+
+def test_every_field_and_outcome_of_a_result_has_an_example() -> None:
+    """And so has every kind of part of a request, but for returns, which come with their results."""
+    results = [event["part"] for event in EVENTS if event["event_kind"].endswith("tool_result")]
+    assert set(SCHEMA["$defs"]["result"]["properties"]) <= {name for part in results for name in part}
+    words = re.search(r"`outcome` is (.*?) \(R22", SCHEMA["$defs"]["result"]["description"])
+    assert words is not None
+    assert set(re.split(r", | or ", words[1])) == {part["outcome"] for part in results if "outcome" in part}
+    assert {"tool-return", "retry-prompt"} <= {part.get("part_kind") for part in results}
+    calls = [event["part"] for event in EVENTS if event["event_kind"].endswith("tool_call")]
+    assert set(SCHEMA["$defs"]["call"]["properties"]) <= {name for part in calls for name in part}
+    files = [
+        e["part"]["content"] for e in EVENTS if e["event_kind"] == "part_start" and e["part"]["part_kind"] == "file"
+    ]
+    rule = next(
+        one
+        for one in SCHEMA["$defs"]["response_part"]["allOf"]
+        if one["if"]["properties"]["part_kind"]["const"] == "file"
+    )
+    assert set(rule["then"]["properties"]["content"]["properties"]) <= {name for one in files for name in one}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one["title"])
+def test_with_carriers_both_sides_hold_the_thread_that_the_page_shows(example: dict[str, Any]) -> None:
+    """Where nothing carries a fact, the page has to say so, and the two do differ."""
+    played = SCRIPT.play(example, carriers=True)
+    if example["title"] in NOT_CARRIED:
+        with pytest.raises(AssertionError):
+            assert_same_thread(played.server, played.client)
+    else:
+        assert_same_thread(played.server, played.client)
+    assert played.server == SCRIPT.play(example, carriers=False).server
+
+
+def test_every_example_is_decided_by_something_that_exists() -> None:
+    """And so is each answer; the goldens beside them exist, and are those of scenarios."""
+    known = {*load_rulings(), *load_clauses()}
+    for example in EXAMPLES:
+        assert example["decides"], example["title"]
+        assert set(example["decides"]) <= known, example["title"]
+    assert set(re.findall(r"\bR\d+\b", PAGE)) <= known
+    answers = PAGE.partition("## What is easily guessed wrongly")[2].partition("## How to read")[0]
+    rows = [line.strip("|").split(" | ") for line in answers.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 10
+    for _, _, decided, goldens in rows:
+        assert set(re.findall(r"`([^`]+)`", decided)) <= known
+        for name in re.findall(r"`([^`]+)`", goldens):
+            assert (conformance_dir() / "golden" / f"{name}.json").is_file(), name
+            assert (scenarios_dir() / f"{name}.yaml").is_file(), name
+
+
+def messages(name: str) -> list[dict[str, Any]]:
+    """Return the messages of the agent's turn in a golden."""
+    golden = json.loads((conformance_dir() / "golden" / f"{name}.json").read_text("utf-8"))
+    found: list[dict[str, Any]] = next(turn for turn in golden["turns"] if turn["turn_type"] == "agent")["messages"]
+    return found
+
+
+def test_the_goldens_are_what_the_answers_say() -> None:
+    """Judged without the reference."""
+    thinking, text, *_ = messages("parts/ids-of-the-provider")[0]["parts"]
+    assert (thinking["thinking_id"], thinking["provider_name"], text["id"]) == ("rs_1", "openai", "msg_1")
+    foreign, plain, builtin, _, call = messages("stream/metadata-of-other-frameworks")[0]["parts"]
+    assert (foreign["provider_name"], foreign["signature"], "thinking_id" in foreign) == ("openai", "s-1", False)
+    assert builtin["provider_name"] == "openai"
+    assert not {"id", "provider_name"} & {*plain, *call}
+    file = messages("parts/file-without-an-identifier")[0]["parts"][0]["content"]
+    digest = hashlib.sha1(b64decode(file["data"]), usedforsecurity=False).hexdigest()
+    assert file["identifier"] == digest[:6]
+    kept = [part["part_kind"] for part in messages("cycles/call-without-its-end")[0]["parts"]]
+    assert kept == ["text", "tool-call"]
+    assert [part["content"] for part in messages("cycles/open-part-at-finish")[0]["parts"]] == ["Whole"]
+    assert [one["event_type"] for one in messages("events/source-after-its-step")] == ["data-tp-thread_spawn"]
+    assert messages("interruptions/error-mid-text")[-1]["event_data"].keys() == {"error"}
+    turns = json.loads((conformance_dir() / "golden/threads/usage-told-again-by-the-result.json").read_text("utf-8"))[
+        "turns"
+    ]
+    responses = [one for one in turns[1]["messages"] if one["message_type"] == "response"]
+    assert turns[1]["total_usage"]["input_tokens"] == sum(one["usage"]["input_tokens"] for one in responses)
+
+
+def test_links_of_the_table_lead_to_their_examples() -> None:
+    """A title has letters, spaces and hyphens alone, so that every generator makes the same anchor of it."""
+    for example in EXAMPLES:
+        assert re.fullmatch(r"[A-Za-z][A-Za-z -]*", example["title"]), example["title"]
+    titles = [example["title"] for example in EXAMPLES]
+    assert len(set(titles)) == len(titles)
+    heads = {SCRIPT.anchor(line[4:]) for line in PAGE.splitlines() if line.startswith("### ")}
+    assert set(re.findall(r"\(#([^)]+)\)", PAGE)) <= heads
