@@ -41,6 +41,7 @@ from tpharness.reference_app.threads import Threads
 PATH = Path("threads.db")
 FAILURES = ("fails", "tears", "lies")
 AFTERWARDS = ("goes on", "nothing unsynced is left", "half of it is left", "all of it is left")
+CHECKPOINT = 1000  # pages of the write-ahead log: SQLite's own limit
 AT = "2025-01-20T10:00:0{}Z"
 AGENTS = {"a": {"agent_id": "a", "agent_name": "A", "created_at": AT.format(0)}}
 TEXT = "a text that is longer than a page of the database, so that it takes several writes; " * 80
@@ -191,6 +192,7 @@ class Connection:
     def __init__(self, path: Path, system: FileSystem) -> None:
         with _as_sqlite3():
             self._inner = apsw.Connection(str(path), vfs=system.name)
+            self._inner.set_wal_hook(_checkpoint)
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Connection:
         """Do a statement; its rows are fetched at once."""
@@ -215,6 +217,14 @@ class Connection:
         """Close the file."""
         with _as_sqlite3():
             self._inner.close(True)
+
+
+def _checkpoint(connection: apsw.Connection, name: str, pages: int) -> int:
+    """Do what SQLite does after a commit, whose failure is nobody's: apsw would raise it as that of the commit."""
+    if pages >= CHECKPOINT:
+        with suppress(apsw.Error):
+            connection.wal_checkpoint(name)
+    return apsw.SQLITE_OK
 
 
 @contextmanager

@@ -123,7 +123,11 @@ class Conversation:
         for found in await asyncio.gather(*beside):
             heard.wrong += found
         if heard.status == 200 and presence == "goes away" and not heard.whole:
-            await asyncio.sleep(UNREAD + 3 * max(STALLS))
+            while True:  # a machine that was suspended has only begun to wait
+                before = asyncio.get_running_loop().time()
+                await asyncio.sleep(UNREAD + 3 * max(STALLS))
+                if not self._server.suspended(before):
+                    break
         self._client.feed(heard.data, began)
         self._client.close(None if heard.whole else "network_failure", self._at)
         for name in (ends, presence, meddler):
