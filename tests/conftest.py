@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import shutil
+import signal
 import tempfile
 
 from hypothesis import HealthCheck, settings
@@ -14,6 +15,10 @@ settings.load_profile("tpharness")
 
 # Runs that fail on purpose leave no traces in the folder that the tests are started from; tests of traces ask for them.
 os.environ.setdefault("TPHARNESS_TRACE", "none")
+
+# Under nohup SIGHUP is ignored, here and in every command that a test starts: those under test would not end by it.
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -31,9 +31,21 @@ LOSING = f"python:{DEFECTS}:line_splitting"
 PROGRAMS = (FuzzKind.PROGRAMS,)
 
 
+@dataclass(slots=True)
+class AttemptClock:
+    """A clock on which each look takes a hundredth of a second: as many attempts at shrinking on every machine."""
+
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        """Return the seconds, one look later."""
+        self.seconds += 0.01
+        return self.seconds
+
+
 def campaign(folder: Path, *, client: str = "reference", **options) -> CampaignState:
-    """Run a campaign of programs, or of what the options say."""
-    options = {"kinds": PROGRAMS, "cases": 250, "shrink_seconds": 1.2, **options}
+    """Run a campaign of programs, or of what the options say, on a clock that counts attempts."""
+    options = {"kinds": PROGRAMS, "cases": 250, "shrink_seconds": 3.0, "clock": AttemptClock(), **options}
     with Session(client=client) as session:
         return Campaign(session, CampaignOptions(db=folder, **options)).run()
 
@@ -89,7 +101,7 @@ def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(losing):
 def test_returns_in_the_wrong_order_are_shrunk_to_two_calls_with_their_returns(tmp_path):
     """Two returns in one request are the least that can stand the other way round (R11)."""
     target = f"python:{DEFECTS}:reordered_returns"
-    state = campaign(tmp_path, client=target, shrink_seconds=4.0)  # of a clock: 1.2 did not do beside other tests
+    state = campaign(tmp_path, client=target)
     failure = next(f for f in state.failures.values() if "identity-differs" in f.codes)
     assert "identity-differs" in codes_when_played(failure.file, target)
     _, run = run_of(failure.file)

@@ -47,7 +47,7 @@ class CampaignOptions:
 
     `seconds` and `cases` bound this sitting, not the campaign. `seed` None means the one of the folder, 0 in a new one.
     `workers` says who judges; what is found is the same. `sides` are the command line's options that name the targets,
-    for the commands that replay.
+    for the commands that replay. `clock` tells the seconds that every limit is measured in.
     """
 
     kinds: tuple[FuzzKind, ...] = tuple(FuzzKind)
@@ -58,6 +58,7 @@ class CampaignOptions:
     workers: Workers = THIS_PROCESS
     sides: tuple[str, ...] = ()
     shrink_seconds: float = _SHRINK_SECONDS
+    clock: Callable[[], float] = time.monotonic
 
 
 @dataclass(slots=True)
@@ -102,13 +103,14 @@ class Campaign:
             return self._run(progress)
 
     def _run(self, progress: Callable[[CampaignState], None]) -> CampaignState:
-        begun = saved = time.monotonic()
+        clock = self.options.clock
+        begun = saved = clock()
         spent, done = self.state.seconds, self.state.cases
         cases = self._cases()
         try:
-            while not self._over(time.monotonic() - begun, self.state.cases - done):
+            while not self._over(clock() - begun, self.state.cases - done):
                 self._take(next(cases))
-                now = time.monotonic()
+                now = clock()
                 if now - saved >= _CHECKPOINT:
                     saved = now
                     self.state.seconds = spent + now - begun
@@ -116,7 +118,7 @@ class Campaign:
                     progress(self.state)
         finally:
             cases.close()
-            self.state.seconds = spent + time.monotonic() - begun
+            self.state.seconds = spent + clock() - begun
             save_state(self.options.db, self.state)
         return self.state
 
@@ -184,10 +186,11 @@ class Campaign:
         judge = Judge(self.session, thorough=False)
         if cause_of(judge.findings(kind, subject)) != cause:
             judge = Judge(self.session)
-        until = time.monotonic() + self.options.shrink_seconds
+        clock = self.options.clock
+        until = clock() + self.options.shrink_seconds
 
         def fails(other: Subject) -> bool:
-            in_time = time.monotonic() < until
+            in_time = clock() < until
             return in_time and self._apt(kind, other) and cause_of(judge.findings(kind, other)) == cause
 
         subject = shrink(subject, fails)
