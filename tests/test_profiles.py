@@ -15,7 +15,7 @@ from tpharness.profiles import Profile, find_profiles, load_profiles, parse_prof
 from tpharness.resources import conformance_dir, scenarios_dir, schema_path
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
-from tpharness.scenario.files import read_clauses
+from tpharness.scenario_files import read_clauses
 
 SCENARIOS = {one.id: one for one in select_scenarios((), (scenarios_dir(),))}
 CITED = {name: load_scenario(one.path, root=one.root).clauses for name, one in SCENARIOS.items()}

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-import yaml
-
 from tpharness.resources import conformance_dir
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = [
     "AppClause",
@@ -87,8 +86,6 @@ class Violation:
 @cache
 def load_clauses() -> Mapping[str, Clause]:
     """Return every clause by id, in the order of the file."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    raw = yaml.load((conformance_dir() / "clauses.yaml").read_text("utf-8"), Loader=loader)  # noqa: S506  # a safe loader
     clauses = (
         Clause(
             id=item["id"],
@@ -101,7 +98,7 @@ def load_clauses() -> Mapping[str, Clause]:
             exercised_by=item.get("exercised_by", ""),
             why=item.get("why", ""),
         )
-        for item in raw
+        for item in load_suite_yaml(conformance_dir() / "clauses.yaml")
     )
     return {clause.id: clause for clause in clauses}
 
@@ -109,7 +106,7 @@ def load_clauses() -> Mapping[str, Clause]:
 @cache
 def load_app_clauses() -> Mapping[str, AppClause]:
     """Return every clause about applications by id, in the order of the file."""
-    raw = yaml.safe_load((conformance_dir() / "app-clauses.yaml").read_text("utf-8"))
+    raw = load_suite_yaml(conformance_dir() / "app-clauses.yaml")
     return {item["id"]: AppClause(**item) for item in raw}
 
 

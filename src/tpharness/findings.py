@@ -18,9 +18,8 @@ from functools import cache
 from itertools import islice
 from typing import Any, Self
 
-import yaml
-
 from tpharness.resources import conformance_dir
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = [
     "MOST_OF_A_KIND",
@@ -82,8 +81,6 @@ class KindEntry:
 @cache
 def load_kinds() -> Mapping[str, KindEntry]:
     """Return every kind of finding by its code, in the order of `conformance/findings.yaml`."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    raw = yaml.load((conformance_dir() / "findings.yaml").read_text("utf-8"), Loader=loader)  # noqa: S506  # a safe loader
     entries = (
         KindEntry(
             code=item["code"],
@@ -95,7 +92,7 @@ def load_kinds() -> Mapping[str, KindEntry]:
             rulings=tuple(item.get("rulings", ())),
             room=item.get("room", ""),
         )
-        for item in raw
+        for item in load_suite_yaml(conformance_dir() / "findings.yaml")
     )
     return {entry.code: entry for entry in entries}
 

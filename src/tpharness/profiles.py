@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 
-import yaml
-
 from tpharness.errors import UsageError
 from tpharness.resources import conformance_dir
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["Profile", "find_profiles", "load_profiles", "parse_profiles"]
 
@@ -59,7 +58,7 @@ class Profile:
 @cache
 def load_profiles() -> Mapping[str, Profile]:
     """Return every profile by name, in the order in which an implementer takes them on."""
-    raw = yaml.safe_load((conformance_dir() / "profiles.yaml").read_text("utf-8"))
+    raw = load_suite_yaml(conformance_dir() / "profiles.yaml")
     return {
         item["name"]: Profile(
             name=item["name"],

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call
 
+from tpharness.clauses import load_app_clauses, load_clauses, load_rulings
+from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
+from tpharness.resources import scenarios_dir
+from tpharness.scenario_files import find_files
 
 
 @pytest.mark.parametrize("code", ["stream-unfinished", "identity-differs", "json-too-deep", "chat-call-unanswered"])
@@ -54,3 +60,28 @@ def test_what_is_not_known_is_told_with_where_else_to_look(call: Call) -> None:
         assert called.code == 2
         assert "--scenarios FOLDER finds your own; `tpharness app --list` has the cases" in called.err
     assert "--scenarios" not in call("explain", "nothing").err
+
+
+def test_no_two_things_share_a_name() -> None:
+    """So it does not matter in which order they are looked for; only scenarios have a / in their ids."""
+    every = [load_rulings(), load_clauses(), load_app_clauses(), load_kinds(), FAULTS, find_files([scenarios_dir()])]
+    assert [sorted(set(a) & set(b)) for a, b in combinations(every, 2) if set(a) & set(b)] == []
+    assert [name for names in every[:-1] for name in names if "/" in name] == []
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_explained_with_what_still_holds(name: str, call: Call) -> None:
+    """Each guarantee has its words."""
+    assert f"  {FAULTS[name].title}\n  guarantee: " in call("explain", name).out
+
+
+def test_the_scenarios_of_a_clause_are_found_however_they_cite_it(call: Call, tmp_path: Path) -> None:
+    """A list that does not stand plainly on one line is read by loading the file."""
+    body = "turns: [{user: Hi}, {steps: [{response: [{text: Hello}]}]}]\n"
+    for name, cited in (
+        ("plain", "[stream.text]"),
+        ("long", "\n  - stream.steps\n  - stream.text"),
+        ("no", "[cycle.kept]"),
+    ):
+        (tmp_path / f"{name}.yaml").write_text(f"description: One text.\nclauses: {cited}\n{body}")
+    assert "  scenarios: long, plain\n" in call("explain", "stream.text", "--scenarios", str(tmp_path)).out

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import yaml
-
 from tpharness.clauses import load_clauses
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.resources import conformance_dir
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["RequirementSet", "judge_requirements", "load_requirements", "new_since", "required_now"]
 
@@ -44,7 +43,7 @@ def load_requirements(version: str = "") -> tuple[RequirementSet, ...]:
     file = conformance_dir() / "requirements" / f"{parse_version(version).value}.yaml"
     if not file.exists():
         return ()
-    raw = yaml.safe_load(file.read_text("utf-8"))
+    raw = load_suite_yaml(file)
     return tuple(
         RequirementSet(version=raw["version"], name=one["set"], clauses=tuple(one["clauses"])) for one in raw["sets"]
     )

@@ -13,11 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tpharness.clauses import load_rulings
 from tpharness.protocol.jcs import jcs
 from tpharness.resources import conformance_dir, scenarios_dir
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["describe_suite", "find_suite_differences", "sha256"]
 
@@ -71,6 +70,4 @@ def _name(file: Path, folder: Path) -> str:
 
 
 def _digest_items(file: Path, key: str) -> dict[str, str]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    items = yaml.load(file.read_bytes(), Loader=loader)  # noqa: S506  # a safe loader
-    return {item[key]: sha256(jcs(item)) for item in items}
+    return {item[key]: sha256(jcs(item)) for item in load_suite_yaml(file)}

@@ -1,11 +1,13 @@
 """`tpharness explain`: what a clause, a ruling, a scenario, a finding or a fault means.
 
-What plays scenarios is imported where one is asked for: most explanations are a text that is there.
+It is asked while somebody reads a failure, so it reads and imports what this one explanation needs, and no more: a test
+holds the list.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,20 +15,18 @@ import typer
 
 from tpharness.clauses import clause_texts, load_app_clauses, load_clauses, load_rulings, load_violations
 from tpharness.errors import UsageError
-from tpharness.faults import FAULTS
-from tpharness.faults.catalogue import Guarantee
 from tpharness.findings import load_kinds
 from tpharness.printable import say
 from tpharness.resources import scenarios_dir
+from tpharness.scenario_files import FoundScenario, find_files, read_clauses
 
 __all__ = ["explain"]
 
-
 _GUARANTEES = {
-    Guarantee.IDENTITY: "nothing is lost, so both threads are as they would have been without the fault",
-    Guarantee.PREFIX: "the client holds a prefix of the server's thread, and the same thread after a fetch",
-    Guarantee.CONTENT: "nothing is lost, so both threads are as they would have been, but for times",
-    Guarantee.AGREEMENT: "whichever came first, both sides hold the same thread",
+    "identity": "nothing is lost, so both threads are as they would have been without the fault",
+    "prefix": "the client holds a prefix of the server's thread, and the same thread after a fetch",
+    "content": "nothing is lost, so both threads are as they would have been, but for times",
+    "agreement": "whichever came first, both sides hold the same thread",
 }
 
 
@@ -35,45 +35,112 @@ def explain(
     scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """Explain a clause, a ruling, a scenario, a finding or a fault."""
-    clauses, rulings, kinds, app_clauses = load_clauses(), load_rulings(), load_kinds(), load_app_clauses()
-    if name in clauses:
-        clause = clauses[name]
-        say(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})", f"  {clause.text}")
-        say(
-            f"  from {clause.document}, {clause.section}"
-            + (f"; decided by {', '.join(clause.rulings)}" if clause.rulings else "")
-        )
-        if clause.exercised_by:
-            say(f"  exercised by {clause.exercised_by}: {clause.why}")
-        users = _scenarios_about(name, scenarios)
-        say(f"  scenarios: {', '.join(users) or 'none'}")
-        _print_violations(name)
-    elif name in app_clauses:
-        about = app_clauses[name]
-        say(f"{about.id} ({about.level}, applications)", f"  {about.text}", f"  why: {about.reason}")
-        say(f"  to do: {about.remedy}", f"  judged by the check {about.check} of tpharness app")
-        _print_violations(name)
-    elif name in rulings:
-        say(f"{name}: {rulings[name].title}", "", *rulings[name].text.splitlines())
-    elif name in kinds:
-        kind = kinds[name]
-        say(f"{kind.code} ({kind.level.name})", f"  {kind.title}")
-        if kind.meaning:
-            say(f"  {kind.meaning}")
-        say(f"  to do: {kind.remedy}")
-        texts = clause_texts()
-        for clause_id in kind.clauses:
-            say(f"  {clause_id}: {texts.get(clause_id, '')}")
-        for ruling in kind.rulings:
-            say(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
-    elif name in FAULTS:
-        fault = FAULTS[name]
-        say(f"{fault.name}", f"  {fault.title}", f"  guarantee: {_GUARANTEES[fault.guarantee]}")
-        for ruling in fault.rulings:
-            say(f"  {ruling}: {rulings[ruling].title} (tpharness explain {ruling})")
-        say(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")
-    else:
-        _scenario(name, scenarios)
+    roots = tuple(scenarios or (scenarios_dir(),))
+    kinds: tuple[Callable[[str, tuple[Path, ...]], bool], ...] = (
+        _explained_ruling,  # the cheapest first; no two kinds share a name
+        _explained_clause,
+        _explained_app_clause,
+        _explained_finding,
+        _explained_fault,
+        _explained_scenario,
+    )
+    if "/" in name:  # nothing else has one in its name
+        kinds = (_explained_scenario,)
+    if not any(explained(name, roots) for explained in kinds):
+        raise _unknown(name, roots)
+
+
+def _explained_ruling(name: str, _: tuple[Path, ...]) -> bool:
+    ruling = load_rulings().get(name)
+    if ruling is not None:
+        say(f"{name}: {ruling.title}", "", *ruling.text.splitlines())
+    return ruling is not None
+
+
+def _explained_clause(name: str, roots: tuple[Path, ...]) -> bool:
+    clause = load_clauses().get(name)
+    if clause is None:
+        return False
+    say(f"{clause.id} ({clause.level}, {', '.join(clause.versions)})", f"  {clause.text}")
+    say(
+        f"  from {clause.document}, {clause.section}"
+        + (f"; decided by {', '.join(clause.rulings)}" if clause.rulings else "")
+    )
+    if clause.exercised_by:
+        say(f"  exercised by {clause.exercised_by}: {clause.why}")
+    users = [id_ for id_, one in sorted(find_files(roots).items()) if name in _cited(one)]
+    say(f"  scenarios: {', '.join(users) or 'none'}")
+    _print_violations(name)
+    return True
+
+
+def _explained_app_clause(name: str, _: tuple[Path, ...]) -> bool:
+    about = load_app_clauses().get(name)
+    if about is None:
+        return False
+    say(f"{about.id} ({about.level}, applications)", f"  {about.text}", f"  why: {about.reason}")
+    say(f"  to do: {about.remedy}", f"  judged by the check {about.check} of tpharness app")
+    _print_violations(name)
+    return True
+
+
+def _explained_finding(name: str, _: tuple[Path, ...]) -> bool:
+    kind = load_kinds().get(name)
+    if kind is None:
+        return False
+    say(f"{kind.code} ({kind.level.name})", f"  {kind.title}")
+    if kind.meaning:
+        say(f"  {kind.meaning}")
+    say(f"  to do: {kind.remedy}")
+    texts = clause_texts() if kind.clauses else {}
+    for clause_id in kind.clauses:
+        say(f"  {clause_id}: {texts.get(clause_id, '')}")
+    _print_rulings(kind.rulings)
+    return True
+
+
+def _explained_fault(name: str, _: tuple[Path, ...]) -> bool:
+    from tpharness.faults import FAULTS  # noqa: PLC0415
+
+    fault = FAULTS.get(name)
+    if fault is None:
+        return False
+    say(f"{fault.name}", f"  {fault.title}", f"  guarantee: {_GUARANTEES[fault.guarantee.value]}")
+    _print_rulings(fault.rulings)
+    say(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")
+    return True
+
+
+def _explained_scenario(name: str, roots: tuple[Path, ...]) -> bool:
+    found = find_files(roots).get(name.partition("@")[0])
+    if found is None:
+        return False
+    from tpharness.scenario import load_scenario  # noqa: PLC0415
+
+    scenario = load_scenario(found.path, root=found.root)
+    clauses = load_clauses()
+    say(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})", f"  {scenario.description}")
+    say(f"  file: {scenario.path}")
+    for clause in scenario.clauses:
+        say(f"  {clause}: {clauses[clause].text}" if clause in clauses else f"  {clause}")
+    if scenario.rulings:
+        say(f"  decided by {', '.join(scenario.rulings)}")
+    return True
+
+
+def _cited(one: FoundScenario) -> tuple[str, ...]:
+    """Return the clauses that a scenario cites. It is loaded if they do not stand plainly at its beginning."""
+    found = read_clauses(one.path)
+    if found is None:
+        from tpharness.scenario import load_scenario  # noqa: PLC0415
+
+        found = load_scenario(one.path, root=one.root).clauses
+    return found
+
+
+def _print_rulings(ids: tuple[str, ...]) -> None:
+    for ruling in ids:
+        say(f"  {ruling}: {load_rulings()[ruling].title} (tpharness explain {ruling})")
 
 
 def _print_violations(clause: str) -> None:
@@ -83,36 +150,16 @@ def _print_violations(clause: str) -> None:
         say(f"    {one.kind} {one.name}: {one.sentence} Found by {', '.join(one.found_by)}.")
 
 
-def _scenario(name: str, roots: list[Path] | None) -> None:
-    from tpharness.run.select import select_scenarios  # noqa: PLC0415
-    from tpharness.scenario import load_scenario  # noqa: PLC0415
+def _unknown(name: str, roots: tuple[Path, ...]) -> UsageError:
+    from tpharness.faults import FAULTS  # noqa: PLC0415
 
-    known = {one.id: one for one in select_scenarios((), tuple(roots or (scenarios_dir(),)))}
-    found = known.get(name.partition("@")[0])
-    if found is None:
-        every = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *FAULTS, *known]
-        near = difflib.get_close_matches(name, every, n=3)
-        hint = (
-            f"did you mean {', '.join(near)}?"
-            if near
-            else "see tpharness list clauses, rulings, findings, faults or scenarios"
-        )
-        if "/" in name:
-            hint += "\n  --scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
-        raise UsageError(f"nothing is called {name!r}", hint=hint)
-    scenario = load_scenario(found.path, root=found.root)
-    clauses = load_clauses()
-    say(f"{scenario.id} ({', '.join(str(v.value) for v in scenario.versions)})", f"  {scenario.description}")
-    say(f"  file: {scenario.path}")
-    for clause in scenario.clauses:
-        say(f"  {clause}: {clauses[clause].text}" if clause in clauses else f"  {clause}")
-    if scenario.rulings:
-        say(f"  decided by {', '.join(scenario.rulings)}")
-
-
-def _scenarios_about(clause: str, roots: list[Path] | None) -> list[str]:
-    from tpharness.run.select import select_scenarios  # noqa: PLC0415
-    from tpharness.scenario import load_scenario  # noqa: PLC0415
-
-    selected = select_scenarios((), tuple(roots or (scenarios_dir(),)))
-    return [one.id for one in selected if clause in load_scenario(one.path, root=one.root).clauses]
+    every = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *FAULTS, *find_files(roots)]
+    near = difflib.get_close_matches(name, every, n=3)
+    hint = (
+        f"did you mean {', '.join(near)}?"
+        if near
+        else "see tpharness list clauses, rulings, findings, faults or scenarios"
+    )
+    if "/" in name:
+        hint += "\n  --scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
+    return UsageError(f"nothing is called {name!r}", hint=hint)

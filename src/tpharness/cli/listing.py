@@ -18,9 +18,9 @@ from tpharness.findings import load_kinds
 from tpharness.printable import counted, say
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import select_scenarios
+from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
-from tpharness.scenario.files import read_description
+from tpharness.scenario_files import read_clauses, read_description
 from tpharness.targets import TARGETS
 
 __all__ = ["list_"]
@@ -78,13 +78,18 @@ def _scenarios(roots: list[Path] | None) -> Rows:
     return rows
 
 
+def _cited(one: SelectedScenario) -> tuple[str, ...]:
+    """Return the clauses that a scenario cites; it is loaded only if they do not stand plainly at its beginning."""
+    found = read_clauses(one.path)
+    return load_scenario(one.path, root=one.root).clauses if found is None else found
+
+
 def _clauses(roots: list[Path] | None) -> Rows:
     """Each clause with the scenarios that exercise it, and with what violates it and is found."""
     exercised: dict[str, list[str]] = {}
     for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
-        scenario = load_scenario(one.path, root=one.root)
-        for name in scenario.clauses:
-            exercised.setdefault(name, []).append(scenario.id)
+        for name in _cited(one):
+            exercised.setdefault(name, []).append(one.id)
     clauses: list[Clause | AppClause] = [*load_clauses().values(), *load_app_clauses().values()]
     rows: Rows = []
     for clause in clauses:
@@ -112,7 +117,7 @@ def _profiles(roots: list[Path] | None) -> Rows:
     """Each profile with the scenarios and clauses that belong to it, in the order in which to take them on."""
     found: dict[str, list[str]] = {}
     for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
-        for profile in find_profiles(one.id, load_scenario(one.path, root=one.root).clauses):
+        for profile in find_profiles(one.id, _cited(one)):
             found.setdefault(profile.name, []).append(one.id)
     rows: Rows = []
     for profile in load_profiles().values():

@@ -38,8 +38,8 @@ from tpharness.run.keyword import Keyword
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.order import Order
 from tpharness.run.pairs import Pair, parse_compare, parse_faults, plan_runs, play_run
-from tpharness.run.select import BUILT_IN, is_built_in
 from tpharness.run.shard import Shard
+from tpharness.scenario_files import BUILT_IN, is_built_in
 from tpharness.trace.format import Traced
 
 __all__ = ["run"]

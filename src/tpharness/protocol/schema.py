@@ -13,13 +13,13 @@ from typing import Any
 
 import jsonschema_rs
 import orjson
-import yaml
 
 from tpharness.findings import MOST_OF_A_KIND, Finding, Kind, Place
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.pieces import split
 from tpharness.protocol.versions import Version, version_names
 from tpharness.resources import conformance_dir, schema_path
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["SchemaPlace", "load_schema_places", "schema_findings"]
 
@@ -68,7 +68,7 @@ class SchemaPlace:
 @cache
 def load_schema_places() -> Mapping[str, SchemaPlace]:
     """Return `conformance/schema-places.yaml` by place, such as `agent_turn.started_at`."""
-    raw = yaml.safe_load((conformance_dir() / "schema-places.yaml").read_text("utf-8"))
+    raw = load_suite_yaml(conformance_dir() / "schema-places.yaml")
     kinds = {kind.code: kind for kind in _KINDS}
     return {
         place: SchemaPlace(

@@ -21,8 +21,8 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.plan import cut_places
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario, scenario_id
-from tpharness.scenario.files import SUFFIXES, read_clauses
 from tpharness.scenario.records import CutAt
+from tpharness.scenario_files import SUFFIXES, read_clauses
 
 __all__ = ["BuiltinScenarios", "ScenarioFile", "ScenarioItem", "add_roots"]
 

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 import orjson
-import yaml
 
 from tpharness.resources import conformance_dir, schema_path
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["openapi_document"]
 
@@ -21,7 +21,7 @@ _SCHEMAS = "#/components/schemas/"
 @cache
 def openapi_document() -> dict[str, Any]:
     """Return the contract; the definitions of the schema files stand under `components/schemas`."""
-    document: dict[str, Any] = yaml.safe_load((conformance_dir() / "control.openapi.yaml").read_text("utf-8"))
+    document: dict[str, Any] = load_suite_yaml(conformance_dir() / "control.openapi.yaml")
     control = orjson.loads(schema_path("control").read_bytes())
     event = orjson.loads(schema_path("server-event").read_bytes())
     schemas = {name: _rewrite_references(schema, "") for name, schema in control["$defs"].items()}

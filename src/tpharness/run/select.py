@@ -10,13 +10,9 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
-from tpharness.resources import scenarios_dir
-from tpharness.scenario.files import find_ids, id_of, scenario_id
+from tpharness.scenario_files import find_files
 
-__all__ = ["BUILT_IN", "SelectedScenario", "is_built_in", "select_scenarios"]
-
-BUILT_IN = "built-in"
-"""What stands for the built-in scenarios where folders are named."""
+__all__ = ["SelectedScenario", "select_scenarios"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +34,6 @@ class SelectedScenario:
         return self.place or self.id
 
 
-def is_built_in(root: Path) -> bool:
-    """Whether the built-in scenarios are meant, by the word `built-in`, and not a folder that is called so."""
-    return str(root) == BUILT_IN and not root.exists()
-
-
 def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[SelectedScenario]:
     """Return the scenarios below `roots` that the ids name, or all of them if there are no ids.
 
@@ -51,21 +42,7 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
     An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`. UsageError
     with the nearest names when an id names nothing: a run that selects nothing is never green.
     """
-    known: dict[str, SelectedScenario] = {}
-    for root in (scenarios_dir() if is_built_in(root) else root for root in roots):
-        folder = root if root.is_dir() else None  # a file has the same id however it is named
-        for parts, path in find_ids(root).items():
-            name = scenario_id(path) if folder is None else id_of(parts)
-            one = SelectedScenario(id=name, path=path, root=folder)
-            other = known.setdefault(one.id, one)
-            if other is not one and other.path.resolve() != path.resolve():
-                raise UsageError(
-                    f"two scenarios are called {one.id!r}: {other.path} and {path}", hint="rename one of the files"
-                )
-    if not known:
-        raise UsageError(
-            f"no scenario files in {', '.join(str(r) for r in roots)}", hint="give a folder with .yaml scenario files"
-        )
+    known = {one.id: SelectedScenario(id=one.id, path=one.path, root=one.root) for one in find_files(roots).values()}
     if not ids:
         return [known[name] for name in sorted(known)]
     chosen: dict[str, SelectedScenario] = {}

@@ -18,7 +18,7 @@ from tpharness.run.last_failed import played_part
 from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
-from tpharness.scenario.files import read_clauses
+from tpharness.scenario_files import read_clauses
 
 __all__ = ["choose_scenarios", "strike"]
 

@@ -1,6 +1,5 @@
 """Scenarios: what a model and its tools do, what goes over the wire, and where it is interrupted."""
 
-from tpharness.scenario.files import find_scenarios, scenario_id
 from tpharness.scenario.load import load_scenario, load_text
 from tpharness.scenario.outline import outline
 from tpharness.scenario.records import (
@@ -22,6 +21,7 @@ from tpharness.scenario.records import (
     WireEnd,
 )
 from tpharness.scenario.save import dump, write, write_text
+from tpharness.scenario_files import find_scenarios, scenario_id
 
 __all__ = [
     "AgentRun",

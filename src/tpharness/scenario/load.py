@@ -18,7 +18,6 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.expectations import read_expectation
 from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.files import read_regular, scenario_id
 from tpharness.scenario.interrupts import check_reason
 from tpharness.scenario.problems import (
     BAD_VALUE,
@@ -46,6 +45,7 @@ from tpharness.scenario.script_clock import ScriptClock
 from tpharness.scenario.sources import Sources
 from tpharness.scenario.turns import read_turns
 from tpharness.scenario.yaml_nodes import MAX_BYTES, MapNode, read_yaml
+from tpharness.scenario_files import read_regular, scenario_id
 
 __all__ = ["TOP_KEYS", "load_scenario", "load_text"]
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.files import read_regular
 from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_FILE, BAD_VALUE, TOO_LARGE, UNREADABLE, Problems
 from tpharness.scenario.records import Wire
 from tpharness.scenario.yaml_nodes import ListNode, Node, plain
+from tpharness.scenario_files import read_regular
 
 __all__ = ["MAX_FILE_BYTES", "Sources"]
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tpharness.certificate import verdict_line
 from tpharness.clauses import Clause, Ruling, load_clauses, load_rulings, load_violations
 from tpharness.picture import table_html, text_html
@@ -21,6 +19,7 @@ from tpharness.resources import conformance_dir
 from tpharness.scenario import Scenario
 from tpharness.site.documents import Documents
 from tpharness.site.views import scenarios_of_clause, scenarios_of_ruling, view_link
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["site_pages"]
 
@@ -164,7 +163,7 @@ def _matrix(documents: Documents, interop: Mapping[str, Any], shown: set[str]) -
 
 def _departures() -> Iterator[tuple[str, Mapping[str, Any]]]:
     for file in sorted((conformance_dir() / "baselines" / "peers").glob("*.yaml")):
-        for one in yaml.safe_load(file.read_text("utf-8")):
+        for one in load_suite_yaml(file):
             yield f"peer:{file.stem.partition('-')[2]}", one
 
 

@@ -1,4 +1,4 @@
-"""Find scenario files and derive their ids."""
+"""Scenario files: where they are, their ids, and what can be said of one without loading it."""
 
 from __future__ import annotations
 
@@ -7,27 +7,72 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tpharness.errors import InputError
+from tpharness.errors import InputError, UsageError
 from tpharness.resources import scenarios_dir
 
 __all__ = [
+    "BUILT_IN",
     "SUFFIXES",
+    "FoundScenario",
+    "find_files",
     "find_ids",
     "find_scenarios",
     "id_of",
+    "is_built_in",
     "read_clauses",
     "read_description",
     "read_regular",
     "scenario_id",
 ]
 
+BUILT_IN = "built-in"
+"""What stands for the built-in scenarios where folders are named."""
+
 SUFFIXES = (".yaml", ".yml")
 
 _START = 4096
 _DESCRIPTION = re.compile(r"(?:#[^\n]*\n)*description: +([A-Za-z][^\n]* [^\n]*[^\n:])\n(?=[a-z])")
 _CLAUSES = re.compile(r"^clauses: \[([a-z0-9., -]+)\]$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundScenario:
+    """One scenario file below `root`, which is None for a file that was named itself."""
+
+    id: str
+    path: Path
+    root: Path | None
+
+
+def is_built_in(root: Path) -> bool:
+    """Whether the built-in scenarios are meant, by the word `built-in`, and not a folder that is called so."""
+    return str(root) == BUILT_IN and not root.exists()
+
+
+def find_files(roots: Iterable[Path]) -> dict[str, FoundScenario]:
+    """Return the scenarios below the roots by id; a root may be a file: its id has the name of its folder.
+
+    InputError if a root does not exist; UsageError if there are none, or two of the same id.
+    """
+    roots = tuple(roots)
+    known: dict[str, FoundScenario] = {}
+    for root in (scenarios_dir() if is_built_in(root) else root for root in roots):
+        folder = root if root.is_dir() else None  # a file has the same id however it is named
+        for parts, path in find_ids(root).items():
+            one = FoundScenario(id=scenario_id(path) if folder is None else id_of(parts), path=path, root=folder)
+            other = known.setdefault(one.id, one)
+            if other is not one and other.path.resolve() != path.resolve():
+                raise UsageError(
+                    f"two scenarios are called {one.id!r}: {other.path} and {path}", hint="rename one of the files"
+                )
+    if not known:
+        raise UsageError(
+            f"no scenario files in {', '.join(str(r) for r in roots)}", hint="give a folder with .yaml scenario files"
+        )
+    return known
 
 
 def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:

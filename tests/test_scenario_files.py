@@ -12,7 +12,7 @@ from tpharness.cli import listing
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import find_scenarios, load_scenario, scenario_id
-from tpharness.scenario.files import read_description
+from tpharness.scenario_files import read_description
 
 PLAIN = "description: Nothing but a text.\nclauses: [stream.text]\n"
 
