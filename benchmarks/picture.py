@@ -17,8 +17,9 @@ from benchmarks.sweep import scenario
 from benchmarks.table import Row, at_most, processor_seconds, report, shown
 from tests.picture.looking import look_at
 
+from tpharness.output import write_atomically
 from tpharness.picture import Entry, Page, render_page, timeline_of_case
-from tpharness.report import Report, write_atomically
+from tpharness.report import Report
 from tpharness.report.html import render_html
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.plan import base_case

@@ -19,6 +19,7 @@ LAYERS = {
     "extras": 2,
     "finding_lines": 2,
     "profiles": 2,
+    "output": 2,
     "project_file": 2,
     "scenario_files": 2,
     "monitor": 0,

@@ -11,7 +11,7 @@ import pytest
 
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Kind, Place
-from tpharness.report import ConsoleReport, Report, failure_lines, json_text, parse_reports, render_json, render_junit
+from tpharness.report import ConsoleReport, Report, failure_lines, parse_reports, render_json, render_junit
 from tpharness.resources import schema_path
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 
@@ -226,13 +226,6 @@ def test_many_findings_are_cut_short_with_a_word() -> None:
     assert "number 5" in text
     assert "number 6" not in text
     assert "3 more findings (--report json:PATH has them all)" in text
-
-
-def test_json_text_is_utf_8_whenever_it_can_be() -> None:
-    """Readable for people; in escapes only where a lone surrogate leaves no other way (R38)."""
-    assert json.loads(json_text({"a": "é\ud83d"})) == {"a": "é\ud83d"}
-    assert json_text("é") == '"é"'
-    json_text("é\ud83d").encode()
 
 
 def test_reports_are_named_by_format_and_path() -> None:

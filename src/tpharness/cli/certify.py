@@ -29,9 +29,10 @@ from tpharness.certificate import (
 from tpharness.cli.files import read_bytes
 from tpharness.cli.reports import take_all
 from tpharness.errors import InputError, UsageError
+from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
 from tpharness.profiles import load_profiles, parse_profiles
-from tpharness.report import Report, json_text, write_atomically
+from tpharness.report import Report
 from tpharness.report.json import render_json
 from tpharness.report.trace import TraceReport
 from tpharness.run import RunEvent, RunOptions, run_suite

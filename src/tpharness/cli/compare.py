@@ -17,8 +17,8 @@ from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import HISTORIES, all_names, find_histories
 from tpharness.histories.report import compare_json, compare_markdown, print_comparison
 from tpharness.histories.tracks import history_tracks
+from tpharness.output import write_atomically
 from tpharness.printable import say
-from tpharness.report import write_atomically
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from tpharness.cli.files import read_thread
+from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
 from tpharness.protocol.migrate import convert as migrate
 from tpharness.protocol.versions import parse_version
-from tpharness.report import json_text, write_atomically
 
 __all__ = ["convert"]
 

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
+from tpharness.output import json_text, write_atomically
 from tpharness.printable import say, without_credentials
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
-from tpharness.report import json_text, write_atomically
 
 __all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread", "side_options"]
 

@@ -11,8 +11,8 @@ from tpharness.cli.files import read_json
 from tpharness.errors import UsageError
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
+from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
-from tpharness.report import json_text, write_atomically
 from tpharness.scenario.fields import normalize_time
 
 __all__ = ["import_"]

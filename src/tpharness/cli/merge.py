@@ -11,10 +11,10 @@ import typer
 
 from tpharness.cli.files import read_bytes
 from tpharness.errors import InputError, UsageError
+from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
-from tpharness.report import tally_lines, write_atomically
+from tpharness.report import tally_lines
 from tpharness.report.failures import group_heading, group_line
-from tpharness.report.json import json_text
 from tpharness.run.grouping import group_failures
 from tpharness.run.shard import merge_reports
 from tpharness.run.sweeps.report import FORMAT as SWEEP

@@ -25,8 +25,8 @@ from tpharness.explore.mutation import (
     smoke,
     unharmed,
 )
+from tpharness.output import write_atomically
 from tpharness.printable import say
-from tpharness.report import write_atomically
 
 __all__ = ["mutate"]
 

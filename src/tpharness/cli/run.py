@@ -16,17 +16,10 @@ from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_e
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.cli.watch import watch_run
 from tpharness.errors import TargetError, UsageError
+from tpharness.output import write_atomically
 from tpharness.printable import counted, make_printable, say
 from tpharness.profiles import parse_profiles
-from tpharness.report import (
-    ConsoleReport,
-    Destination,
-    Report,
-    parse_reports,
-    print_matrix,
-    report_words,
-    write_atomically,
-)
+from tpharness.report import ConsoleReport, Destination, Report, parse_reports, print_matrix, report_words
 from tpharness.report.failures import group_line
 from tpharness.report.trace import TraceReport
 from tpharness.run import Outcome, RunOptions

@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from tpharness.cli.files import print_json
 from tpharness.errors import UsageError
+from tpharness.output import write_atomically
 from tpharness.picture import (
     MOST_BYTES,
     Page,
@@ -25,7 +26,6 @@ from tpharness.picture import (
     text_html,
 )
 from tpharness.printable import make_printable, say
-from tpharness.report import write_atomically
 from tpharness.report.trace_lines import Line, case_lines
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Entry, Trace, TracedCase

@@ -8,9 +8,10 @@ import typer
 
 from tpharness.cli.reports import take_all
 from tpharness.errors import TargetError, UsageError
+from tpharness.output import json_text, write_atomically
 from tpharness.printable import say, without_credentials
 from tpharness.profiles import parse_profiles
-from tpharness.report import Report, json_text, write_atomically
+from tpharness.report import Report
 from tpharness.report.trend import PlayedRelease, trend_json, trend_lines
 from tpharness.run import RunOptions, run_suite
 from tpharness.run.baseline import load_baseline

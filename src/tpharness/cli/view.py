@@ -10,6 +10,7 @@ import typer
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.fold import require_known_reason
 from tpharness.errors import InputError
+from tpharness.output import write_atomically
 from tpharness.picture import (
     MOST_BYTES,
     Entry,
@@ -24,7 +25,6 @@ from tpharness.picture import (
 )
 from tpharness.printable import say
 from tpharness.protocol.versions import parse_version
-from tpharness.report import write_atomically
 from tpharness.trace.format import INDEX
 from tpharness.trace.read import Trace
 

@@ -2,8 +2,7 @@
 
 from tpharness.report.console import ConsoleReport, tally_lines
 from tpharness.report.failures import failure_lines
-from tpharness.report.files import write_atomically
-from tpharness.report.json import as_json, json_text, render_json
+from tpharness.report.json import as_json, render_json
 from tpharness.report.junit import render_junit
 from tpharness.report.matrix import print_matrix
 from tpharness.report.spec import Destination, parse_reports, report_words
@@ -15,12 +14,10 @@ __all__ = [
     "Report",
     "as_json",
     "failure_lines",
-    "json_text",
     "parse_reports",
     "print_matrix",
     "render_json",
     "render_junit",
     "report_words",
     "tally_lines",
-    "write_atomically",
 ]

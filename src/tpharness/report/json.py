@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from tpharness.output import json_text
 from tpharness.report.not_judged import unjudged
 from tpharness.report.summary import Report
 from tpharness.run import Result
@@ -15,10 +14,7 @@ from tpharness.run.grouping import group_failures, groups_json, leading_cause_of
 from tpharness.run.profile_tally import tallies_json, tally_profiles
 from tpharness.run.tally import tally_json
 
-__all__ = ["as_json", "json_text", "render_json", "render_matrix"]
-
-_ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
-"""What may do something to who prints the text: all beyond ASCII that is not printable, and commands of CI servers."""
+__all__ = ["as_json", "render_json", "render_matrix"]
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -61,19 +57,6 @@ def render_matrix(reports: Sequence[Report]) -> str:
         "reports": [as_json(report) for report in reports],
     }
     return json_text(matrix) + "\n"
-
-
-def json_text(value: Any) -> str:
-    """Return a JSON value as text for people and machines; what is not printable, or a lone surrogate, as an escape."""
-    return _ACTS.sub(_escape, json.dumps(value, ensure_ascii=False, indent=1))
-
-
-def _escape(found: re.Match[str]) -> str:
-    """Return a piece of JSON text, which can only be in a string, with escapes for what is not printable."""
-    text = found[0]
-    if text == "#":
-        return r"\u0023"
-    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _result(result: Result) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpharness.errors import UsageError
-from tpharness.report.files import write_atomically
+from tpharness.output import write_atomically
 from tpharness.report.github import render_github, render_github_of_several
 from tpharness.report.html import render_html, render_html_of_several
 from tpharness.report.json import render_json, render_matrix

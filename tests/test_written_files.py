@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tpharness.errors import InputError
-from tpharness.report import write_atomically
+from tpharness.output import json_text, write_atomically
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -101,3 +102,10 @@ def test_a_path_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> No
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="cannot write"):
         write_atomically(str(tmp_path / name), "report")
+
+
+def test_json_text_is_utf_8_whenever_it_can_be() -> None:
+    """Readable for people; in escapes only where a lone surrogate leaves no other way (R38)."""
+    assert json.loads(json_text({"a": "é\ud83d"})) == {"a": "é\ud83d"}
+    assert json_text("é") == '"é"'
+    json_text("é\ud83d").encode()

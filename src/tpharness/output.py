@@ -1,18 +1,37 @@
-"""Writing reports so that a reader never sees half of one."""
+"""What is written for others: JSON that does nothing but be read, and files of which nobody ever sees half."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import secrets
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 from tpharness.errors import InputError
 
-__all__ = ["write_atomically"]
+__all__ = ["json_text", "write_atomically"]
+
+_ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
+"""What may do something to who prints the text: all beyond ASCII that is not printable, and commands of CI servers."""
 
 _OUTPUT = ("-", "/dev/stdout")  # opening a redirected /dev/stdout again would overwrite it from its start
+
+
+def json_text(value: Any) -> str:
+    """Return a JSON value as text for people and machines; what is not printable, or a lone surrogate, as an escape."""
+    return _ACTS.sub(_escape, json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return a piece of JSON text, which can only be in a string, with escapes for what is not printable."""
+    text = found[0]
+    if text == "#":
+        return r"\u0023"
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def write_atomically(path: str, text: str) -> None:
