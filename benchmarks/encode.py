@@ -21,12 +21,12 @@ AT = "2026-01-01T00:00:00Z"
 DELTAS = 20_000
 
 
-def ours() -> list[dict[str, Any]]:
+def ours(count: int = DELTAS) -> list[dict[str, Any]]:
     """Return the events of one long text as JSON values."""
-    whole = "".join(f"word{i} " for i in range(DELTAS))
+    whole = "".join(f"word{i} " for i in range(count))
     deltas = [
         {"event_kind": "part_delta", "index": 0, "delta": {"part_delta_kind": "text", "content_delta": f"word{i} "}}
-        for i in range(DELTAS)
+        for i in range(count)
     ]
     return [
         {"event_kind": "part_start", "index": 0, "part": {"part_kind": "text", "content": ""}},
@@ -35,10 +35,10 @@ def ours() -> list[dict[str, Any]]:
     ]
 
 
-def theirs() -> list[Any]:
+def theirs(count: int = DELTAS) -> list[Any]:
     """Return the same events as Pydantic AI's objects."""
-    whole = "".join(f"word{i} " for i in range(DELTAS))
-    deltas = [PartDeltaEvent(index=0, delta=TextPartDelta(content_delta=f"word{i} ")) for i in range(DELTAS)]
+    whole = "".join(f"word{i} " for i in range(count))
+    deltas = [PartDeltaEvent(index=0, delta=TextPartDelta(content_delta=f"word{i} ")) for i in range(count)]
     return [
         PartStartEvent(index=0, part=TextPart(content="")),
         *deltas,

@@ -7,10 +7,21 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import table
+from benchmarks import performance, performance_page, table
+from benchmarks.figures import FIGURES, Point
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-SHARED = {"bodies", "table", "virtual_conversation", "virtual_serve", "virtual_time"}
+SHARED = {
+    "bodies",
+    "core_figures",
+    "figures",
+    "performance_page",
+    "suite_figures",
+    "table",
+    "virtual_conversation",
+    "virtual_serve",
+    "virtual_time",
+}
 NAMES = sorted({path.stem for path in FOLDER.glob("*.py")} - SHARED)
 README = (FOLDER / "README.md").read_text("utf-8")
 
@@ -40,3 +51,24 @@ def test_a_missed_target_is_the_exit_code(capsys: pytest.CaptureFixture[str]) ->
         "d        2000 /s  >= 2000 /s  PASS",
     ]
     assert table.report([rows[0], rows[2]]) == 0
+
+
+def test_a_figure_beyond_its_limit_fails_and_is_marked() -> None:
+    """The verdict is on the head size, whatever the others are."""
+    figure = FIGURES["data-chunk"]
+    assert figure.at_most
+    bad = Point(key=figure.key, size=figure.head, value=figure.at_most + 0.1, low=1, high=9)
+    good = Point(key=figure.key, size=1_000, value=figure.at_most, low=1, high=9)
+    row, *sizes = performance.rows_of(figure, [good, bad], [])
+    assert (row.passed, len(sizes)) == (False, 2)
+    assert "**missed**" in performance_page.page_table({figure.key: [good, bad]}, {}, "a machine", [])
+    assert "**missed**" not in performance_page.page_table({figure.key: [good]}, {}, "a machine", [])
+    assert performance.rows_of(figure, [good], [])[0].passed
+
+
+def test_the_measured_part_of_the_page_is_replaced_and_nothing_else() -> None:
+    """What is written by hand stays."""
+    page = f"before\n{performance_page.BEGIN}\nold\n{performance_page.END}\nafter\n"
+    new = performance_page.replace_measured(page, "new\n")
+    assert new == f"before\n{performance_page.BEGIN}\n\nnew\n\n{performance_page.END}\nafter\n"
+    assert performance_page.replace_measured(new, "new\n") == new

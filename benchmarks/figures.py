@@ -1,0 +1,136 @@
+"""What a figure of `docs/PERFORMANCE.md` is: a ratio that is measured in one process, at several sizes.
+
+A figure is one function, declared in `core_figures` or `suite_figures`, and nothing else has to know of it:
+
+    @figure("decoding a `data-*` chunk / a typed chunk", unit="chunk", at_most=2.5)
+    def data_chunk(size: int) -> Pair:
+        return Pair(ours=lambda: ..., peer=lambda: ...)
+
+It returns two pieces of work of the same size. They run in turn, so that what else the machine does strikes both, and
+the figure is the median of the ratios. With `at_most` a ratio is ours by the peer's, with `at_least` the peer's by
+ours. A figure that takes its own time, such as one of several processes or of memory, returns its ratios as a list.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+__all__ = ["FIGURES", "Figure", "Pair", "Point", "figure", "peer_version"]
+
+_ROUNDS, _ROUNDS_OF_LARGE, _LARGE = 5, 3, 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two pieces of work on the same input, of which the time is taken; `clock` is processor time by default."""
+
+    ours: Callable[[], object]
+    peer: Callable[[], object]
+    clock: Callable[[], float] = time.process_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A measure, its limit, and the sizes at which it is taken; the verdict is on the one at `head`.
+
+    `unit` is what a size counts, in the singular; `peer` the distributions that are compared with, for their versions.
+    """
+
+    key: str
+    name: str
+    unit: str
+    make: Callable[[int], Pair | list[float]]
+    at_most: float | None = None
+    at_least: float | None = None
+    head: int = 10_000
+    sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
+    peers: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The limit as it is shown."""
+        return f"≤ {self.at_most:g}" if self.at_most is not None else f"≥ {self.at_least:g}" if self.at_least else ""
+
+    def keeps(self, ratio: float) -> bool:
+        """Whether a ratio is within the limit."""
+        return ratio <= (self.at_most or float("inf")) and ratio >= (self.at_least or 0)
+
+    def measure(self, size: int) -> Point:
+        """Take the figure at one size."""
+        made = self.make(size)
+        if not isinstance(made, Pair):
+            return Point(key=self.key, size=size, value=statistics.median(made), low=min(made), high=max(made))
+        rounds = [_round(made) for _ in range(1 + (_ROUNDS_OF_LARGE if size >= _LARGE else _ROUNDS))][1:]
+        ratios = [peer / ours if self.at_least is not None else ours / peer for ours, peer in rounds]
+        each = statistics.median(ours for ours, _ in rounds) / size
+        value = statistics.median(ratios)
+        return Point(key=self.key, size=size, value=value, low=min(ratios), high=max(ratios), seconds=each)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A figure at one size: the median ratio, the least and the greatest, and the seconds of ours for one unit."""
+
+    key: str
+    size: int
+    value: float
+    low: float
+    high: float
+    seconds: float | None = None
+
+
+FIGURES: dict[str, Figure] = {}
+"""Every figure by its key, in the order in which they are declared."""
+
+
+def figure(
+    name: str,
+    *,
+    unit: str,
+    at_most: float | None = None,
+    at_least: float | None = None,
+    head: int = 10_000,
+    sizes: Sequence[int] = (1_000, 10_000, 100_000),
+    peers: Sequence[str] = (),
+) -> Callable[[Callable[[int], Pair | list[float]]], Callable[[int], Pair | list[float]]]:
+    """Declare a function as a figure; its name is the key."""
+
+    def declare(make: Callable[[int], Pair | list[float]]) -> Callable[[int], Pair | list[float]]:
+        key = make.__name__.replace("_", "-")
+        FIGURES[key] = Figure(
+            key=key,
+            name=name,
+            unit=unit,
+            make=make,
+            at_most=at_most,
+            at_least=at_least,
+            head=head,
+            sizes=tuple(sizes),
+            peers=tuple(peers),
+        )
+        return make
+
+    return declare
+
+
+def peer_version(distribution: str) -> str:
+    """Return a distribution with its version; a name that has a version already as it is."""
+    return distribution if " " in distribution else f"{distribution} {version(distribution)}"
+
+
+def _round(pair: Pair) -> tuple[float, float]:
+    """Return the seconds of both, one after the other, with the garbage collector at rest."""
+    gc.collect()
+    gc.disable()
+    begun = pair.clock()
+    pair.ours()
+    between = pair.clock()
+    pair.peer()
+    ended = pair.clock()
+    gc.enable()
+    return between - begun, ended - between
