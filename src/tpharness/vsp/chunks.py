@@ -28,17 +28,32 @@ from tpharness.vsp.records import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["REFUSED", "chunk_from_object", "decode_chunk", "decode_typed", "decode_untyped"]
+__all__ = [
+    "CUSTOM",
+    "REFUSED",
+    "TYPE_AT",
+    "chunk_from_object",
+    "decode_chunk",
+    "decode_custom",
+    "decode_typed",
+    "decode_untyped",
+]
 
 _FIELDS = {
     kind: tuple(field.encode_name for field in msgspec.structs.fields(record)) for kind, record in RECORDS.items()
 }
 
-REFUSED = (msgspec.DecodeError, ValueError, RecursionError)
-"""What `decode_typed` raises for anything that is not a well-formed typed chunk."""
+REFUSED = (msgspec.DecodeError, ValueError, RecursionError, IndexError)
+"""What `decode_typed` raises for anything that is not a well-formed typed chunk, and `data[TYPE_AT]` for short data."""
+
+TYPE_AT, CUSTOM = len(b'{"type":"'), ord("d")
+"""Where the name of a compact chunk begins, and the letter with which it begins for `data-*` and for no typed chunk."""
 
 decode_typed: Callable[[bytes], KnownChunk] = msgspec.json.Decoder(Union[tuple(RECORDS.values())]).decode  # noqa: UP007  # made from a table
 """For tight loops: decode one typed chunk, or raise one of `REFUSED`; `decode_untyped` then decodes it."""
+
+decode_custom: Callable[[bytes], DataChunk] = msgspec.json.Decoder(DataChunk).decode
+"""For tight loops: decode one chunk framed as `data-*`, or raise one of `REFUSED`. The caller looks at its name."""
 
 _decode_any: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
@@ -46,9 +61,14 @@ _decode_any: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 def decode_chunk(data: bytes) -> Chunk:
     """Decode the data of one frame. Never raises."""
     try:
-        return decode_typed(data)
+        if data[TYPE_AT] != CUSTOM:
+            return decode_typed(data)
+        custom = decode_custom(data)
+        if custom.name[:5] == "data-":
+            return custom
     except REFUSED:
-        return decode_untyped(data)
+        pass
+    return decode_untyped(data)
 
 
 def decode_untyped(data: bytes) -> Chunk:

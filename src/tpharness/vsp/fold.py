@@ -76,10 +76,12 @@ class ChunkFold:
         context = self._context
         texts, inputs = context.open_parts.texts, context.open_parts.tool_inputs  # cleared, never replaced
         decode, text_delta, input_delta = chunks.decode_typed, c.TextDeltaChunk, c.ToolInputDeltaChunk
+        at_type, custom = chunks.TYPE_AT, chunks.CUSTOM
+        chunk: c.Chunk
         index = context.index
         for data in events:
             try:
-                chunk: c.Chunk = decode(data)
+                chunk = decode(data) if data[at_type] != custom else chunks.decode_chunk(data)
             except chunks.REFUSED:
                 chunk = chunks.decode_untyped(data)
             record = type(chunk)

@@ -319,18 +319,32 @@ class SteeringMessageChunk(KnownChunk, frozen=True, kw_only=True, gc=False, tag=
     parts: list[dict[str, Any]]
 
 
-class DataChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class _NotOnTheWire:
+    """The type of a field that no JSON value fits, so that decoding never sets it."""
+
+
+if TYPE_CHECKING:
+    _ByName: TypeAlias = bool
+    _Extra: TypeAlias = dict[str, Any]
+else:
+    _ByName = _Extra = _NotOnTheWire
+
+
+class DataChunk(
+    msgspec.Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, rename={"name": "type"}
+):
     """A custom event. `name` is its whole type, such as `data-tp-agent_handoff`; `extra` any other fields, as sent.
 
-    `by_name` is true for the framing by name and value, which is read and not written (R33).
+    `by_name` is true for the framing by name and value, which is read and not written (R33). Few chunks have either, so
+    the four fields of the wire are decoded in one step, and `chunks` makes the chunks that have more.
     """
 
     name: str
     data: Any
     id: str | None = None
     transient: bool | None = None
-    by_name: bool = False
-    extra: dict[str, Any] = {}
+    by_name: _ByName = False
+    extra: _Extra = {}
 
 
 class UnknownChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
