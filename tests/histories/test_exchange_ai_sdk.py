@@ -16,6 +16,7 @@ from tpharness.findings import Level
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
 from tpharness.histories.exchange.imported import Imported
 from tpharness.histories.exchange.model_calls import model_call
+from tpharness.histories.exchange.to_ui_messages import ui_messages
 from tpharness.protocol.rules import check_thread
 from tpharness.resources import conformance_dir
 from tpharness.targets.node_packages import node_program
@@ -183,6 +184,14 @@ def test_calls_are_what_their_state_says() -> None:
     assert [call.tool_call_id for call in model_call(made.thread, "ai-sdk").pending] == ["c4"]
     kinds = [part["part_kind"] for part in turn["messages"][0]["parts"]]
     assert kinds == ["tool-call", "tool-call", "tool-call", "builtin-tool-call", "builtin-tool-return", "tool-call"]
+
+
+def test_a_file_of_the_model_at_an_address_keeps_it() -> None:
+    """It has no data to write."""
+    content = {"kind": "image-url", "url": "https://example.org/a.png", "media_type": "image/png"}
+    messages, left_out = ui_messages([{"kind": "response", "parts": [{"part_kind": "file", "content": content}]}])
+    assert messages[0]["parts"][1] == {"type": "file", "mediaType": "image/png", "url": "https://example.org/a.png"}
+    assert left_out == []
 
 
 def test_events_and_sources_become_events() -> None:

@@ -19,7 +19,7 @@ from tpharness.acceptance.parts import (
     retry_text,
 )
 
-__all__ = ["ui_messages"]
+__all__ = ["file_part", "provider_metadata", "signature_of", "ui_messages"]
 
 _MEDIA = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*"}
 _SIGNATURES = {"anthropic": "signature", "openai": "reasoningEncryptedContent", "google": "thoughtSignature"}
@@ -60,7 +60,7 @@ class _Writer:
             case "text":
                 return {"type": "text", "text": part["content"], "state": "done"}
             case "thinking":
-                return {"type": "reasoning", "text": part["content"], "state": "done", **_signed(part)}
+                return {"type": "reasoning", "text": part["content"], "state": "done", **provider_metadata(part)}
             case "tool-call" | "builtin-tool-call" as kind:
                 name, call = part["tool_name"], part["tool_call_id"]
                 made: dict[str, Any] = {"type": f"tool-{name}", "toolCallId": call, "state": "input-available"}
@@ -72,8 +72,7 @@ class _Writer:
             case "builtin-tool-return":
                 self._calls.get(part["tool_call_id"], {}).update(_output(part.get("content")))
             case "file":
-                content = part["content"]
-                return {"type": "file", "mediaType": content["media_type"], "url": data_uri(content)}
+                return file_part(part["content"])
         return None
 
     def request(self, message: Mapping[str, Any], pointer: str) -> None:
@@ -98,11 +97,8 @@ class _Writer:
         for item in content_items(content):
             if isinstance(item, str):
                 yield {"type": "text", "text": item}
-            elif item["kind"] == "binary":
-                yield {"type": "file", "mediaType": item["media_type"], "url": data_uri(item)}
             else:
-                media_type = item.get("media_type") or _MEDIA.get(item["kind"], "application/octet-stream")
-                yield {"type": "file", "mediaType": media_type, "url": item["url"]}
+                yield file_part(item)
         if isinstance(content, list):
             count = len(content) - sum(1 for _ in content_items(content))
             if count:
@@ -116,15 +112,32 @@ class _Writer:
         return parts
 
 
+def file_part(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a file that is at hand, or at an address."""
+    if item["kind"] == "binary":
+        return {"type": "file", "mediaType": item["media_type"], "url": data_uri(item)}
+    media_type = item.get("media_type") or _MEDIA.get(item["kind"], "application/octet-stream")
+    return {"type": "file", "mediaType": media_type, "url": item["url"]}
+
+
 def _output(content: Any) -> dict[str, Any]:
     return {"state": "output-available", "output": content}
 
 
-def _signed(part: Mapping[str, Any]) -> dict[str, Any]:
+def provider_metadata(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata of a thought where the AI SDK's provider of the same name looks for it."""
     provider = part.get("provider_name")
     if not isinstance(provider, str):
         return {}
     signature, ident = _SIGNATURES.get(provider, "signature"), _IDS.get(provider, "id")
-    facts = {signature: part.get("signature"), ident: part.get("id")}
-    return {"providerMetadata": {provider: {name: value for name, value in facts.items() if value is not None}}}
+    told = {signature: part.get("signature"), ident: part.get("id")}
+    facts = {name: value for name, value in told.items() if value is not None}
+    return {"providerMetadata": {provider: facts}} if facts else {}
+
+
+def signature_of(metadata: Any) -> dict[str, Any]:
+    """Return the provider's name, signature and id of a thought, as `provider_metadata` has written them."""
+    for provider, facts in (metadata or {}).items():
+        signature, ident = _SIGNATURES.get(provider, "signature"), _IDS.get(provider, "id")
+        return {"provider_name": provider, "signature": facts.get(signature), "id": facts.get(ident)}
+    return {}
