@@ -110,9 +110,10 @@ def cells_of(name: str, words: Any) -> dict[Phase, str]:
 
 
 def test_the_headline_parallel_tools() -> None:
-    """Documented LangChain and LangGraph's state are refused by all APIs; the repaired one is taken (L08)."""
+    """Documented LangChain, LangGraph's state and UI messages are refused by all APIs; what repairs is taken (L08)."""
     row = {name: refused_words(cell) for name, cell in suite().cells[Phase.SOME_TOOLS_DONE].items()}
-    assert row.pop("langchain/documented") == row.pop("langgraph") == ["✗", "C1", "R1", "A1", "G1"]
+    for name in ("langchain/documented", "langgraph", "ai-sdk"):
+        assert row.pop(name) == ["✗", "C1", "R1", "A1", "G1"], name
     assert set(map(tuple, row.values())) == {("✓",)}
 
 
@@ -148,6 +149,19 @@ def test_pydantic_ai_loses_nothing_of_a_turn_that_is_cut() -> None:
     assert set(cells_of("pydantic-ai", lost_words).values()) == {"–"}
     refused = cells_of("pydantic-ai", refused_words)
     assert refused.pop(Phase.MID_TEXT) == "(✗ A4)"
+    assert set(refused.values()) == {"✓"}
+
+
+def test_ui_messages_say_that_a_turn_was_cut_only_of_what_was_streaming() -> None:
+    """What had come is kept; the calls of a cut turn are told without results."""
+    lost = cells_of("ai-sdk", lost_words)
+    assert {word for words in lost.values() for word in words.split()} <= {"cut", "(cut)", "usage", "–"}
+    assert lost[Phase.SOME_TOOLS_DONE] == "cut"
+    assert lost[Phase.MID_TEXT] == lost[Phase.MID_THINKING] == lost[Phase.MID_ARGUMENTS] == "–"
+    refused = cells_of("ai-sdk", refused_words)
+    assert refused.pop(Phase.MID_TEXT) == "(✗ A4)"
+    assert refused.pop(Phase.MID_ARGUMENTS) == "(✗ C1 R1 A1 G1)"
+    assert refused.pop(Phase.TOOL_RUNNING) == refused.pop(Phase.SOME_TOOLS_DONE) == "✗ C1 R1 A1 G1"
     assert set(refused.values()) == {"✓"}
 
 

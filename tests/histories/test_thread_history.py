@@ -104,7 +104,7 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
     assert list(HISTORIES)[:3] == ["0.0.4", "0.0.3", "2.0.0"]
     assert all_names() == [
         *("0.0.4", "0.0.3", "2.0.0", "message-parts", "message-parts/plan", "message-parts/current"),
-        *("langchain", "langchain/documented", "langchain/repaired", "langgraph", "pydantic-ai"),
+        *("langchain", "langchain/documented", "langchain/repaired", "langgraph", "pydantic-ai", "ai-sdk"),
     ]
 
 

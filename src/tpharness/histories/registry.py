@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tpharness.histories.ai_sdk import AI_SDK
 from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langgraph import LANGGRAPH
 from tpharness.histories.message_parts import MESSAGE_PARTS
@@ -17,7 +18,7 @@ from tpharness.histories.thread_history import THREADS
 
 __all__ = ["HISTORIES", "OTHER_HISTORIES", "all_names", "find_histories"]
 
-OTHER_HISTORIES: Mapping[str, HistoryDialect] = {**MESSAGE_PARTS, **LANGCHAIN, **LANGGRAPH, **PYDANTIC_AI}
+OTHER_HISTORIES: Mapping[str, HistoryDialect] = {**MESSAGE_PARTS, **LANGCHAIN, **LANGGRAPH, **PYDANTIC_AI, **AI_SDK}
 """The histories that are not threads, by name."""
 
 HISTORIES: Mapping[str, HistoryDialect] = {**THREADS, **OTHER_HISTORIES}
