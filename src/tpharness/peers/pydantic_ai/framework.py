@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from typing import Any, Literal, get_args
 
 from pydantic_ai import (
@@ -126,7 +127,7 @@ class _Conversation:
             native = adapter.run_stream_native(message_history=self._history, **stop)
             events = adapter.transform_stream(_watch(native, live))
             try:
-                async for text in adapter.encode_stream(events):
+                async for text in written_until_cancelled(adapter.encode_stream(events)):
                     live.body.write(text.encode())
             finally:
                 self._messages = list(captured)
@@ -146,6 +147,19 @@ class _Conversation:
         parts = [_prompt(part) for part in live.prompts]
         messages = [UIMessage(id=f"user-{len(self._history)}", role="user", parts=[p for ps in parts for p in ps])]
         return SubmitMessage(id=self._id, trigger="submit-message", messages=messages if parts else [])
+
+
+async def written_until_cancelled(stream: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Yield what a server writes: nothing once its task is cancelled, since the client has left.
+
+    Older releases end the stream even then; an ASGI server is cancelled at its next `send` and never writes that end.
+    """
+    task = asyncio.current_task()
+    async with aclosing(stream):  # type: ignore[type-var]  # an async generator of the library
+        async for text in stream:
+            if task is not None and task.cancelling():
+                raise asyncio.CancelledError
+            yield text
 
 
 async def _watch(native: AsyncIterator[Any], live: ActiveRun) -> AsyncIterator[Any]:
