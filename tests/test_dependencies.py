@@ -27,10 +27,9 @@ NOT_IN_THE_CORE = {
 """Modules of the extras, and of what they bring."""
 
 BROUGHT_BY_THE_CORE = {
-    "aiohappyeyeballs", "aiohttp", "aiosignal", "annotated-doc", "annotated-types", "attrs", "frozenlist", "idna",
-    "jsonschema-rs", "markdown-it-py", "mdurl", "msgspec", "multidict", "orjson", "propcache", "pydantic",
-    "pydantic-core", "pygments", "pyyaml", "rich", "shellingham", "typer", "typing-extensions", "typing-inspection",
-    "yarl",
+    "aiohappyeyeballs", "aiohttp", "aiosignal", "attrs", "click", "frozenlist", "idna", "jsonschema-rs",
+    "markdown-it-py", "mdurl", "msgspec", "multidict", "orjson", "propcache", "pygments", "pyyaml", "rich",
+    "typing-extensions", "yarl",
 }  # fmt: skip
 """What `pip install tpharness` installs beside it, with what that needs itself. One name more is weight for all."""
 

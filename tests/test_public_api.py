@@ -25,7 +25,7 @@ def test_public_names_are_sorted_and_no_others_exist() -> None:
 
 def test_importing_the_package_and_the_plugin_loads_nothing_heavy() -> None:
     """Every pytest run of a user pays for this import."""
-    heavy = ("msgspec", "orjson", "jsonschema_rs", "yaml", "typer", "tpharness.run")
+    heavy = ("msgspec", "orjson", "jsonschema_rs", "yaml", "click", "tpharness.run")
     code = f"import sys, tpharness, tpharness.pytest_plugin; print([m for m in {heavy!r} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -109,7 +109,7 @@ def test_a_failure_names_the_command_that_replays_it(project: pytest.Pytester) -
 
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
     """Every pytest run of every user pays for it: none of the libraries that only playing needs."""
-    heavy = "yaml", "msgspec", "orjson", "jsonschema_rs", "rich", "typer", "httpx", "tpharness.run"
+    heavy = "yaml", "msgspec", "orjson", "jsonschema_rs", "rich", "click", "httpx", "tpharness.run"
     code = f"import sys, tpharness.pytest_plugin; print([m for m in {heavy!r} if m in sys.modules])"
     result = subprocess.run(  # ourselves
         [sys.executable, "-c", code],

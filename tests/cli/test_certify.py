@@ -15,12 +15,12 @@ from xml.etree import ElementTree as ET
 
 import jsonschema_rs
 import pytest
-import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from tests.cli.conftest import Call
 
 from tpharness.cli.certify import certify
+from tpharness.cli.options import Exit
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.site.documents import read_documents
 from tpharness.site.pages import site_pages
@@ -55,7 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     (folder / "key.pem").write_bytes(KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     public = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    with pytest.raises(typer.Exit) as ended:
+    with pytest.raises(Exit) as ended:
         certify(folder / "cert", profile=PROFILES, key=str(folder / "key.pem"), revision="4f2a|<b>")
     assert ended.value.exit_code == 0
     (folder / "cert" / "public.pem").write_bytes(public)
@@ -405,7 +405,7 @@ def test_without_the_extra_it_is_said_what_to_type(
 def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a certificate of a server whose first case fails, in each order another one."""
     folder = tmp_path_factory.mktemp("failing") / "cert"
-    with pytest.raises(typer.Exit) as ended:
+    with pytest.raises(Exit) as ended:
         certify(folder, server=["python:tests.cli.test_certify:LosesTheFirst"], profile=["versions"])
     assert ended.value.exit_code == 1
     return folder

@@ -20,15 +20,30 @@ MAY_BE_IMPORTED = {
     "tpharness.__main__",
     "tpharness.cli",
     "tpharness.cli.app",
-    "tpharness.cli.help",
+    "tpharness.cli.completion",
     "tpharness.cli.stop_signals",
     "tpharness.errors",
     "tpharness.printable",
 }
 """What `tpharness --help` may import of ours."""
 
-HEAVY = {"aiohttp", "asyncio", "hypothesis", "jsonschema_rs", "msgspec", "orjson", "pytest", "uvicorn", "yaml"}
+HEAVY = {
+    "aiohttp", "asyncio", "hypothesis", "importlib.metadata", "jsonschema_rs", "msgspec", "orjson", "pydantic",
+    "pytest", "rich", "uvicorn", "yaml",
+}  # fmt: skip
 """What it may not import of others."""
+
+EXPLAINING = {
+    "tpharness.clauses",
+    "tpharness.cli.explain",
+    "tpharness.cli.help",
+    "tpharness.cli.options",
+    "tpharness.findings",
+    "tpharness.resources",
+    "tpharness.scenario_files",
+    "tpharness.suite_yaml",
+}
+"""What `tpharness explain` may import of ours beside that, unless a fault or a scenario is explained."""
 
 
 def without_room(room: str, folder: Path) -> Path:
@@ -49,6 +64,19 @@ def python(*arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def imported_by(words: list[str]) -> set[str]:
+    """Return the modules of ours, and those of others that weigh, that a call of tpharness has imported."""
+    source = (
+        "import sys\nfrom tpharness.cli import app\n"
+        f"try:\n    app({words!r})\nexcept SystemExit as end:\n    assert not end.code, end\n"
+        f"heavy = {HEAVY}\n"
+        "print('MODULES', *sorted(m for m in sys.modules if m.split('.')[0] == 'tpharness' or m in heavy))\n"
+    )
+    done = python("-c", source, path=Path(tpharness.__file__).parent.parent)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split("MODULES ")[1].split())
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_listed_help_is_that_of_the_command(name: str) -> None:
     """The line of `tpharness --help` is the first one of `tpharness COMMAND --help`."""
@@ -59,30 +87,21 @@ def test_the_listed_help_is_that_of_the_command(name: str) -> None:
 
 def test_help_imports_no_command() -> None:
     """Listing the commands costs nothing of what they need."""
-    source = (
-        "import sys\nfrom tpharness.cli import app\n"
-        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
-        f"heavy = {HEAVY}\n"
-        "print('MODULES', *sorted(m for m in sys.modules if m.split('.')[0] == 'tpharness' or m in heavy))\n"
-    )
-    done = python("-c", source, path=Path(tpharness.__file__).parent.parent)
-    assert done.returncode == 0, done.stderr
-    imported = set(done.stdout.split("MODULES ")[1].split())
-    assert imported <= MAY_BE_IMPORTED
+    assert imported_by(["--help"]) <= MAY_BE_IMPORTED
 
 
-@pytest.mark.parametrize("name", ["R20", "identity-differs", "reset"])
-def test_an_explanation_imports_nothing_that_plays(name: str) -> None:
-    """It is asked for while somebody reads a failure."""
-    source = (
-        "import sys\nfrom tpharness.cli import app\n"
-        f"app(['explain', {name!r}], standalone_mode=False)\n"
-        "print('MODULES', *sorted(sys.modules))\n"
-    )
-    done = python("-c", source, path=Path(tpharness.__file__).parent.parent)
-    assert done.returncode == 0, done.stderr
-    imported = set(done.stdout.split("MODULES ")[1].split())
-    assert not imported & {"aiohttp", "asyncio", "tpharness.run", "tpharness.scenario", "tpharness.targets"}
+@pytest.mark.parametrize("name", ["R20", "cycle.kept", "app.alive", "identity-differs"])
+def test_an_explanation_imports_what_reads_texts(name: str) -> None:
+    """It is asked for while somebody reads a failure: no runner, no language of scenarios, no thread, no target."""
+    assert imported_by(["explain", name]) <= MAY_BE_IMPORTED | EXPLAINING | {"yaml"}
+
+
+def test_a_command_imports_no_other_kind_of_work() -> None:
+    """Documents are checked, folded and compared without what plays; only `check` reads scenarios."""
+    for asked in ("check", "fold", "diff"):
+        imported = imported_by([asked, "--help"])
+        assert not imported & {"aiohttp", "asyncio", "hypothesis", "pytest", "uvicorn"}, asked
+        assert not imported & {"tpharness.run", "tpharness.targets", "tpharness.report"}, asked
 
 
 @pytest.mark.parametrize("room", sorted({command.room for command in COMMANDS.values()} - {""}))

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from conformance.bad_documents import load_good_threads
 from tests.places import places, replace_at
-from typer.testing import CliRunner
 
 from tpharness.cli.app import app
 from tpharness.findings import Level

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-import typer.main
 from tests.reference_app.peer import Serve
 
 from tpharness.cli.app import app
@@ -20,7 +19,7 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "SERVE.md").read_text("utf-8")
 
 def test_every_option_is_told_with_its_default() -> None:
     """And no option that there is not."""
-    command = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    command = app.commands["serve"]
     told = dict(re.findall(r"^\| `(--[a-z-]+)` \| `?([^|`]*)`? \|", GUIDE, re.MULTILINE))
     options = {option.opts[0]: option.default for option in command.params if option.name != "help"}
     assert set(told) == set(options)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.acceptance import RULES, Confidence, ModelRequest, Rule, check_payload, read_request
 from tpharness.acceptance.sdk import check_sdk_types
 from tpharness.cli.files import print_json, read_json
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.findings import Finding, Level, keep_first, shorten
 from tpharness.printable import counted, say
 
@@ -27,15 +26,15 @@ _ENTRY = {"openai-responses": "item", "gemini": "content"}
 
 
 def accept(
-    file: Annotated[str, typer.Argument(help="The body of a request, or its messages, as JSON; - is standard input.")],
+    file: Annotated[str, Argument(help="The body of a request, or its messages, as JSON; - is standard input.")],
     api: Annotated[
-        str | None, typer.Option(help="openai-chat, openai-responses, anthropic or gemini; else it is guessed.")
+        str | None, Option(help="openai-chat, openai-responses, anthropic or gemini; else it is guessed.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model, where the request does not name it.")] = None,
+    model: Annotated[str | None, Option(help="The model, where the request does not name it.")] = None,
     types: Annotated[
-        bool, typer.Option("--types", help="Also check against the official SDK's types (extra: providers).")
+        bool, Option("--types", help="Also check against the official SDK's types (extra: providers).")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Judge a request to a model's API: what would be refused, why, and what to do.
 
@@ -51,7 +50,7 @@ def accept(
         print_json(_report(request, found, refused=refused))
     else:
         _print(file, request, found, refused=refused)
-    raise typer.Exit(1 if refused else 0)
+    raise Exit(1 if refused else 0)
 
 
 def _print(file: str, request: ModelRequest, found: list[Finding], *, refused: bool) -> None:

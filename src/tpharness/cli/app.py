@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
+import click
 
-from tpharness.cli.help import ReadableCommand
+from tpharness.cli.completion import completion_options
 
 __all__ = ["COMMANDS", "CommandEntry", "InterruptedCommandError", "app"]
 
@@ -80,7 +77,7 @@ COMMANDS: dict[str, CommandEntry] = {
 
 
 class _Commands(MutableMapping[str, Any]):
-    """The commands as typer expects them, each created on first use."""
+    """The commands as click expects them, each created on first use."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -89,9 +86,9 @@ class _Commands(MutableMapping[str, Any]):
         if name not in self._made:
             if not COMMANDS[name].available:
                 raise KeyError(name)
-            one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-            one.command(name, cls=ReadableCommand)(COMMANDS[name].load())
-            self._made[name] = get_command(one)
+            from tpharness.cli.options import make_command  # noqa: PLC0415  # `tpharness --help` makes none
+
+            self._made[name] = make_command(name, COMMANDS[name].load())
         return self._made[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -108,10 +105,10 @@ class _Commands(MutableMapping[str, Any]):
 
 
 class InterruptedCommandError(Exception):
-    """A command was ended by a signal. Typer would exit with the code of Ctrl-C for a KeyboardInterrupt."""
+    """A command was ended by a signal. Click would exit with 1 for a KeyboardInterrupt."""
 
 
-class _Group(TyperGroup):
+class _Group(click.Group):
     """The group of commands, which lists them without importing their modules."""
 
     def __init__(self, **options: Any) -> None:
@@ -133,28 +130,28 @@ class _Group(TyperGroup):
             formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
 
 
-app = typer.Typer(
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version  # noqa: PLC0415  # it takes as long to import as all of click
+
+        click.echo(f"tpharness {version('tpharness')}")
+        ctx.exit()
+
+
+app = _Group(
     name="tpharness",
-    cls=_Group,
     help="Conformance test suite and stream-replay harness for ThreadProtocol.",
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+            help="Print the version and exit.",
+        ),
+        *completion_options(),
+    ],
 )
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"tpharness {version('tpharness')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    show: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Conformance test suite and stream-replay harness for ThreadProtocol."""
-    del show

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 
@@ -23,6 +22,7 @@ from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, client_name, run_app
 from tpharness.apps.init import describe_application, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
@@ -53,65 +53,59 @@ _SHOWN = (
 def application(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME|URL|init", help="An application of tpharness.toml, the address of one, or init."),
+        Argument(metavar="[NAME|URL|init]", help="An application of tpharness.toml, the address of one, or init."),
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="CASE",
+        Argument(
+            metavar="[CASE]...",
             help="Case ids, themes, patterns with *, or `basic`; all when none. After init: the URL.",
         ),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help=f"Another file than ./{CONFIG_FILE}.")] = None,
+    config: Annotated[Path | None, Option(help=f"Another file than ./{CONFIG_FILE}.")] = None,
     history: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE", help="What the client posts: client, last-message, mastra, …, python:MODULE:CLASS."
-        ),
+        Option(metavar="PROFILE", help="What the client posts: client, last-message, mastra, …, python:MODULE:CLASS."),
     ] = None,
     client: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="CLIENT",
             help="Let a real client post: peer:ai-sdk-client, peer:ai-sdk-client@6, peer:ai-sdk-browser, ….",
         ),
     ] = None,
     allow_tool: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A tool of the application that may be called, for real.")
+        list[str] | None, Option(metavar="NAME", help="A tool of the application that may be called, for real.")
     ] = None,
-    tool_args: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=JSON", help="Arguments for an allowed tool.")
-    ] = None,
+    tool_args: Annotated[list[str] | None, Option(metavar="NAME=JSON", help="Arguments for an allowed tool.")] = None,
     effects: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="COMMAND|ledger", help="A shell command that prints how often a tool has run; ledger serves it."
         ),
     ] = None,
     on_disconnect: Annotated[
-        str | None, typer.Option(metavar="stop|continue", help="What it means to do when its client leaves.")
+        str | None, Option(metavar="stop|continue", help="What it means to do when its client leaves.")
     ] = None,
     provider_port: Annotated[
-        int | None, typer.Option(help="The port of the model's API; 9100 for an application that runs.")
+        int | None, Option(help="The port of the model's API; 9100 for an application that runs.")
     ] = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Cases at once.")] = None,
-    sweep: Annotated[bool, typer.Option("--sweep", help="Also cut after every piece of the model's answers.")] = False,
-    scenarios: Annotated[
-        list[Path] | None, typer.Option(help="Scenario files or folders to make cases of, too.")
-    ] = None,
+    concurrency: Annotated[int | None, Option(min=1, help="Cases at once.")] = None,
+    sweep: Annotated[bool, Option("--sweep", help="Also cut after every piece of the model's answers.")] = False,
+    scenarios: Annotated[list[Path] | None, Option(help="Scenario files or folders to make cases of, too.")] = None,
     lenient: Annotated[
-        bool, typer.Option("--lenient", help="Answer also what the real model API would refuse; findings stay.")
+        bool, Option("--lenient", help="Answer also what the real model API would refuse; findings stay.")
     ] = False,
     own_host: Annotated[
-        str | None, typer.Option("--i-own-this-host", metavar="HOST", help="Allow an application on this host.")
+        str | None, Option("--i-own-this-host", metavar="HOST", help="Allow an application on this host.")
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Known failures, a YAML file.")] = None,
+    baseline: Annotated[Path | None, Option(help="Known failures, a YAML file.")] = None,
     report: Annotated[
-        list[str] | None, typer.Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
+        list[str] | None, Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
     trace: TraceOption = Traced.FAILED,
     trace_to: TraceToOption = DEFAULT_TRACE,
-    list_: Annotated[bool, typer.Option("--list", help="Name the cases, and play none.")] = False,
+    list_: Annotated[bool, Option("--list", help="Name the cases, and play none.")] = False,
 ) -> None:
     """Judge a chat application as it runs.
 
@@ -180,7 +174,7 @@ def application(
         take_all(run_app(options), model, console, partial(traced.feed, server=chosen.name, client=client_name(chosen)))
         if wants_console:
             _print_table(out, model)
-    raise typer.Exit(0 if model.passed else 1)
+    raise Exit(0 if model.passed else 1)
 
 
 def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppConfig:

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.certificate import (
     CONFORMS,
     Playing,
@@ -27,6 +25,7 @@ from tpharness.certificate import (
     verdict_line,
 )
 from tpharness.cli.files import read_bytes
+from tpharness.cli.options import Exit, Option
 from tpharness.cli.reports import take_all
 from tpharness.errors import InputError, UsageError
 from tpharness.output import json_text, write_atomically
@@ -44,23 +43,23 @@ __all__ = ["certify", "play_order"]
 
 
 def certify(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the certificate goes.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Where the certificate goes.")],
     server: Annotated[
-        list[str] | None, typer.Option(metavar="TARGET", help="The server to certify [default: reference].")
+        list[str] | None, Option(metavar="TARGET", help="The server to certify [default: reference].")
     ] = None,
     client: Annotated[
         list[str] | None,
-        typer.Option(metavar="TARGET", help="The client to play [default: reference]; may be given again."),
+        Option(metavar="TARGET", help="The client to play [default: reference]; may be given again."),
     ] = None,
     profile: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this profile [default: all]; may be given again."),
+        Option(metavar="NAME", help="Only this profile [default: all]; may be given again."),
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="A YAML file of known failures, each with its reason.")] = None,
+    baseline: Annotated[Path | None, Option(help="A YAML file of known failures, each with its reason.")] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="PEM", help="An Ed25519 private key to sign with [default: not signed].")
+        str | None, Option(metavar="PEM", help="An Ed25519 private key to sign with [default: not signed].")
     ] = None,
-    revision: Annotated[str, typer.Option(help="The revision of the target, such as a commit.")] = "",
+    revision: Annotated[str, Option(help="The revision of the target, such as a commit.")] = "",
 ) -> None:
     """Certify what a server or a client keeps.
 
@@ -103,7 +102,7 @@ def certify(
     for line in new_since(predicate["requirements"]):
         say(line)
     say(f"{verdict_line(predicate)}, {'signed' if signer else 'not signed'}: {output / 'certificate.json'}")
-    raise typer.Exit(0 if any(claim["status"] == CONFORMS for claim in predicate["claims"]) else 1)
+    raise Exit(0 if any(claim["status"] == CONFORMS for claim in predicate["claims"]) else 1)
 
 
 def play_order(options: RunOptions, trace: Callable[[RunEvent], None] | None = None) -> Report:

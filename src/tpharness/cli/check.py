@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.checking import check_data, check_scenario
 from tpharness.cli.files import check_stdin_once, print_findings, read_bytes
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.findings import Finding, Level
 from tpharness.printable import counted, say
 
@@ -18,10 +17,10 @@ __all__ = ["check"]
 def check(
     files: Annotated[
         list[str],
-        typer.Argument(help="Threads (.json), scenarios (.yaml), streams (.sse), events (.jsonl); - reads a thread."),
+        Argument(help="Threads (.json), scenarios (.yaml), streams (.sse), events (.jsonl); - reads a thread."),
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    major: Annotated[int | None, typer.Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    major: Annotated[int | None, Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,
 ) -> None:
     """Check threads, scenarios and streams without playing them.
 
@@ -36,4 +35,4 @@ def check(
     if not json and code == 0:
         verdict = "nothing at MUST" if any(f.level is Level.SHOULD for f in findings) else "nothing wrong"
         say(f"{counted(len(files), 'file')} checked, {verdict}")
-    raise typer.Exit(code)
+    raise Exit(code)

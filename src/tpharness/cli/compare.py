@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from tpharness.cli.files import print_json
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.histories.compare import DEFAULT_IDS
 from tpharness.histories.compare import compare as compare_histories
@@ -31,20 +31,20 @@ _PIPED_WIDTH = 100
 def compare(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help=f"Scenario ids, themes or patterns with *; {', '.join(DEFAULT_IDS)} when none."),
+        Argument(help=f"Scenario ids, themes or patterns with *; {', '.join(DEFAULT_IDS)} when none."),
     ] = None,
     dialect: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this history, such as 0.0.4 or langchain; may be given again."),
+        Option(metavar="NAME", help="Only this history, such as 0.0.4 or langchain; may be given again."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, as docs/HISTORIES.md has it.")] = False,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown, as docs/HISTORIES.md has it.")] = False,
     html: Annotated[
         str | None,
-        typer.Option("--html", metavar="PATH", help="Write a page: drag the cut, and see what each history loses."),
+        Option("--html", metavar="PATH", help="Write a page: drag the cut, and see what each history loses."),
     ] = None,
     scenarios: Annotated[
-        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+        list[Path] | None, Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
 ) -> None:
     """Compare what histories keep of an interrupted turn.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import read_thread
+from tpharness.cli.options import Argument, Option
 from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
 from tpharness.protocol.migrate import convert as migrate
@@ -16,9 +15,9 @@ __all__ = ["convert"]
 
 
 def convert(
-    file: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
-    to: Annotated[str, typer.Option("--to", help="2.0.0, 0.0.3 or 0.0.4.")],
-    output: Annotated[str, typer.Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
+    file: Annotated[str, Argument(help="A thread; - is standard input.")],
+    to: Annotated[str, Option("--to", help="2.0.0, 0.0.3 or 0.0.4.")],
+    output: Annotated[str, Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
 ) -> None:
     """Convert a thread to another version.
 

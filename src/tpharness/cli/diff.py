@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import check_stdin_once, print_json, read_thread
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.printable import say
 from tpharness.protocol.diff import diff as differences
 
@@ -14,10 +13,10 @@ __all__ = ["diff"]
 
 
 def diff(
-    a: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
-    b: Annotated[str, typer.Argument(help="Another thread.")],
-    content: Annotated[bool, typer.Option("--content", help="Compare only what the stream carries (R39).")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    a: Annotated[str, Argument(help="A thread; - is standard input.")],
+    b: Annotated[str, Argument(help="Another thread.")],
+    content: Annotated[bool, Option("--content", help="Compare only what the stream carries (R39).")] = False,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Describe where two threads differ.
 
@@ -33,4 +32,4 @@ def diff(
             say(f"  {difference.text}{f' [{difference.cites}]' if difference.cites else ''}")
         if not found:
             say("the threads are equal" + (" in content" if content else ""))
-    raise typer.Exit(1 if found else 0)
+    raise Exit(1 if found else 0)

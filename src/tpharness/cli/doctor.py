@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import print_json
+from tpharness.cli.options import Exit, Option
 from tpharness.errors import TpharnessError
 from tpharness.extras import EXTRAS, install_command
 from tpharness.printable import say
@@ -41,7 +40,7 @@ class _Line:
     """Whether nothing works without it."""
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def doctor(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
     """Say what is installed, what is missing for which command, and what to type.
 
     It installs nothing. Exit code 0 if the core works: extras, Node.js and a browser may be missing.
@@ -50,7 +49,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     works = all(line.found for line in lines if line.core)
     if as_json:
         print_json({"works": works, "found": [asdict(line) for line in lines]})
-        raise typer.Exit(0 if works else 1)
+        raise Exit(0 if works else 1)
     say(f"tpharness {_own_version()} on Python {platform.python_version()}, {sys.executable}")
     width = max(len(line.name) for line in lines)
     for line in lines:
@@ -61,7 +60,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     parts = "1 optional part is" if missing == 1 else f"{missing} optional parts are"
     rest = f"; {parts} missing" if missing else ""
     say(f"the core works{rest}" if works else "the core does not work: run, check and fold need it")
-    raise typer.Exit(0 if works else 1)
+    raise Exit(0 if works else 1)
 
 
 def _core() -> _Line:

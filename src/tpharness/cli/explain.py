@@ -11,9 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.clauses import clause_texts, load_app_clauses, load_clauses, load_rulings, load_violations
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.findings import load_kinds
 from tpharness.printable import say
@@ -31,8 +30,8 @@ _GUARANTEES = {
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A clause id, a ruling (R20), a scenario id, a finding code or a fault.")],
-    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
+    name: Annotated[str, Argument(help="A clause id, a ruling (R20), a scenario id, a finding code or a fault.")],
+    scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """Explain a clause, a ruling, a scenario, a finding or a fault."""
     roots = tuple(scenarios or (scenarios_dir(),))

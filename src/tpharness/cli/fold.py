@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import print_json, read_bytes
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import UsageError
 from tpharness.folding import NO_TIME, Cut, fold_events, fold_stream, render
 from tpharness.printable import say
@@ -23,17 +22,15 @@ _QUOTED = re.compile(r'\A"(.*)"\Z', re.DOTALL)
 
 
 def fold(
-    file: Annotated[
-        str, typer.Argument(help="A stream (.sse) or server events (.jsonl); - is a stream on standard input.")
-    ],
+    file: Annotated[str, Argument(help="A stream (.sse) or server events (.jsonl); - is a stream on standard input.")],
     interrupt: Annotated[
         str | None,
-        typer.Option(help="REASON@TIME: how and when the run was cut; error@TIME=TEXT with the text of the error."),
+        Option(help="REASON@TIME: how and when the run was cut; error@TIME=TEXT with the text of the error."),
     ] = None,
-    after: Annotated[int | None, typer.Option(min=0, help="Only the first N events.")] = None,
-    version: Annotated[str, typer.Option(help="The version to write.")] = newest_version().value,
-    agent: Annotated[str, typer.Option(help="The agent that ran.")] = "assistant",
-    at: Annotated[str, typer.Option(help="When the run began, for a stream without times.")] = NO_TIME,
+    after: Annotated[int | None, Option(min=0, help="Only the first N events.")] = None,
+    version: Annotated[str, Option(help="The version to write.")] = newest_version().value,
+    agent: Annotated[str, Option(help="The agent that ran.")] = "assistant",
+    at: Annotated[str, Option(help="When the run began, for a stream without times.")] = NO_TIME,
 ) -> None:
     """Fold a recorded stream into a thread.
 
@@ -49,7 +46,7 @@ def fold(
     print_json(render(journal, wanted, f"fold:{Path(file).name}", at))
     for finding in findings:
         say(finding.with_place(file=file).line(), err=True)
-    raise typer.Exit(1 if any(f.level.value == "must" for f in findings) else 0)
+    raise Exit(1 if any(f.level.value == "must" for f in findings) else 0)
 
 
 def _cut(text: str | None) -> Cut | None:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import print_findings, print_json, side_options
+from tpharness.cli.options import Exit, Option
 from tpharness.cli.stop_signals import STOP
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
@@ -32,37 +31,37 @@ _LINE_EVERY = 10.0
 
 
 def fuzz(
-    seconds: Annotated[float | None, typer.Option(min=0, help="Stop after this many seconds [default: 60].")] = None,
-    cases: Annotated[int | None, typer.Option(min=1, help="Stop after this many cases.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the cases [default: the folder's, or 0].")] = None,
-    db: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder of the campaign; an existing one is continued.")
-    ] = Path("tpharness-fuzz"),
+    seconds: Annotated[float | None, Option(min=0, help="Stop after this many seconds [default: 60].")] = None,
+    cases: Annotated[int | None, Option(min=1, help="Stop after this many cases.")] = None,
+    seed: Annotated[int | None, Option(min=0, help="Seed of the cases [default: the folder's, or 0].")] = None,
+    db: Annotated[Path, Option(metavar="FOLDER", help="Folder of the campaign; an existing one is continued.")] = Path(
+        "tpharness-fuzz"
+    ),
     kind: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Only this kind: programs, streams, bytes, scenarios, threads or documents; may be given again "
             "[default: the folder's, or all]."
         ),
     ] = None,
     server: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="The server to play [default: the folder's, or reference].")
+        str | None, Option(metavar="TARGET", help="The server to play [default: the folder's, or reference].")
     ] = None,
     client: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="The client to play [default: the folder's, or reference].")
+        str | None, Option(metavar="TARGET", help="The client to play [default: the folder's, or reference].")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Judge on Dask workers: local, local:N, or tcp://HOST:PORT."),
+        Option(metavar="ADDRESS", help="Judge on Dask workers: local, local:N, or tcp://HOST:PORT."),
     ] = None,
-    shrink: Annotated[float, typer.Option(min=0, help="Seconds to spend on shrinking each new failure.")] = 10.0,
+    shrink: Annotated[float, Option(min=0, help="Seconds to spend on shrinking each new failure.")] = 10.0,
     replay: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Judge one saved failure again instead of generating cases.")
+        Path | None, Option(metavar="FILE", help="Judge one saved failure again instead of generating cases.")
     ] = None,
     trace: TraceOption = Traced.FAILED,
     trace_to: TraceToOption = DEFAULT_TRACE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Generate cases, judge them by every check, and shrink what fails.
 
@@ -84,7 +83,7 @@ def fuzz(
                 _trace([replay], session, traced)
             if not findings and not as_json:
                 say(f"PASSED {replay}: nothing is wrong with it any more")
-            raise typer.Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
+            raise Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
         limit = 60.0 if seconds is None and cases is None else seconds
         options = CampaignOptions(
             kinds=kinds,
@@ -116,7 +115,7 @@ def fuzz(
         _tell(campaign, state.cases - before, time.monotonic() - begun, stopped, as_json=as_json)
     if stopped:
         raise KeyboardInterrupt
-    raise typer.Exit(1 if state.failures else 0)
+    raise Exit(1 if state.failures else 0)
 
 
 def _trace(files: Sequence[Path], session: Session, traced: TraceReport) -> None:

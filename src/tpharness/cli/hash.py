@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import read_thread
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.printable import say
 from tpharness.protocol.canonical import canonical_thread, thread_hash
 from tpharness.protocol.jcs import CanonicalError, jcs
@@ -17,8 +16,8 @@ __all__ = ["hash_"]
 
 
 def hash_(
-    file: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
-    canonical: Annotated[bool, typer.Option("--canonical", help="Print the canonical bytes instead.")] = False,
+    file: Annotated[str, Argument(help="A thread; - is standard input.")],
+    canonical: Annotated[bool, Option("--canonical", help="Print the canonical bytes instead.")] = False,
 ) -> None:
     """Print the canonical hash of a thread.
 
@@ -34,4 +33,4 @@ def hash_(
             say(thread_hash(thread))
     except CanonicalError as error:
         say(f"{file} has no canonical form: {error}", f"  {error.hint}", err=True)
-        raise typer.Exit(1) from None
+        raise Exit(1) from None

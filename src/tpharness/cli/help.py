@@ -1,19 +1,18 @@
 """What `tpharness COMMAND --help` shows: arguments and options with names that people read, and examples.
 
-Typer would show the types of Python (`<list[str]>`). A name is that of the option where nothing better is known.
+A name is that of the option where nothing better is known.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Any
 
-from typer.core import TyperCommand
+import click
 
-__all__ = ["EXAMPLES", "ReadableCommand"]
+__all__ = ["EXAMPLES", "ReadableCommand", "option_metavar"]
 
-_TYPE = re.compile(r" <([^>]*)>(\.\.\.)?")
-_BY_TYPE = {"int": "N", "int range": "N", "float": "SECONDS", "float range": "SECONDS", "path": "FILE"}
+_BY_TYPE = {"integer": "N", "float": "SECONDS", "path": "FILE"}
 _BY_NAME = {
     "after": "N",
     "api": "API",
@@ -32,7 +31,6 @@ _BY_NAME = {
     "for": "FORMAT",
     "from": "FORMAT",
     "header": "'NAME: VALUE'",
-    "language": "python|node",
     "interrupt": "REASON@TIME",
     "model": "NAME",
     "output": "FILE",
@@ -168,22 +166,8 @@ EXAMPLES: dict[str, str] = {
 """The examples of each command; `docs/` has them, and more."""
 
 
-class ReadableCommand(TyperCommand):
-    """A command whose help has readable names, and examples at its end."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and options, each with the name of what it takes."""
-        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
-                argument = param.param_type_name == "argument"
-                first = _TYPE.sub("" if argument else lambda m, p=param: f" {_name(p, m[1])}", record[0])
-                rows["Arguments" if argument else "Options"].append((first, record[1]))
-        for title, some in rows.items():
-            if some:
-                with formatter.section(title):
-                    formatter.write_dl(some)
+class ReadableCommand(click.Command):
+    """A command whose help has examples at its end."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples as they are."""
@@ -195,10 +179,9 @@ class ReadableCommand(TyperCommand):
                     formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
-def _name(param: Any, shown: str) -> str:
-    """Return what an option takes, in a word."""
-    option = max((one.lstrip("-") for one in param.opts), key=len)
-    inner = shown.removeprefix("list[").removesuffix("]").lower()
-    if "|" in shown:
-        return shown
-    return _BY_NAME.get(option) or _BY_TYPE.get(inner) or option.upper()
+def option_metavar(names: Sequence[str], type_: click.ParamType[Any]) -> str:
+    """Return what an option takes, in a word: its own, that of its type, or its name."""
+    if isinstance(type_, click.Choice):
+        return "|".join(type_.choices)
+    option = max((one.lstrip("-") for one in names), key=len)
+    return _BY_NAME.get(option) or _BY_TYPE.get(type_.name) or option.upper()

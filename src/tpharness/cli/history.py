@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.cli.files import print_json, read_bytes, read_thread
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import ThreadError, UsageError
 from tpharness.findings import Level
 from tpharness.histories.exchange.model_calls import FORMS, ModelCall, model_call
@@ -21,12 +20,12 @@ __all__ = ["history"]
 
 
 def history(
-    file: Annotated[str, typer.Argument(help="A thread; - is standard input.")],
-    form: Annotated[str, typer.Option("--for", help=f"{', '.join(FORMS)}.")],
-    agent: Annotated[str | None, typer.Option(help="The agent that is called; others' texts are prefixed.")] = None,
-    system_prompt: Annotated[str | None, typer.Option(help="The system prompt, which threads never store.")] = None,
-    content: Annotated[list[str] | None, typer.Option(help="URI=FILE: a content that is stored elsewhere.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a report: messages, left_out, pending.")] = False,
+    file: Annotated[str, Argument(help="A thread; - is standard input.")],
+    form: Annotated[str, Option("--for", help=f"{', '.join(FORMS)}.")],
+    agent: Annotated[str | None, Option(help="The agent that is called; others' texts are prefixed.")] = None,
+    system_prompt: Annotated[str | None, Option(help="The system prompt, which threads never store.")] = None,
+    content: Annotated[list[str] | None, Option(help="URI=FILE: a content that is stored elsewhere.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print a report: messages, left_out, pending.")] = False,
 ) -> None:
     """Print the messages that the next model call gets.
 

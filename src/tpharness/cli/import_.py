@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import read_json
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.histories.exchange.from_ui_messages import thread_of_ui_messages
@@ -21,12 +20,12 @@ _READERS = {"pydantic-ai": thread_of_messages, "ai-sdk": thread_of_ui_messages}
 
 
 def import_(
-    file: Annotated[str, typer.Argument(help="A list of messages as JSON; - is standard input.")],
-    source: Annotated[str, typer.Option("--from", help=f"{', '.join(_READERS)}.")],
-    agent: Annotated[str, typer.Option(help="The agent that answered.")] = "assistant",
-    thread_id: Annotated[str | None, typer.Option(help="The id of the thread; import:FILE by default.")] = None,
-    at: Annotated[str, typer.Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
-    output: Annotated[str, typer.Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
+    file: Annotated[str, Argument(help="A list of messages as JSON; - is standard input.")],
+    source: Annotated[str, Option("--from", help=f"{', '.join(_READERS)}.")],
+    agent: Annotated[str, Option(help="The agent that answered.")] = "assistant",
+    thread_id: Annotated[str | None, Option(help="The id of the thread; import:FILE by default.")] = None,
+    at: Annotated[str, Option(help="The time of messages that have none.")] = "1970-01-01T00:00:00Z",
+    output: Annotated[str, Option("-o", "--output", help="Where to write; - is standard output.")] = "-",
 ) -> None:
     """Make a thread of another program's messages.
 

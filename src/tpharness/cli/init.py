@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.printable import say
 from tpharness.project_file import PROJECT_FILE
@@ -33,9 +32,9 @@ scenarios = ["scenarios"]
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder; it is made if its parent is there.")] = Path(),
-    language: Annotated[Literal["python", "node"], typer.Option(help="The language of the first server.")] = "python",
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    folder: Annotated[Path, Argument(help="The folder; it is made if its parent is there.")] = Path(),
+    language: Annotated[Literal["python", "node"], Option(help="The language of the first server.")] = "python",
+    force: Annotated[bool, Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
     """Write what a first run needs into a folder.
 

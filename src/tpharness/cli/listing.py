@@ -8,10 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.clauses import AppClause, Clause, load_app_clauses, load_clauses, load_rulings, load_violations
 from tpharness.cli.files import print_json
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
@@ -29,9 +28,9 @@ Rows = list[tuple[str, str, dict[str, Any]]]
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="scenarios, clauses, rulings, profiles, targets, faults or findings")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios.")] = None,
+    what: Annotated[str, Argument(help="scenarios, clauses, rulings, profiles, targets, faults or findings")],
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """List scenarios, clauses, rulings, profiles, targets, faults or findings."""
     kinds: dict[str, Callable[[], Rows]] = {

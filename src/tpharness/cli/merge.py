@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.cli.files import read_bytes
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import InputError, UsageError
 from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
@@ -24,8 +23,8 @@ __all__ = ["merge"]
 
 
 def merge(
-    files: Annotated[list[str], typer.Argument(help="The JSON reports of all shards, in any order.")],
-    report: Annotated[Path | None, typer.Option("--report", "-o", help="Write the report of the whole run.")] = None,
+    files: Annotated[list[str], Argument(help="The JSON reports of all shards, in any order.")],
+    report: Annotated[Path | None, Option("--report", "-o", help="Write the report of the whole run.")] = None,
 ) -> None:
     """Merge the shards of a run or of a sweep.
 
@@ -38,7 +37,7 @@ def merge(
     passed, document = _sweeps(reports) if swept else _runs(reports)
     if report is not None:
         write_atomically(str(report), json_text(document) + "\n")
-    raise typer.Exit(0 if passed else 1)
+    raise Exit(0 if passed else 1)
 
 
 def _verdict(document: Mapping[str, Any]) -> str:

@@ -8,9 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import print_json
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.errors import UsageError
 from tpharness.explore.mutation import (
@@ -32,23 +31,21 @@ __all__ = ["mutate"]
 
 
 def mutate(
-    module: Annotated[str, typer.Argument(help="Module that defines DEFECTS, such as tests.seeded_defects.")],
-    ids: Annotated[
-        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with *; [default: all].")
-    ] = None,
+    module: Annotated[str, Argument(help="Module that defines DEFECTS, such as tests.seeded_defects.")],
+    ids: Annotated[list[str] | None, Argument(help="Scenario ids, themes or patterns with *; [default: all].")] = None,
     defect: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this defect, or a pattern with *; repeatable.")
+        list[str] | None, Option(metavar="NAME", help="Only this defect, or a pattern with *; repeatable.")
     ] = None,
     scenarios: Annotated[
-        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+        list[Path] | None, Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    names: Annotated[bool, typer.Option("--list", help="List the defects and play nothing.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    names: Annotated[bool, Option("--list", help="List the defects and play nothing.")] = False,
     update: Annotated[
         bool,
-        typer.Option("--update", help="Write killers.json beside the module: a few scenarios that find each defect."),
+        Option("--update", help="Write killers.json beside the module: a few scenarios that find each defect."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say which wrong implementations the scenarios find.
 
@@ -82,7 +79,7 @@ def mutate(
         if early is not None:
             say("", f"INCOMPLETE {ended.taken} of {ended.wanted} defects, interrupted by {ended.signal}")
     ended.interrupt_again()
-    raise typer.Exit(0 if matrix.passed and (bool(defect) or bool(ids) or not matrix.unbroken) else 1)
+    raise Exit(0 if matrix.passed and (bool(defect) or bool(ids) or not matrix.unbroken) else 1)
 
 
 def _chosen(changes: Changes, patterns: Sequence[str]) -> list[str]:

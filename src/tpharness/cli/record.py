@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.cli.files import read_json
+from tpharness.cli.options import Argument, Option
 from tpharness.cli.places import case_of
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import InputError, TpharnessError, UsageError
@@ -35,23 +34,19 @@ _MAX_SOURCE = 160
 
 
 def record(
-    source: Annotated[str, typer.Argument(help="The URL of a stream; with --play a server: peer:NAME, http://…")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The scenario file to write, THEME/NAME.yaml.")],
+    source: Annotated[str, Argument(help="The URL of a stream; with --play a server: peer:NAME, http://…")],
+    output: Annotated[Path, Option("--output", "-o", help="The scenario file to write, THEME/NAME.yaml.")],
     play_id: Annotated[
-        str | None, typer.Option("--play", metavar="ID", help="Let a server under test play this case.")
+        str | None, Option("--play", metavar="ID", help="Let a server under test play this case.")
     ] = None,
-    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders with your own scenarios, for --play.")] = None,
-    prompt: Annotated[list[str] | None, typer.Option(help="What the user says; posted as useChat posts it.")] = None,
-    body: Annotated[Path | None, typer.Option(help="A JSON file to post instead.")] = None,
-    header: Annotated[list[str] | None, typer.Option(help="A header, 'Name: value'; may be given again.")] = None,
-    cut_after: Annotated[int | None, typer.Option(min=0, help="Disconnect after this many bytes.")] = None,
-    cut_at: Annotated[
-        str | None, typer.Option(help="Disconnect right after the first occurrence of this text.")
-    ] = None,
-    thread: Annotated[
-        str | None, typer.Option(metavar="URL", help="Fetch the server's thread from here afterwards.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
+    scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios, for --play.")] = None,
+    prompt: Annotated[list[str] | None, Option(help="What the user says; posted as useChat posts it.")] = None,
+    body: Annotated[Path | None, Option(help="A JSON file to post instead.")] = None,
+    header: Annotated[list[str] | None, Option(help="A header, 'Name: value'; may be given again.")] = None,
+    cut_after: Annotated[int | None, Option(min=0, help="Disconnect after this many bytes.")] = None,
+    cut_at: Annotated[str | None, Option(help="Disconnect right after the first occurrence of this text.")] = None,
+    thread: Annotated[str | None, Option(metavar="URL", help="Fetch the server's thread from here afterwards.")] = None,
+    force: Annotated[bool, Option("--force", help="Replace the file if there is one.")] = False,
 ) -> None:
     """Record a live stream as a scenario.
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.checks import Delivery
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.places import case_of
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
@@ -33,12 +32,12 @@ __all__ = ["replay"]
 
 
 def replay(
-    name: Annotated[str, typer.Argument(metavar="ID", help="A case: theme/name, or one place, theme/name@event-12.")],
-    server: Annotated[str, typer.Option(metavar="TARGET", help="The server that plays.")] = "reference",
-    client: Annotated[str, typer.Option(metavar="TARGET", help="The client that plays.")] = "reference",
-    dialect: Annotated[str | None, typer.Option(help="The version to show [default: the newest].")] = None,
-    compare: Annotated[str | None, typer.Option(help="exact or content, as of run.")] = None,
-    scenarios: Annotated[list[Path] | None, typer.Option(help="Folders or files with your own scenarios.")] = None,
+    name: Annotated[str, Argument(metavar="ID", help="A case: theme/name, or one place, theme/name@event-12.")],
+    server: Annotated[str, Option(metavar="TARGET", help="The server that plays.")] = "reference",
+    client: Annotated[str, Option(metavar="TARGET", help="The client that plays.")] = "reference",
+    dialect: Annotated[str | None, Option(help="The version to show [default: the newest].")] = None,
+    compare: Annotated[str | None, Option(help="exact or content, as of run.")] = None,
+    scenarios: Annotated[list[Path] | None, Option(help="Folders or files with your own scenarios.")] = None,
 ) -> None:
     """Show both sides of a case step by step, and the verdict.
 
@@ -69,7 +68,7 @@ def replay(
             _show_server(case, version, seen[0], session)
             _show_client(case, version, seen[0], session)
         _show_verdict(case, result, session)
-    raise typer.Exit(0 if result.outcome.green else 1)
+    raise Exit(0 if result.outcome.green else 1)
 
 
 def _show_server(case: Case, version: Version, played: Played, session: Session) -> None:

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.cli.watch import watch_run
@@ -19,7 +19,14 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.output import write_atomically
 from tpharness.printable import counted, make_printable, say
 from tpharness.profiles import parse_profiles
-from tpharness.report import ConsoleReport, Destination, Report, parse_reports, print_matrix, report_words
+from tpharness.report import (
+    ConsoleReport,
+    Destination,
+    Report,
+    parse_reports,
+    print_matrix,
+    report_words,
+)
 from tpharness.report.failures import group_line
 from tpharness.report.trace import TraceReport
 from tpharness.run import Outcome, RunOptions
@@ -41,85 +48,79 @@ _SIDE = "may be given again: every server then plays every client. `tpharness li
 
 
 def run(
-    ids: Annotated[
-        list[str] | None, typer.Argument(help="Scenario ids, themes or patterns with * [default: all].")
-    ] = None,
+    ids: Annotated[list[str] | None, Argument(help="Scenario ids, themes or patterns with * [default: all].")] = None,
     server: Annotated[
-        list[str] | None, typer.Option(metavar="TARGET", help=f"The server to play [default: reference]; {_SIDE}")
+        list[str] | None, Option(metavar="TARGET", help=f"The server to play [default: reference]; {_SIDE}")
     ] = None,
     client: Annotated[
-        list[str] | None, typer.Option(metavar="TARGET", help=f"The client to play [default: reference]; {_SIDE}")
+        list[str] | None, Option(metavar="TARGET", help=f"The client to play [default: reference]; {_SIDE}")
     ] = None,
     dialect: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Only this version, such as 0.0.4; or a history, such as langchain; may be given again.",
         ),
     ] = None,
-    compare: Annotated[str | None, typer.Option(help="exact or content, for all scenarios.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    compare: Annotated[str | None, Option(help="exact or content, for all scenarios.")] = None,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Play on Dask workers: local, local:N, or a scheduler's tcp://HOST:PORT."),
+        Option(metavar="ADDRESS", help="Play on Dask workers: local, local:N, or a scheduler's tcp://HOST:PORT."),
     ] = None,
     report: Annotated[
-        list[str] | None, typer.Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
+        list[str] | None, Option(metavar="REPORT", help=f"One of {report_words()}; may be given again.")
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="A YAML file of known failures.")] = None,
+    baseline: Annotated[Path | None, Option(help="A YAML file of known failures.")] = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Play with this fault on the wire, or all; may be given again. `tpharness list faults`.",
         ),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Only part I of N; `tpharness merge` merges the reports.")
+        str | None, Option(metavar="I/N", help="Only part I of N; `tpharness merge` merges the reports.")
     ] = None,
     order: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="ORDER",
             help="random, random:SEED, or a JSON report whose order to play again [default: by id].",
         ),
     ] = None,
     profile: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Only scenarios of this profile; may be given again. `tpharness list profiles`."
-        ),
+        Option(metavar="NAME", help="Only scenarios of this profile; may be given again. `tpharness list profiles`."),
     ] = None,
     keyword: Annotated[
         str | None,
-        typer.Option("-k", metavar="EXPR", help="Only ids that fit, such as 'cycles and not (byte or reset)'."),
+        Option("-k", metavar="EXPR", help="Only ids that fit, such as 'cycles and not (byte or reset)'."),
     ] = None,
     last_failed: Annotated[
-        bool, typer.Option("--lf", "--last-failed", help="Only what failed last on these targets; all if nothing did.")
+        bool, Option("--lf", "--last-failed", help="Only what failed last on these targets; all if nothing did.")
     ] = False,
-    first: Annotated[bool, typer.Option("-x", "--exitfirst", help="End after the first failure.")] = False,
-    maxfail: Annotated[int, typer.Option(metavar="N", min=0, help="End after N failures.", show_default=False)] = 0,
+    first: Annotated[bool, Option("-x", "--exitfirst", help="End after the first failure.")] = False,
+    maxfail: Annotated[int, Option(metavar="N", min=0, help="End after N failures.", show_default=False)] = 0,
     write_baseline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what fails as a baseline, with reasons to be filled in."),
+        Option(metavar="FILE", help="Write what fails as a baseline, with reasons to be filled in."),
     ] = None,
     watching: Annotated[
-        bool, typer.Option("--watch", help="Play again what a changed scenario or target touches, until Ctrl-C.")
+        bool, Option("--watch", help="Play again what a changed scenario or target touches, until Ctrl-C.")
     ] = False,
-    only: Annotated[list[str] | None, typer.Option(hidden=True, help="What a round of --watch plays.")] = None,
+    only: Annotated[list[str] | None, Option(hidden=True, help="What a round of --watch plays.")] = None,
     verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Show every case as it ends, and every failure in full.")
+        bool, Option("-v", "--verbose", help="Show every case as it ends, and every failure in full.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show a line for each cause, and the verdict.")] = False,
+    quiet: Annotated[bool, Option("-q", "--quiet", help="Show a line for each cause, and the verdict.")] = False,
     trace: TraceOption = Traced.FAILED,
     trace_to: TraceToOption = DEFAULT_TRACE,
     scenarios: Annotated[
         list[Path] | None,
-        typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones (built-in)."),
+        Option(help="Folders or files with your own scenarios, in place of the built-in ones (built-in)."),
     ] = None,
-    no_config: Annotated[
-        bool, typer.Option("--no-config", help="Leave the table [run] of tpharness.toml alone.")
-    ] = False,
+    no_config: Annotated[bool, Option("--no-config", help="Leave the table [run] of tpharness.toml alone.")] = False,
 ) -> None:
     """Play scenarios on a server and a client.
 
@@ -179,7 +180,7 @@ def run(
             if write_baseline is not None:
                 write_atomically(str(write_baseline), baseline_text(played.results))
                 _tell_baseline(write_baseline, played)
-        raise typer.Exit(0 if played.passed else 1)
+        raise Exit(0 if played.passed else 1)
 
     def show() -> None:
         if wants_console:
@@ -195,7 +196,7 @@ def run(
     ):
         for pair, one in plays.items():
             _play_of_several(pair, one, reports[pair], traced, how)
-    raise typer.Exit(0 if all(played.passed for played in reports.values()) else 1)
+    raise Exit(0 if all(played.passed for played in reports.values()) else 1)
 
 
 def _by_name(reports: Mapping[Pair, Report]) -> dict[str, Report]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
+from tpharness.cli.options import Option
 from tpharness.extras import needs_extra
 from tpharness.printable import say
 
@@ -15,37 +14,35 @@ __all__ = ["serve"]
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; an address that other machines reach needs --token.")
+        str, Option(help="The address to listen on; an address that other machines reach needs --token.")
     ] = ("127.0.0.1"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8765,
-    store: Annotated[
-        Path | None, typer.Option(help="File in which threads are kept [default: in memory only].")
-    ] = None,
+    port: Annotated[int, Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8765,
+    store: Annotated[Path | None, Option(help="File in which threads are kept [default: in memory only].")] = None,
     token: Annotated[
         str | None,
-        typer.Option(envvar="TPHARNESS_TOKEN", help="The token that requests have to send as Authorization: Bearer."),
+        Option(envvar="TPHARNESS_TOKEN", help="The token that requests have to send as Authorization: Bearer."),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name beside those of this machine under which it may be asked; may be given again."),
+        Option(help="A name beside those of this machine under which it may be asked; may be given again."),
     ] = None,
     receive_from: Annotated[
         list[str] | None,
-        typer.Option(help="A host beside this machine from which streams are received; may be given again."),
+        Option(help="A host beside this machine from which streams are received; may be given again."),
     ] = None,
     on_disconnect: Annotated[
         Literal["stop", "continue"],
-        typer.Option(help="What a run does when its client disconnects, unless its request says."),
+        Option(help="What a run does when its client disconnects, unless its request says."),
     ] = "continue",
     heartbeat: Annotated[
-        float, typer.Option(min=0.01, help="Seconds without data after which a stream sends a comment.")
+        float, Option(min=0.01, help="Seconds without data after which a stream sends a comment.")
     ] = 15.0,
     allow_content: Annotated[
         list[str] | None,
-        typer.Option(help="Host from which a content_ref may be fetched when receiving; may be given again."),
+        Option(help="Host from which a content_ref may be fetched when receiving; may be given again."),
     ] = None,
     content_url: Annotated[
-        str, typer.Option(help="What references to large returns begin with; /content is served here.")
+        str, Option(help="What references to large returns begin with; /content is served here.")
     ] = "tpharness:content",
 ) -> None:
     """Serve the reference over HTTP.

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 
 from tpharness.cli.files import print_json
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.output import write_atomically
 from tpharness.picture import (
@@ -36,14 +36,14 @@ _MOST_LISTED = 40
 
 
 def show(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="What a run left: a .zip or a folder.")],
-    case: Annotated[str | None, typer.Argument(metavar="CASE", help="The id of a case in it.")] = None,
-    server: Annotated[str, typer.Option(metavar="TARGET", help="The case on this server, of several.")] = "",
-    client: Annotated[str, typer.Option(metavar="TARGET", help="The case on this client, of several.")] = "",
-    everything: Annotated[bool, typer.Option("--all", help="The whole timeline, and all cases of the list.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    trace: Annotated[Path, Argument(metavar="TRACE", help="What a run left: a .zip or a folder.")],
+    case: Annotated[str | None, Argument(metavar="[CASE]", help="The id of a case in it.")] = None,
+    server: Annotated[str, Option(metavar="TARGET", help="The case on this server, of several.")] = "",
+    client: Annotated[str, Option(metavar="TARGET", help="The case on this client, of several.")] = "",
+    everything: Annotated[bool, Option("--all", help="The whole timeline, and all cases of the list.")] = False,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     html: Annotated[
-        str | None, typer.Option("--html", metavar="PATH", help="Write a page of the case, or of all cases.")
+        str | None, Option("--html", metavar="PATH", help="Write a page of the case, or of all cases.")
     ] = None,
 ) -> None:
     """Look at what a run has really played.

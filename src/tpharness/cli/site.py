@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.printable import say
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
@@ -17,10 +16,10 @@ __all__ = ["site"]
 
 
 def site(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the site goes.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Where the site goes.")],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILES]...", help="Reports and matrices of run, trends, certificates, as JSON."),
+        Argument(metavar="[FILES]...", help="Reports and matrices of run, trends, certificates, as JSON."),
     ] = None,
 ) -> None:
     """Make a static site: clauses, rulings, pictures, docs, matrix, certificates, trends.
@@ -35,4 +34,4 @@ def site(
     for line in broken:
         say(line, err=True)
     say(f"{pages} pages, {len(broken)} broken links: {output / 'index.html'}")
-    raise typer.Exit(1 if broken else 0)
+    raise Exit(1 if broken else 0)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.cli.files import print_json, side_options
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
@@ -35,41 +34,41 @@ _REASONS = ("user_cancelled", "network_failure", "timeout", "error", "safety_hal
 
 
 def sweep(
-    ids: Annotated[list[str] | None, typer.Argument(help="Scenario ids, themes or patterns [default: all].")] = None,
-    cuts: Annotated[str, typer.Option(help="Where to cut: after all events or all bytes.")] = "events",
+    ids: Annotated[list[str] | None, Argument(help="Scenario ids, themes or patterns [default: all].")] = None,
+    cuts: Annotated[str, Option(help="Where to cut: after all events or all bytes.")] = "events",
     reasons: Annotated[
-        str, typer.Option(help="Reasons of the interruption, separated by commas; all for the five of the protocol.")
+        str, Option(help="Reasons of the interruption, separated by commas; all for the five of the protocol.")
     ] = "network_failure",
     side: Annotated[
-        str, typer.Option(help="Which side is cut: both, server, client or apart (the server further).")
+        str, Option(help="Which side is cut: both, server, client or apart (the server further).")
     ] = "both",
-    orders: Annotated[bool, typer.Option("--orders", help="Play the events in other legal orders instead.")] = False,
-    bound: Annotated[int, typer.Option(min=1, help="The most orders to play of one run.")] = 1000,
-    server: Annotated[str, typer.Option(metavar="TARGET", help="The server to play.")] = "reference",
-    client: Annotated[str, typer.Option(metavar="TARGET", help="The client to play.")] = "reference",
-    dialect: Annotated[list[str] | None, typer.Option(help="Only this version of the protocol; repeatable.")] = None,
+    orders: Annotated[bool, Option("--orders", help="Play the events in other legal orders instead.")] = False,
+    bound: Annotated[int, Option(min=1, help="The most orders to play of one run.")] = 1000,
+    server: Annotated[str, Option(metavar="TARGET", help="The server to play.")] = "reference",
+    client: Annotated[str, Option(metavar="TARGET", help="The client to play.")] = "reference",
+    dialect: Annotated[list[str] | None, Option(help="Only this version of the protocol; repeatable.")] = None,
     budget: Annotated[
         int | None,
-        typer.Option(min=1, help="Try a sample of this many places [default: all in process, 200 elsewhere]."),
+        Option(min=1, help="Try a sample of this many places [default: all in process, 200 elsewhere]."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Sweep on Dask workers: local, local:N, or tcp://HOST:PORT."),
+        Option(metavar="ADDRESS", help="Sweep on Dask workers: local, local:N, or tcp://HOST:PORT."),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option(metavar="INDEX/OF", help="Only this part of the scenarios: 2/5 is the second of five.")
+        str | None, Option(metavar="INDEX/OF", help="Only this part of the scenarios: 2/5 is the second of five.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample that --budget or --bound tries.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the sample that --budget or --bound tries.")] = 0,
     save: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for scenario files of failures that have no id.")
+        Path, Option(metavar="FOLDER", help="Folder for scenario files of failures that have no id.")
     ] = Path("tpharness-failures"),
     trace: TraceOption = Traced.FAILED,
     trace_to: TraceToOption = DEFAULT_TRACE,
     scenarios: Annotated[
-        list[Path] | None, typer.Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
+        list[Path] | None, Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Cut scenarios at every event or byte, or play them in every legal order.
 
@@ -134,7 +133,7 @@ def sweep(
         else:
             passed = _in_words(ended.until_stopped(found), word, seed, ended)
     ended.interrupt_again()
-    raise typer.Exit(0 if passed else 1)
+    raise Exit(0 if passed else 1)
 
 
 def _traced(

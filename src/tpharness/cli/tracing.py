@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from tpharness.cli.options import Option
 from tpharness.printable import say
 from tpharness.report.trace import TraceReport
 from tpharness.trace.format import Traced
@@ -18,10 +17,10 @@ __all__ = ["DEFAULT_TRACE", "TraceOption", "TraceToOption", "tracing"]
 DEFAULT_TRACE = Path("tpharness-trace.zip")
 
 TraceOption = Annotated[
-    Traced, typer.Option(envvar="TPHARNESS_TRACE", help="Which cases leave a trace; `tpharness show` looks at it.")
+    Traced, Option(envvar="TPHARNESS_TRACE", help="Which cases leave a trace; `tpharness show` looks at it.")
 ]
 TraceToOption = Annotated[
-    Path, typer.Option(metavar="PATH", help="Where the trace goes: a .zip, or a folder. It replaces the last one.")
+    Path, Option(metavar="PATH", help="Where the trace goes: a .zip, or a folder. It replaces the last one.")
 ]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import take_all
 from tpharness.errors import TargetError, UsageError
 from tpharness.output import json_text, write_atomically
@@ -22,24 +21,22 @@ __all__ = ["trend"]
 
 
 def trend(
-    peer: Annotated[str, typer.Argument(metavar="PEER", help="A peer without a release, such as peer:ai-sdk-client.")],
+    peer: Annotated[str, Argument(metavar="PEER", help="A peer without a release, such as peer:ai-sdk-client.")],
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[IDS]...", help="Scenario ids, themes or patterns with *; all if none."),
+        Argument(metavar="[IDS]...", help="Scenario ids, themes or patterns with *; all if none."),
     ] = None,
     releases: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Releases with commas between them, the oldest first [default: all known]."),
+        Option(metavar="LIST", help="Releases with commas between them, the oldest first [default: all known]."),
     ] = None,
     role: Annotated[
-        str | None, typer.Option(metavar="ROLE", help="server or client [default: what a framework is, else server].")
+        str | None, Option(metavar="ROLE", help="server or client [default: what a framework is, else server].")
     ] = None,
-    other: Annotated[str, typer.Option("--with", metavar="TARGET", help="Who plays the other side.")] = "reference",
-    profile: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this profile; may be given again.")
-    ] = None,
+    other: Annotated[str, Option("--with", metavar="TARGET", help="Who plays the other side.")] = "reference",
+    profile: Annotated[list[str] | None, Option(metavar="NAME", help="Only this profile; may be given again.")] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="PATH", help="Write JSON too; - is standard output.")
+        str | None, Option("--output", "-o", metavar="PATH", help="Write JSON too; - is standard output.")
     ] = None,
 ) -> None:
     """Play a peer at several releases, and say which departures came and went.
@@ -78,7 +75,7 @@ def trend(
     if output != "-":
         say(*trend_lines(document))
     changes = document["changes"]
-    raise typer.Exit(1 if changes and changes[-1]["came"] else 0)
+    raise Exit(1 if changes and changes[-1]["came"] else 0)
 
 
 def _play(options: RunOptions, release: str, side: str) -> PlayedRelease:

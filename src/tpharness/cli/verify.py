@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from tpharness.certificate import (
     compare_replay,
     find_refusals,
@@ -21,6 +19,7 @@ from tpharness.certificate import (
 )
 from tpharness.cli.certify import play_order
 from tpharness.cli.files import read_bytes, read_json
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import InputError, UsageError
 from tpharness.printable import counted, say
 from tpharness.report.json import as_json
@@ -29,17 +28,15 @@ __all__ = ["verify"]
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(metavar="FILE", help="certificate.json, with its reports beside it.")],
-    key: Annotated[
-        str | None, typer.Option(metavar="PEM", help="The Ed25519 public key that has to have signed it.")
-    ] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Play it again, and compare the verdicts.")] = False,
+    certificate: Annotated[Path, Argument(metavar="FILE", help="certificate.json, with its reports beside it.")],
+    key: Annotated[str | None, Option(metavar="PEM", help="The Ed25519 public key that has to have signed it.")] = None,
+    replay: Annotated[bool, Option("--replay", help="Play it again, and compare the verdicts.")] = False,
     server: Annotated[
-        str, typer.Option(metavar="TARGET", help="With --replay: the server, at the address that it has now.")
+        str, Option(metavar="TARGET", help="With --replay: the server, at the address that it has now.")
     ] = "reference",
     client: Annotated[
         list[str] | None,
-        typer.Option(metavar="TARGET", help="With --replay: the clients, in the order in which they were certified."),
+        Option(metavar="TARGET", help="With --replay: the clients, in the order in which they were certified."),
     ] = None,
 ) -> None:
     """Verify a certificate: signature, suite, reports, counts and claims.
@@ -67,7 +64,7 @@ def verify(
     for line in new_since(predicate["requirements"]):
         say(line)
     say(f"REFUSED for {counted(len(refusals), 'reason')}" if refusals else f"VERIFIED {verdict_line(predicate)}")
-    raise typer.Exit(1 if refusals else 0)
+    raise Exit(1 if refusals else 0)
 
 
 def _read_beside(certificate: Path, name: str) -> bytes | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tpharness.cli.files import check_stdin_once, read_bytes
 from tpharness.cli.fold import require_known_reason
+from tpharness.cli.options import Argument, Option
 from tpharness.errors import InputError
 from tpharness.output import write_atomically
 from tpharness.picture import (
@@ -36,21 +35,21 @@ _LEAD = "as tpharness reads it: drag the cut, or move it with the arrow keys"
 def view(
     files: Annotated[
         list[str],
-        typer.Argument(help="Streams (.sse), server events (.jsonl), scenarios (.yaml), threads (.json), traces."),
+        Argument(help="Streams (.sse), server events (.jsonl), scenarios (.yaml), threads (.json), traces."),
     ],
     output: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             metavar="PATH",
             help="The page to write [default: the first file's name with .html]; - is standard output.",
         ),
     ] = None,
-    version: Annotated[str | None, typer.Option(help="The version of the threads [default: the newest].")] = None,
+    version: Annotated[str | None, Option(help="The version of the threads [default: the newest].")] = None,
     reason: Annotated[
         str | None,
-        typer.Option(help="Why a stream is cut, such as user_cancelled [default: network_failure, or the scenario's]."),
+        Option(help="Why a stream is cut, such as user_cancelled [default: network_failure, or the scenario's]."),
     ] = None,
 ) -> None:
     """Write a page that shows a recording, a thread or a scenario.
