@@ -26,6 +26,38 @@ RECIPES = re.findall(r"```yaml ([\w-]+)\n(.*?)```", PAGE, re.DOTALL)
 STUB = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
 
 
+USING = (
+    *sorted((TOP / ".github" / "workflows").glob("*.yml")),
+    *sorted((TOP / "examples").glob("*/.github/workflows/*.yml")),
+    *sorted((TOP / "src" / "tpharness" / "cli" / "starter").glob("*.yml")),
+    TOP / "action.yml",
+    TOP / "docs" / "CI.md",
+)
+"""What names actions of others, and is run, or copied and run."""
+
+
+@pytest.mark.parametrize("file", USING, ids=lambda file: file.relative_to(TOP).as_posix())
+def test_an_action_of_others_is_named_by_its_commit(file: Path) -> None:
+    """Whoever owns an action can move its tags. The release stands beside the hash, for people and for updates."""
+    text = file.read_text("utf-8")
+    used = re.findall(r"^\s*-?\s*uses:[ ]*(.*)$", text, re.MULTILINE)
+    assert len(used) == text.count("uses:")
+    own = re.compile(r"\./|OWNER/REPOSITORY@TAG$")
+    pinned = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+")
+    assert [one for one in used if not own.match(one) and not pinned.fullmatch(one)] == []
+
+
+def test_an_action_has_one_version_everywhere() -> None:
+    """A hash that is updated in one file and forgotten in another would be two releases."""
+    found = {
+        match.groups()
+        for file in USING
+        for match in re.finditer(r"uses: ([\w./-]+)@([0-9a-f]{40})  # (\S+)", file.read_text("utf-8"))
+    }
+    assert len(found) > 5
+    assert len({action for action, _, _ in found}) == len(found)
+
+
 @pytest.fixture
 def given(tmp_path: Path) -> Any:
     """Return a function that runs what the action runs, and returns the words that tpharness gets."""
