@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tpharness.checks import CHECKS, Delivery, Evidence, Resolution, Side, Variant
+from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.findings import Kind, Level, Place
 from tpharness.protocol.versions import Version
 from tpharness.scenario import Compare, Expectation
@@ -250,3 +251,10 @@ def test_only_the_default_readings_owe_monotonicity() -> None:
     why = next(check for check in CHECKS if check.name == "monotonicity").not_applicable(older)
     assert why is not None
     assert why.by_version
+
+
+def test_a_value_that_should_be_absent_is_said_to_be_so() -> None:
+    """A scenario writes null for it; the finding shows more than what was got (R37)."""
+    wanted = Expectation(thread={Version.V0_0_4: {"turns": None}})
+    (finding, *_) = EXPECTATIONS.judge(evidence(expectation=wanted))
+    assert finding.shown()["expected"] == "(absent)"

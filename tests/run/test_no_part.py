@@ -37,6 +37,9 @@ def test_a_stub_passes_nothing(options: RunOptions) -> None:
     (finished,) = [event for event in events if isinstance(event, RunFinished)]
     assert not finished.passed
     assert finished.exercised == {}
+    assert "clause-unexercised" not in {problem.code for problem in finished.problems}, (
+        "the suite has scenarios for all"
+    )
 
 
 def test_a_server_is_asked_nothing_where_the_scenario_gives_the_stream() -> None:

@@ -66,6 +66,7 @@ def _thread(evidence: Evidence) -> list[Finding]:
         if miss is not None:
             pointer, got, expected = miss
             place = Place(case=evidence.case, side=side.name, pointer=pointer)
+            expected = "(absent)" if expected is None else expected  # R37: so is null
             symptom = f"at {_INDEX.sub('/*', pointer)}"
             findings.append(THREAD_DIFFERS.at(place, got=got, expected=expected, symptom=symptom))
     return findings
