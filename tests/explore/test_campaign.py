@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from tests.scenarios import load_builtin
 
 from tpharness.causes import cause_of
 from tpharness.errors import InputError, UsageError
@@ -25,6 +26,8 @@ from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.session import Session
 from tpharness.run.workers import THIS_PROCESS, Workers
 from tpharness.scenario import AgentRun, Clock, Scenario, dump, load_scenario
+from tpharness.targets import Reference
+from tpharness.targets.remote import CannotPlayError
 
 DEFECTS = "tests.explore.defects"
 LOSING = f"python:{DEFECTS}:line_splitting"
@@ -186,6 +189,21 @@ def test_a_saved_failure_is_judged_again(losing):
     assert cause_when_judged(failure.file, LOSING) == failure.cause
     with Session() as session:
         assert Judge(session).findings(kind, subject) == ()
+
+
+class Unable(Reference):
+    """A server that can play nothing."""
+
+    async def serve(self, _):
+        """Say so."""
+        raise CannotPlayError("no runs here")
+
+
+def test_what_a_target_cannot_play_is_no_failure():
+    """It is not applicable in a run, and nothing to be reported in a campaign."""
+    scenario = load_builtin("basics/tool-call-and-answer")
+    with Session(server="python:tests.explore.test_campaign:Unable") as session:
+        assert Judge(session).findings(FuzzKind.PROGRAMS, scenario) == ()
 
 
 def test_a_document_that_loses_a_field_is_saved_as_a_document(tmp_path, monkeypatch):

@@ -67,7 +67,8 @@ def test_the_same_verdicts_come_without_anything_declared() -> None:
     assert finished.passed
     left_out = {result.id: result.reason for result in results if result.outcome is Outcome.NOT_APPLICABLE}
     assert left_out["basics/client-loses-the-end"] == (
-        "it cuts what the client sees at an event, and the server declares no marks"
+        "it cuts what the client sees at an event, and the server does not say which bytes an event caused"
+        " (`event` of its packets, `marks` over HTTP)"
     )
     assert "it needs carriers" in left_out["tools/content-ref"]
     assert len(left_out) == 2

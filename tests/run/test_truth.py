@@ -227,3 +227,21 @@ def test_what_no_carrier_says_is_no_departure() -> None:
         (content,) = session.run(session.play(load_builtin("threads/usage-sums")))
     assert "thread-departs" in exact.failing_codes
     assert "thread-departs" not in content.failing_codes
+
+
+class Bare(Changed):
+    """A server whose stream has no carriers."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda thread: thread)
+        self.capabilities = Capabilities(name="bare", carriers=False)
+
+    async def serve(self, script: Script) -> TargetOutput:
+        """Play the script, whatever it asks for."""
+        return await super().serve(replace(script, carriers=False))
+
+
+def test_a_failure_that_is_not_text_is_expected_of_the_server_alone() -> None:
+    """On the stream it is an errorText; only a carrier tells the client what it was (R39)."""
+    result = play("tools/failed-with-structured-contents", server="Bare")
+    assert result.outcome is Outcome.PASSED, result.findings

@@ -13,6 +13,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.scenarios import load_builtin
@@ -23,6 +24,7 @@ from tpharness.protocol.versions import Version
 from tpharness.run import Outcome as Verdict
 from tpharness.run import RunOptions, play_one
 from tpharness.run.plan import base_case, make_script
+from tpharness.scenario import load_text
 from tpharness.targets import Reference, Script
 from tpharness.targets.remote import Limits, Patience, Remote, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
@@ -186,6 +188,13 @@ NEVER_STARTS = {
         "answers start with an error: out of order",
     ),
 }
+
+
+def test_a_command_that_builds_first_is_told_to_build_before(script: Script) -> None:
+    """`go run` and `cargo run` compile for longer than the patience, whatever the program flushes."""
+    error = serve(StdioServer(spec("time.sleep(60)"), patience=QUICK), script)
+    assert error is not None
+    assert "go run, cargo run, npx" in error.hint
 
 
 @pytest.mark.parametrize("name", NEVER_STARTS)
@@ -453,3 +462,44 @@ def test_the_engine_plays_a_process() -> None:
     errored = play_one(scenario, RunOptions(server=spec(at_serve("os._exit(5)"))))
     assert {r.outcome for r in errored} == {Verdict.ERRORED}
     assert "exited with code 5" in errored[0].reason
+
+
+NO_BYTES = """
+description: The run is cut after an event that causes no bytes.
+clauses: [cycle.empty-turn-left-out]
+turns:
+  - user: Hi
+  - server: [{event_kind: model_request}]
+    interrupt: {reason: timeout, after: {event: 0}, wire: cut, client: {after: {event: 0}, reason: timeout}}
+"""
+SERVES = """
+for q in asked():
+    if q["op"] == "start":
+        say(id=q["id"], capabilities={**told, "roles": ["server"]})
+    elif q["op"] == "serve":
+        user, run = q["case"]["turns"]
+        case = q["case"]
+        head = {"created_at": case["created_at"], "updated_at": case["created_at"], "agents": case["agents"]}
+        held = {v: {**t, **head, "turns": [user]} for v, t in threads(case).items()}
+        packets = [{"data": "data: " + json.dumps(chunk) + chr(10) * 2, "at": run["started_at"]} for chunk in CHUNKS]
+        say(id=q["id"], served={"threads": held, "streams": [packets]})
+    else:
+        say(id=q["id"], stopped=True)
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("chunks", "outcome"),
+    [
+        ([{"type": "start"}], Verdict.PASSED),
+        ([{"type": "start"}, {"type": "data-sys-tp", "data": {}, "transient": True}], Verdict.PASSED),
+        ([{"type": "start"}, {"type": "start-step"}], Verdict.NOT_APPLICABLE),
+    ],
+    ids=["start", "carrier", "step"],
+)
+def test_an_event_may_cause_no_bytes(chunks: list[dict[str, Any]], outcome: Verdict) -> None:
+    """Packets without `event` are those that open a stream, unless they say what only an event can cause."""
+    target = spec(SERVES.replace("CHUNKS", repr(chunks)))
+    (result,) = play_one(load_text(NO_BYTES, id="mine/no-bytes"), RunOptions(server=target))
+    assert (result.outcome, result.findings) == (outcome, ()), result.reason

@@ -14,12 +14,13 @@ from typing import Any
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.jcs import CanonicalError, jcs
 
-__all__ = ["content_form", "identical", "same_content", "same_exact"]
+__all__ = ["FAILED_STATUSES", "content_form", "identical", "same_content", "same_exact"]
 
 _MESSAGE_FIELDS = ("usage", "model_name", "provider_name", "provider_response_id", "finish_reason", "timestamp")
 _TURN_FIELDS = ("started_at", "completed_at", "submitted_at", "total_usage")
 _PART_FIELDS = ("id", "thinking_id", "provider_name")
-_FAILED = ("error", "validation_error")
+FAILED_STATUSES = ("error", "validation_error")
+"""Of returns that are alike in the comparison by content (R39)."""
 
 
 def same_exact(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -79,7 +80,7 @@ def _part(part: Any, ids: _Names) -> Any:
     if not isinstance(part, Mapping):
         return part
     kind = part.get("part_kind")
-    if (kind == "tool-return" and part.get("status") in _FAILED) or (
+    if (kind == "tool-return" and part.get("status") in FAILED_STATUSES) or (
         kind == "retry-prompt" and part.get("tool_call_id")
     ):
         call = ids.of("call", part.get("tool_call_id"))

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import orjson
+
 from tpharness import journal
 from tpharness.checks import Delivery
 from tpharness.dialects import ThreadHeader
@@ -44,6 +46,7 @@ __all__ = [
     "expected_delivery",
     "explicit_packets",
     "first_bytes",
+    "lack_their_events",
     "make_script",
     "make_streams",
     "place_name",
@@ -51,6 +54,8 @@ __all__ = [
 
 _COUNT = re.compile(r"@(?:turn-(\d+)-)?(event|byte)-(\d+)")
 _BYTES_OF_AN_EVENT = 100
+_AROUND_EVENTS = frozenset(("start", "finish", "abort", "data-sys-tp"))
+"""Chunks that a server may send without an event of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +263,7 @@ def _cut_packets(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iter
         case CutUnit.BYTE:
             yield from first_bytes(packets, after.count)
         case CutUnit.EVENT:
-            if packets and all(packet.event is None for packet in packets):
+            if lack_their_events(packets):
                 raise TargetError(
                     "the server's packets belong to no events, so its stream cannot be cut at one",
                     hint="set Packet.event to the index of the event that the packet ends, or cut at a byte",
@@ -268,6 +273,20 @@ def _cut_packets(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iter
             )
         case CutUnit.CHUNK:
             yield from _first_chunks(packets, after.count)
+
+
+def lack_their_events(packets: Sequence[Packet]) -> bool:
+    """Whether no packet says which event caused it, though there is more than what opens and ends a stream."""
+    return all(packet.event is None for packet in packets) and any(_says_an_event(packet.data) for packet in packets)
+
+
+def _says_an_event(data: bytes) -> bool:
+    texts = [frame.field(b"data") for frame in iter_frames(data)]
+    try:
+        chunks = [orjson.loads(text) for text in texts if text is not None and text != b"[DONE]"]
+    except orjson.JSONDecodeError:
+        return True
+    return any(not isinstance(chunk, dict) or chunk.get("type") not in _AROUND_EVENTS for chunk in chunks)
 
 
 def _event_index(packet: Packet, otherwise: int) -> int:

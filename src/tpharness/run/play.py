@@ -16,9 +16,10 @@ from tpharness.faults import split_deltas, split_event_deltas, split_reads
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, JournalWriter, Log, UserTurn
 from tpharness.printable import counted
+from tpharness.protocol.compare import FAILED_STATUSES
 from tpharness.protocol.versions import Version
 from tpharness.run.contents import resolve_contents
-from tpharness.run.plan import Case, expected_delivery, make_script, make_streams
+from tpharness.run.plan import Case, expected_delivery, lack_their_events, make_script, make_streams
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
 from tpharness.targets.contract import (
@@ -175,8 +176,11 @@ def _check_event_packets(case: Case, served: TargetOutput) -> None:
     for (_, run), packets in zip(case.scenario.runs, served.streams, strict=False):
         after = None if run.interrupt is None else run.interrupt.client_after
         at_event = run.wire is None and after is not None and after.unit is CutUnit.EVENT
-        if at_event and all(packet.event is None for packet in packets):
-            raise CannotPlayError("it cuts what the client sees at an event, and the server declares no marks")
+        if at_event and lack_their_events(packets):
+            raise CannotPlayError(
+                "it cuts what the client sees at an event, and the server does not say which bytes an event caused"
+                " (`event` of its packets, `marks` over HTTP)"
+            )
 
 
 def comparison_mode(scenario: Scenario, players: Players) -> Compare:
@@ -258,7 +262,10 @@ def _split_by_carriers(case: Case, piece: Evidence, players: Players) -> list[Ev
 
 def _remove_carried(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {k: _remove_carried(v) for k, v in value.items() if k not in _CARRIED_FIELDS}
+        kept = {k: _remove_carried(v) for k, v in value.items() if k not in _CARRIED_FIELDS}
+        if kept.get("status") in FAILED_STATUSES and not isinstance(kept.get("content"), str):
+            kept.pop("content", None)  # the stream has it as a text
+        return kept
     return [_remove_carried(v) for v in value] if isinstance(value, list | tuple) else value
 
 

@@ -34,6 +34,8 @@ _REST, _REST_SECONDS = 64, 0.02  # pieces that are read of a process that has en
 _TAIL_LINES = 20
 _TAIL_BYTES = 16 << 10
 _LINE_SHOWN = 300
+_FLUSH_HINT = "end each answer with a newline, and flush standard output after it"
+_BUILD_HINT = "if the command builds or installs first (go run, cargo run, npx), do that before and name the program"
 _STDOUT_HINT = "write only answers to standard output, one JSON object a line; anything else goes to standard error"
 
 
@@ -46,6 +48,7 @@ class LineProcess:
         self._out = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
         self._err = b""
+        self._has_answered = False
         held, self._lifeline = _open_lifeline()
         try:
             require_program(command[0])
@@ -139,6 +142,7 @@ class LineProcess:
             raise self._error("writes to standard output before it has read its request", line)
         if rest.strip():
             raise self._error("answers one request with more than one line", rest)
+        self._has_answered = True
         return line
 
     def _take_stderr(self, piece: bytes) -> None:
@@ -158,7 +162,7 @@ class LineProcess:
             what = f"has written {len(self._out)} bytes and no end of line within {seconds:g} s"
         else:
             what = f"does not answer within {seconds:g} s"
-        hint = "end each answer with a newline, and flush standard output after it"
+        hint = _FLUSH_HINT if self._has_answered or self._out else f"{_FLUSH_HINT}; {_BUILD_HINT}"
         return self._error(what, self._out, hint=hint)
 
     def _exit_error(self, pipes: Pipes) -> TargetError:

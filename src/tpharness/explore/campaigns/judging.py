@@ -32,6 +32,7 @@ from tpharness.run.plan import Case
 from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.scenario import Compare, Scenario, dump, load_text
+from tpharness.targets.remote import CannotPlayError
 
 __all__ = ["HANG_SECONDS", "HangError", "Judge", "time_limit"]
 
@@ -90,6 +91,8 @@ class Judge:
             # What fails when played once is reported as that, without all that follows from it.
             if not found and self.thorough and size <= _THOROUGH_BYTES:
                 found = list(self._played(case, legal=legal, thorough=True))
+        except CannotPlayError:
+            return  # as a scenario that does not apply to these targets
         except TargetError as error:
             found = [CRASHED.at(Place(case=scenario.id), str(error), got=type(error).__name__)]
         yield from found
