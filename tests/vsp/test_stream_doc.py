@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.resources import conformance_dir
 from tpharness.vsp.records import RECORDS, DataChunk, Done, UnknownChunk
 from tpharness.vsp.states import ORDER, Reaction, StreamState
 
@@ -27,3 +32,37 @@ def test_the_table_in_the_document_is_the_table_of_the_machine() -> None:
     lines = DOC.read_text("utf-8").splitlines()
     start = lines.index(table()[0])
     assert lines[start : start + len(table())] == table()
+
+
+def test_each_answer_has_a_golden_and_a_ruling_that_exist() -> None:
+    """A row names the clause or ruling that decides, and a scenario whose thread shows it."""
+    known = {*load_rulings(), *load_clauses()}
+    answers = DOC.read_text("utf-8").partition("## What is easily guessed wrongly")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split(" | ") for line in answers.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 6
+    for _, _, decided, goldens in rows:
+        assert set(re.findall(r"R\d+|[a-z]+\.[a-z-]+", decided)) <= known
+        for name in re.findall(r"`([^`]+)`", goldens):
+            assert (conformance_dir() / "golden" / f"{name}.json").is_file(), name
+
+
+def turn(name: str) -> dict[str, Any]:
+    """Return the agent's first turn in a golden."""
+    golden = json.loads((conformance_dir() / "golden" / f"{name}.json").read_text("utf-8"))
+    found: dict[str, Any] = next(one for one in golden["turns"] if one["turn_type"] == "agent")
+    return found
+
+
+def test_the_goldens_are_what_the_answers_say() -> None:
+    """Judged without the fold."""
+    kinds = [[p["part_kind"] for p in m["parts"]] for m in turn("stream/chunks-that-lack-a-field")["messages"]]
+    assert kinds == [["text"]]
+    event = turn("stream/unknown-chunk-type")["messages"][0]
+    assert (event["event_type"], event["event_data"]["level"]) == ("vendor-thing", 3)
+    assert [m["event_data"] for m in turn("sse/ping-events-and-odd-ids")["messages"]] == [1, 3, 4]
+    assert [m["message_type"] for m in turn("events/sources")["messages"]] == ["response", "system"]
+    assert [p["status"] for p in turn("tools/every-status")["messages"][1]["parts"]][2] == "validation_error"
+    assert [len(m["parts"]) for m in turn("stream/input-refused-twice")["messages"]] == [1, 1]
+    late = [p["tool_call_id"] for p in turn("stream/provider-outputs-late-and-twice")["messages"][0]["parts"]]
+    assert late == ["b1", "b2", "b1"]
+    assert turn("carriers/agent-changes-at-its-own-time")["completed_at"] == "2025-01-20T10:00:04Z"
