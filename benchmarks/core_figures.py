@@ -12,19 +12,22 @@ from benchmarks import encode, sse
 from benchmarks.bodies import READ, reads_of, steps
 from benchmarks.documents import thread
 from benchmarks.figures import Pair, figure
-from benchmarks.stream import decode, fold
+from benchmarks.stream import AT, decode, fold
 from benchmarks.sweep import scenario
 from benchmarks.sweep_speed import fold as fold_both
 
+from tpharness.dialects import ThreadHeader
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.generate.programs import Program, program
 from tpharness.protocol.jcs import jcs
+from tpharness.protocol.versions import newest_version
 from tpharness.run.plan import Case, base_case, make_script
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import CutAt, CutPlan, CutSide, load_text
 from tpharness.targets import Reference
+from tpharness.targets.contract import RunScript, Script
 from tpharness.vsp.chunks import decode_chunk, decode_typed
 
 __all__: list[str] = []
@@ -109,10 +112,16 @@ def data_chunk(size: int) -> Pair:
 def server_side(size: int) -> Pair:
     """What a server does for each event of its model: bytes for the client, and the journal."""
     mine, theirs = encode.ours(size), encode.theirs(size)
+    header = ThreadHeader(thread_id="t", created_at=AT)
+    script = Script(header=header, turns=(), versions=(newest_version(),), carriers=False)
 
     def ours() -> None:
-        encode.encode(mine)
-        encode.record(mine)
+        session = Reference().server_session(script)
+        session.begin(RunScript(agent_id="assistant", started_at=AT, events=()))
+        written = sum(len(session.feed(event)) for event in mine)
+        session.journal()
+        if written < size:
+            raise SystemExit("the server of this benchmark writes nothing")
 
     return Pair(ours=ours, peer=lambda: asyncio.run(encode.adapt(theirs)))
 

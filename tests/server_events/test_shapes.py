@@ -218,6 +218,23 @@ def test_a_time_beyond_the_calendar_is_no_time() -> None:
     assert event_time({"_t_ms": 1e12, "event_kind": "stall"}, "9999-12-31T00:00:00Z", now) == now
 
 
+def test_events_that_are_checked_natively_are_judged_as_by_the_table() -> None:
+    """The types of the hot kinds are made of the table; one that let more through would hide a malformed event."""
+    kinds = {kind.value for kind in EventKind}
+    odd = (*ODD, -1, float("nan"), "\ud83d", (), {"\ud83d": 1}, {1: 2})
+    verdicts = []
+    for timed in EVENTS:
+        event = {name: value for name, value in timed.items() if name != "_t_ms"}
+        paths = [path for path, _ in places(EVENT, event)]
+        variants = [event, timed, *(changed(event, path) for path in paths)]
+        variants += [changed(event, path, value) for path in paths for value in odd]
+        for variant in variants:
+            known = not EVENT.mismatches(variant) and variant["event_kind"] in kinds
+            assert isinstance(event_kind(variant), EventKind) is known, variant
+            verdicts.append(known)
+    assert verdicts.count(True) > 500 < verdicts.count(False)
+
+
 ANYWHERE = st.one_of(st.sampled_from(ODD), st.just(float("inf")), st.just("\ud83d"), st.just(()))
 
 

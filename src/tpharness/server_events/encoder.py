@@ -72,9 +72,12 @@ class Encoder:
             opening["messageId"] = self._message_id
         return [opening, *self._carry(agent_id=self._agent_id, started_at=at)]
 
-    def feed(self, event: Mapping[str, Any]) -> Chunks:
-        """Return the chunks of one event; an empty list for an event that is not sent, or that is malformed."""
-        kind = event_kind(event)
+    def feed(self, event: Mapping[str, Any], judged: EventKind | Finding | None = None) -> Chunks:
+        """Return the chunks of one event; an empty list for an event that is not sent, or that is malformed.
+
+        `judged` is what `event_kind` says of it, if the caller has asked.
+        """
+        kind = event_kind(event) if judged is None else judged
         if isinstance(kind, Finding):
             return []  # the recorder reports it
         self._at = event_time(event, self._started_at, self._at)

@@ -12,9 +12,12 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from tpharness.facts import event_timestamp, later_time
+from msgspec import convert
+
+from tpharness.facts import event_timestamp, is_time, later_time
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.versions import NORMATIVE_PREFIX
+from tpharness.server_events.native import REFUSED, native_type
 from tpharness.server_events.returns import custom_data, event_name
 from tpharness.server_events.shapes import EVENT
 
@@ -57,6 +60,13 @@ REQUIRED_FIELDS: Mapping[EventKind, tuple[str, ...]] = {
 
 _NOWHERE = Place()
 _KINDS = {kind.value: kind for kind in EventKind}
+_NATIVE = {
+    kind.value: (kind, native)
+    for kind in (EventKind.PART_START, EventKind.PART_DELTA, EventKind.PART_END)
+    if (native := native_type(EVENT.records[kind.value], apart=("event_kind", "at", "_t_ms"))) is not None
+}
+"""The kinds that make up nearly all of a run, with the type that their fields have."""
+_UNKNOWN = (None, None)
 
 MALFORMED = Kind("server-event-malformed")
 UNKNOWN = Kind("server-event-unknown")
@@ -68,6 +78,8 @@ def event_kind(event: Any, place: Place = _NOWHERE) -> EventKind | Finding:
     The finding names the first field that is missing or has a wrong value. `place` is optional, because making one for
     every event would cost as much as the check itself.
     """
+    if type(event) is dict and (known := _fitting_kind(event)) is not None:
+        return known
     mismatches = EVENT.mismatches(event)
     if mismatches:
         mismatch = mismatches[0]
@@ -80,6 +92,22 @@ def event_kind(event: Any, place: Place = _NOWHERE) -> EventKind | Finding:
     return UNKNOWN.at(place, got=event["event_kind"]) if known is None else known
 
 
+def _fitting_kind(event: dict[str, Any]) -> EventKind | None:
+    """Return the kind of an event that surely fits, None for one that the table has to judge."""
+    said = event.get("event_kind")
+    kind, native = _NATIVE.get(said, _UNKNOWN) if type(said) is str else _UNKNOWN
+    if kind is None or "_t_ms" in event:
+        return None
+    at = event.get("at")
+    if at is not None and not (type(at) is str and is_time(at)):
+        return None
+    try:
+        convert(event, native)
+    except REFUSED:
+        return None
+    return kind
+
+
 def event_time(event: Mapping[str, Any], started_at: str, now: str) -> str:
     """Return when an event that has its shape happened: its `at`, or the run's start plus its `_t_ms`.
 
@@ -87,12 +115,12 @@ def event_time(event: Mapping[str, Any], started_at: str, now: str) -> str:
     of a normative event's data, of a tool's result, or of the event. Else `now`, the time of the event before it; also
     if the time lies beyond the calendar.
     """
-    at = event.get("at")
+    at: str | None = event.get("at")
     if at is not None:
-        return str(at)
+        return at
     elapsed = event.get("_t_ms")
     if elapsed is None:
-        stated = _stated_time(event)
+        stated = None if event["event_kind"] in _NATIVE and "timestamp" not in event else _stated_time(event)
         return now if stated is None else later_time(now, stated)
     try:
         return shift(started_at, elapsed / 1000)

@@ -54,11 +54,12 @@ class Form(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A value that is checked as a whole."""
+    """A value that is checked as a whole. `native` is a type of msgspec that only fitting values have, if any."""
 
     description: str
     holds: Callable[[Any], bool]
     plain: frozenset[type] = frozenset()
+    native: Any = None
 
     def mismatches(self, value: Any) -> tuple[Mismatch, ...]:
         """Return the one mismatch of a value that does not fit."""

@@ -89,10 +89,15 @@ class Recorder:
         self._request_facts: dict[str, Any] = {}
         self._last_finish: str | None = None
 
-    def feed(self, event: Mapping[str, Any], *, index: int | None = None) -> None:
-        """Fold one event; `index` says which one it is to the reader, by default the next."""
+    def feed(
+        self, event: Mapping[str, Any], judged: EventKind | Finding | None = None, *, index: int | None = None
+    ) -> None:
+        """Fold one event; `index` says which one it is to the reader, by default the next.
+
+        `judged` is what `event_kind` says of it, if the caller has asked.
+        """
         self._index = self._index + 1 if index is None else index
-        kind = event_kind(event)
+        kind = event_kind(event) if judged is None else judged
         if isinstance(kind, Finding):
             self._log.add(replace(kind, place=self._place()))
             return
@@ -180,6 +185,9 @@ class Recorder:
                 self._report(UNKNOWN_PART, f"{kind} delta for the {handle.kind} part {event['index']}", got=event)
             else:  # R7
                 self._log.add(vocabulary.UNKNOWN.at(self._place(), f"a delta of the unknown kind {kind!r}"))
+            return
+        if kind == "text":
+            handle.append(delta["content_delta"])
             return
         if kind == "tool_call":
             handle.ended = False

@@ -10,7 +10,9 @@ Recorder and encoder rely on the shapes: the values that a field may have are st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Union
+
+import msgspec
 
 from tpharness.facts import is_time
 from tpharness.server_events.forms import Form, ListOf, Record, Scalar, TaggedRecord
@@ -43,10 +45,10 @@ def _is_index(value: Any) -> bool:
 
 def _one_of(description: str, *types: type) -> Scalar:
     """Return the form of a value that is of one of these types; a boolean is not a number."""
-    return Scalar(description, lambda value: isinstance(value, types), frozenset(types))
+    return Scalar(description, lambda value: isinstance(value, types), frozenset(types), Union[types])  # noqa: UP007
 
 
-ANY = Scalar("any value", lambda _: True, frozenset({str, int, float, bool, list, dict, _NULL}))
+ANY = Scalar("any value", lambda _: True, frozenset({str, int, float, bool, list, dict, _NULL}), Any)
 TEXT = _one_of("text", str)
 NAME = Scalar("text that is not empty", lambda value: isinstance(value, str) and value != "")
 TEXT_OR_NULL = _one_of("text or null", str, _NULL)
@@ -55,11 +57,15 @@ ARGS = Scalar(
     "text, an object or null",
     lambda value: value is None or isinstance(value, str | Mapping),
     frozenset({str, dict, _NULL}),
+    str | dict | None,
 )
 OBJECT_OR_NULL = Scalar(
-    "an object or null", lambda value: value is None or isinstance(value, Mapping), frozenset({dict, _NULL})
+    "an object or null",
+    lambda value: value is None or isinstance(value, Mapping),
+    frozenset({dict, _NULL}),
+    dict | None,
 )
-INDEX = Scalar("a whole number from 0", _is_index)
+INDEX = Scalar("a whole number from 0", _is_index, native=Annotated[int, msgspec.Meta(ge=0)])
 TIME = Scalar("an ISO 8601 time with an offset, or null", _is_time, frozenset({_NULL}))
 SECONDS = Scalar(f"a number from 0 to {_LONGEST}", lambda value: _is_number(value, _LONGEST))
 MILLISECONDS = Scalar(

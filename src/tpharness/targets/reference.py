@@ -16,7 +16,7 @@ from tpharness.journal import Interrupted, Journal, UserTurn, needs_partial
 from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.server_events import Encoder, Recorder, RunState
+from tpharness.server_events import Encoder, Recorder, RunState, event_kind
 from tpharness.targets.contract import (
     Capabilities,
     ClientSession,
@@ -80,8 +80,10 @@ class ReferenceServer:
 
     def feed(self, event: Mapping[str, Any]) -> bytes:
         """Play one event; return the bytes it puts on the wire."""
-        self._recorder.feed(event)
-        return _encode(self._running().feed(event))
+        encoder = self._encoder or self._running()
+        judged = event_kind(event)
+        self._recorder.feed(event, judged)
+        return _encode(encoder.feed(event, judged))
 
     def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
         """Cut the run here; return the bytes that report it to the client."""
@@ -249,4 +251,4 @@ def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) ->
 
 
 def _encode(chunks: list[dict[str, Any]]) -> bytes:
-    return b"".join(map(encode_sse, chunks))
+    return encode_sse(chunks[0]) if len(chunks) == 1 else b"".join(map(encode_sse, chunks))

@@ -52,7 +52,12 @@ _FIELDS = {
     record: tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(record))
     for record in RECORDS.values()
 }
-_DELTA_TYPES = frozenset(name for name, record in RECORDS.items() if record.delta_field)
+_DELTA_FIELDS = {
+    name: tuple(wire for _, wire, required in _FIELDS[record] if required)
+    for name, record in RECORDS.items()
+    if record.delta_field
+}
+"""Type of a delta → the wire names of the id of its part and of its text."""
 _encode_delta = msgspec.json.Encoder().encode
 
 
@@ -119,7 +124,13 @@ def encode_sse(chunk: Chunk | Mapping[str, Any]) -> bytes:
 def _is_text_alone(chunk: Chunk | Mapping[str, Any]) -> bool:
     """Whether a chunk is a delta with texts only, which both encoders write alike."""
     if type(chunk) is dict:
-        return chunk.get("type") in _DELTA_TYPES and all(type(item) is str for item in chunk.values())
+        fields = _DELTA_FIELDS.get(chunk.get("type", ""))
+        return (
+            fields is not None
+            and len(chunk) == len(fields) + 1
+            and type(chunk.get(fields[0])) is str
+            and type(chunk.get(fields[1])) is str
+        )
     return isinstance(chunk, _DELTAS) and getattr(chunk, "provider_metadata", None) is None
 
 

@@ -16,6 +16,8 @@ __all__ = ["ORDER", "Reaction", "StreamState"]
 class StreamState(Enum):
     """Where a stream stands between two chunks."""
 
+    __hash__ = object.__hash__  # a member is one object; Enum's own hash is a call in Python for every look-up
+
     IDLE = auto()  # no turn has begun
     BETWEEN = auto()  # a turn runs, no response is streaming
     STREAMING = auto()  # parts of a response are streaming
