@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 
 from hypothesis import HealthCheck, settings
@@ -19,6 +20,9 @@ os.environ.setdefault("TPHARNESS_TRACE", "none")
 # Under nohup SIGHUP is ignored, here and in every command that a test starts: those under test would not end by it.
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Hundreds of processes are started, here and by workers: one that may not keep what it compiles compiles 290 modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 pytest_plugins = ["pytester", "tests.distribution", "tests.prerequisites"]
 
