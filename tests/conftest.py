@@ -7,7 +7,9 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Fixed seeds and no deadline: a test that fails here fails everywhere, also on a slow machine.
@@ -37,3 +39,18 @@ def pytest_collection_finish() -> None:
     """Leave thousands of tests out of garbage collection: some tests collect, to see what they have left behind."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heeded_signals() -> Iterator[None]:
+    """Have the programs under test heed Ctrl-C and a terminal that closes, also where `nohup` or `&` ignores both.
+
+    A program inherits what is ignored, and not what is handled.
+    """
+    both = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
+    ignored = [number for number in both if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)

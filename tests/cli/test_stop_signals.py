@@ -412,6 +412,16 @@ def test_a_run_that_an_error_ends_is_reported_too(call: Any, folder: Path) -> No
     assert not report.exists()
 
 
+@pytest.fixture
+def in_a_terminal() -> Iterator[None]:
+    """Have signals do for the duration of a test what they do by default, also under `nohup` and in the background."""
+    default: dict[int, Any] = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    kept = {number: signal.signal(number, handler) for number, handler in default.items()}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
 class ExitedError(Exception):
     """Stands for the end of the process."""
 
@@ -427,6 +437,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return [0.0]
 
 
+@pytest.mark.usefixtures("in_a_terminal")
 def test_a_second_signal_ends_at_once_and_a_repeated_one_does_not(now: list[float]) -> None:
     """`timeout` and systemd send two for one request; a person who sends another does not want to wait."""
     stop = StopSignals(lambda: now[0])
@@ -442,6 +453,7 @@ def test_a_second_signal_ends_at_once_and_a_repeated_one_does_not(now: list[floa
         assert stop.note() is signal.SIGTERM
 
 
+@pytest.mark.usefixtures("in_a_terminal")
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_waits_for_what_is_being_written(number: signal.Signals) -> None:
     """Half a report is none."""
