@@ -19,9 +19,6 @@ settings.load_profile("tpharness")
 # Runs that fail on purpose leave no traces in the folder that the tests are started from; tests of traces ask for them.
 os.environ.setdefault("TPHARNESS_TRACE", "none")
 
-# Under nohup SIGHUP is ignored, here and in every command that a test starts: those under test would not end by it.
-if hasattr(signal, "SIGHUP"):
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Hundreds of processes are started, here and by workers: one that may not keep what it compiles compiles 290 modules.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
