@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from tests.histories.langchain.folding import history, short
 from tests.histories.langchain.table import CODE, ROWS
-from tests.histories.message_parts.build import journal_of, scenario, without_times
+from tests.histories.message_parts.build import conversation, journal_of, scenario
 from tests.histories.message_parts.kept import KEPT
 from tests.seeded_defects.histories import (
     CHOICE_DEFECTS,
@@ -38,7 +38,7 @@ def unlike_the_tables() -> set[str]:
     found = set()
     for (variant, name), lines in KEPT.items():
         document = MESSAGE_PARTS[f"message-parts/{variant}"].store(journal_of(scenario(f"histories/{name}")))
-        if without_times(document) != lines:
+        if conversation(document) != lines:
             found.add(f"{variant} {name}")
     for row in ROWS:
         for dialect in row.dialects:

@@ -141,7 +141,7 @@ def _is_streaming(journal: Journal) -> bool:
 
 def _until_last_answer(payload: Any) -> Any:
     if isinstance(payload, Mapping):
-        name = "messages" if "messages" in payload else "contents"
+        name = next(name for name in ("messages", "contents", "input") if name in payload)
         return {**payload, name: _until_last_answer(payload[name])}
     last = max((index for index, entry in enumerate(payload) if _is_answer(entry)), default=-1)
     return payload[: last + 1]

@@ -121,9 +121,10 @@ def journal_of(played: Scenario, cut: tuple[int, str] | None = None) -> Journal:
     return recorder.journal(partial=True)
 
 
-def without_times(document: list[Line]) -> list[Line]:
-    """Return a document without the times of its events."""
+def conversation(document: list[Line]) -> list[Line]:
+    """Return a document without the times of its events, and without the metadata of its tasks."""
     return [
         {"type": line["type"], "data": {k: v for k, v in line["data"].items() if k != "created_at"}}
         for line in document
+        if line["type"] != "TaskMetadataItem"
     ]

@@ -307,14 +307,63 @@ def test_only_the_parts_of_a_developer_message_are_sent() -> None:
 
 
 def test_system_messages() -> None:
-    """Chat: a system message; Anthropic: system blocks; Responses and Gemini: skipped."""
+    """Chat: a system message; Anthropic: system blocks; Responses and Gemini: their instructions, as planned.
+
+    The current program skips them for those two, and writes none.
+    """
     history = [system("be kind"), user("q")]
     assert chat(PLAN, history)[0] == {"role": "system", "content": "be kind"}
     assert PLAN.model_input(history, "anthropic") == {
         "system": [{"type": "text", "text": "be kind"}],
         "messages": [{"role": "user", "content": [{"type": "text", "text": "q"}]}],
     }
-    assert len(responses(PLAN, history)) == len(gemini(PLAN, history)) == 1
+    asked = {"role": "user", "content": [{"type": "input_text", "text": "q"}]}
+    assert responses(PLAN, history) == {"instructions": "be kind", "input": [{"type": "message", **asked}]}
+    contents = [{"role": "user", "parts": [{"text": "q"}]}]
+    assert gemini(PLAN, history) == {"system_instruction": {"parts": [{"text": "be kind"}]}, "contents": contents}
+    assert len(responses(CURRENT, history)) == len(gemini(CURRENT, history)) == 1
+
+
+A, B, X = thought("A"), thought("B"), text("X")
+S, T = signature("S"), signature("T")
+
+
+@pytest.mark.parametrize(
+    ("parts", "sent"),
+    [
+        ([A, X, S], [("thinking", "A", "S"), ("text", "X")]),
+        ([A, B, S, T], [("thinking", "A", "T"), ("thinking", "B", "S")]),
+        ([A, B, S], [("text", "<thinking>\nA\n</thinking>"), ("thinking", "B", "S")]),
+        ([A, S, B, T], [("thinking", "A", "S"), ("thinking", "B", "T")]),
+        ([S, A], [("thinking", "", "S"), ("text", "<thinking>\nA\n</thinking>")]),
+        ([A, call("c1", "fast"), S], [("thinking", "A", "S"), ("tool_use",)]),
+    ],
+)
+def test_a_signature_consumes_the_nearest_thought_before_it(parts: list[Line], sent: list[tuple[str, ...]]) -> None:
+    """Document 002, "Thinking pairing rule", by order and whatever stands between; no thought is lost."""
+    blocks = anthropic(PLAN, [user("q"), answer(*parts)])[1]["content"]
+    fields = ("type", "thinking", "text", "signature")
+    assert [tuple(block[name] for name in fields if name in block) for block in blocks] == sent
+
+
+def test_the_current_program_pairs_neighbours_only() -> None:
+    """Driven: a text between a thought and its signature parts them, and the first of two unsigned thoughts is lost."""
+    parted = anthropic(CURRENT, [user("q"), answer(A, X, S)])[1]["content"]
+    assert [block.get("thinking", block.get("text")) for block in parted] == ["<thinking>\nA\n</thinking>", "X", ""]
+    assert len(anthropic(CURRENT, [user("q"), answer(A, B, S)])[1]["content"]) == 1
+
+
+def test_pairs_of_the_plan_are_the_same_for_every_api() -> None:
+    """Responses: an item for each; Gemini: the signature on its thought."""
+    google = {**S, "format": "google", "signature": "UzE="}
+    items = responses(PLAN, [user("q"), answer(A, X, S)])
+    assert items[1] == {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "A"}],
+        "encrypted_content": "S",
+    }
+    parts = gemini(PLAN, [user("q"), answer(A, X, google)])[1]["parts"]
+    assert parts == [{"text": "A", "thought": True, "thoughtSignature": "UzE="}, {"text": "X"}]
 
 
 # ------------------------------------------------------------------------------------------------ interrupted

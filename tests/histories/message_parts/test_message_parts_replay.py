@@ -39,12 +39,13 @@ def short(event: dict[str, Any]) -> str:
     return " ".join(word for word in words if word)
 
 
-# Under the plan: thinking and text are one event each, then the calls, then the interruption (companion notes).
+# Under the plan: thinking and text are one event each, then the calls, then the interruption (companion notes); then
+# the response's metadata, rebuilt from the message where it has token counts (decision 5).
 PLAN_SHOWS = {
-    "k01-text-only": ["UserMessage", "TurnStart", "AssistantMessage"],
+    "k01-text-only": ["UserMessage", "TurnStart", "AssistantMessage", "TaskMetadata"],
     "k02-thinking-call-and-answer": [
-        *("UserMessage", "TurnStart", "Thinking", "AssistantMessage", "ToolCall c1", "ToolResult c1 success"),
-        *("TurnStart", "AssistantMessage"),
+        *("UserMessage", "TurnStart", "Thinking", "AssistantMessage", "ToolCall c1", "ResponseMetadata"),
+        *("ToolResult c1 success", "TurnStart", "AssistantMessage", "TaskMetadata"),
     ],
     "k03-before-any-delta": ["UserMessage", "TurnStart", "Interrupt"],
     "k05-mid-text-after-thinking": ["UserMessage", "TurnStart", "Thinking", "AssistantMessage", "Interrupt"],
@@ -68,10 +69,10 @@ PLAN_SHOWS = {
 # The current program: a stream again, calls just before their results, TaskFinish unless the turn was interrupted.
 ANSWER = ["AssistantTextStart", "AssistantTextDelta", "AssistantTextEnd"]
 CURRENT_SHOWS = {
-    "k01-text-only": ["TaskStart", "UserMessage", "StepStart", *ANSWER, "TaskFinish"],
+    "k01-text-only": ["TaskStart", "UserMessage", "StepStart", *ANSWER, "TaskMetadata", "TaskFinish"],
     "k02-thinking-call-and-answer": [
         *("TaskStart", "UserMessage", "StepStart", "ThinkingStart", "ThinkingDelta", "ThinkingEnd", *ANSWER, "Usage"),
-        *("ToolCall c1", "ToolResult c1 success", "StepStart", *ANSWER, "TaskFinish"),
+        *("ToolCall c1", "ToolResult c1 success", "StepStart", *ANSWER, "TaskMetadata", "TaskFinish"),
     ],
     "k03-before-any-delta": ["TaskStart", "UserMessage", "Interrupt"],
     "k05-mid-text-after-thinking": ["TaskStart", "UserMessage", "StepStart", *ANSWER, "Interrupt"],

@@ -7,16 +7,17 @@ from tests.histories.message_parts.build import (
     Line,
     answer,
     call,
+    conversation,
     inline,
     journal_of,
     result,
     scenario,
     signature,
     stream_error,
+    system,
     text,
     thought,
     user,
-    without_times,
 )
 from tests.histories.message_parts.kept import K02, KEPT, SEEN, U
 
@@ -24,10 +25,12 @@ from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.message_parts.convert_parts import result_content
 from tpharness.scenario import AgentRun, Scenario
 
+PLAN, CURRENT = "message-parts/plan", "message-parts/current"
+
 
 def stored(variant: str, played: Scenario, cut: tuple[int, str] | None = None) -> list[Line]:
-    """Store a scenario and leave the times out."""
-    return without_times(MESSAGE_PARTS[f"message-parts/{variant}"].store(journal_of(played, cut)))
+    """Store a scenario, and leave out the times and the metadata of tasks."""
+    return conversation(MESSAGE_PARTS[f"message-parts/{variant}"].store(journal_of(played, cut)))
 
 
 @pytest.mark.parametrize(("variant", "name"), KEPT)
@@ -283,3 +286,50 @@ def test_a_response_without_parts() -> None:
     turns = "  - user: q\n  - steps: [{response: [{text: ''}]}]"
     assert stored("plan", inline(turns)) == [U, answer(stop="stop")]
     assert stored("current", inline(turns)) == [U]
+
+
+def test_a_task_is_followed_by_its_metadata() -> None:
+    """Document 002, "Task-level metadata events needed for replay": token counts, model, number of model calls."""
+    played = scenario("histories/k02-thinking-call-and-answer")
+    counts = {"input_tokens": 7, "output_tokens": 5}
+    for variant, count, more in (("plan", "turn_count", {}), ("current", "step_count", {"is_partial": False})):
+        (*_, last) = MESSAGE_PARTS[f"message-parts/{variant}"].store(journal_of(played))
+        data = {name: value for name, value in last["data"].items() if name != "created_at"}
+        agent = {"usage": counts, "model_name": "test-model", count: 2}
+        assert last["type"] == "TaskMetadataItem"
+        assert data == {"main_agent": agent, "sub_agent_task_metadata": [], **more}
+
+
+def test_an_interrupted_task_has_metadata_where_token_counts_had_come() -> None:
+    """After what tells the interruption; a task that fails, and one without a model call, has none."""
+    played = scenario("histories/k02-thinking-call-and-answer")
+    types = {
+        (at, reason): [line["type"] for line in MESSAGE_PARTS[CURRENT].store(journal_of(played, (at, reason)))]
+        for at, reason in ((8, "user_cancelled"), (14, "user_cancelled"), (14, "process_ended"))
+    }
+    assert "TaskMetadataItem" not in types[8, "user_cancelled"] + types[14, "process_ended"]
+    assert types[14, "user_cancelled"][-2:] == ["InterruptEntry", "TaskMetadataItem"]
+    spoken = inline("  - user: q\n  - steps: [{event: app-developer, data: hi}]")
+    assert [line["type"] for line in MESSAGE_PARTS[CURRENT].store(journal_of(spoken))][-1] == "DeveloperMessage"
+
+
+def test_system_messages_are_stored_as_planned() -> None:
+    """Decision 9: an event of the application, and a system prompt of the user's turn; the program stores neither."""
+    turns = (
+        "  - user: {parts: [{part_kind: system-prompt, content: be kind}, {part_kind: user-prompt, content: q}]}\n"
+        "  - steps: [{event: app-system, data: be brief}, {response: [{text: a}]}]"
+    )
+    said = answer(text("a"), stop="stop")
+    assert stored("plan", inline(turns)) == [system("be kind"), U, system("be brief"), said]
+    assert stored("current", inline(turns)) == [U, said]
+
+
+def test_fields_of_a_developer_message_for_the_ui_are_kept_as_planned() -> None:
+    """Document 002: "plus UI-only fields (e.g. `command_output`, `at_files`, etc.)", beside the others."""
+    event = "{event: app-developer, data: {text: note, at_files: [a.py], command_output: {exit: 0}}}"
+    line = stored("plan", inline(f"  - user: q\n  - steps: [{event}, {{response: [{{text: a}}]}}]"))[1]
+    assert line["data"]["at_files"] == ["a.py"]
+    assert line["data"]["command_output"] == {"exit": 0}
+    plan = MESSAGE_PARTS[PLAN]
+    assert plan.loads(plan.dumps([line])) == [line]
+    assert "a.py" not in str(plan.model_input([U, line], "anthropic"))

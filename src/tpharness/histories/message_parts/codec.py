@@ -1,9 +1,10 @@
 """A history as lines of JSON, and back.
 
 In: text, or a document: the list of the lines' objects, `{"type": NAME, "data": {…}}`. Out: events, and findings for
-lines that do not decode. The program that writes these files skips such lines silently; this codec skips the same lines
-and reports each of them. If only the `ui_extra` of a tool result or developer message is wrong, only that is dropped,
-as in the program. Unknown fields are dropped without a finding, as in the program.
+lines that do not decode. The program that writes these files skips such lines silently; this codec skips the same
+lines and reports each of them. If only the `ui_extra` of a tool result or developer message is wrong, only that is
+dropped, as in the program. Unknown fields are dropped without a finding, as in the program; those of a developer
+message are the plan's fields for the UI, which names a few of them and keeps all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from typing import Any
 import msgspec
 
 from tpharness.findings import Finding, Kind, Place
-from tpharness.histories.message_parts.records import CURRENT_EVENTS, PLAN_EVENTS, HistoryEvent, OtherEntry, Variant
+from tpharness.histories.message_parts.records import (
+    CURRENT_EVENTS,
+    PLAN_EVENTS,
+    DeveloperMessage,
+    HistoryEvent,
+    OtherEntry,
+    Variant,
+)
 
 __all__ = ["DecodeResult", "decode", "dumps", "encode", "loads"]
 
@@ -42,6 +50,7 @@ def encode(event: HistoryEvent) -> dict[str, Any]:
     if isinstance(event, OtherEntry):
         return {"type": event.kind, "data": dict(event.data)}
     data = _without_none(msgspec.to_builtins(event))
+    data |= data.pop("ui_fields", {})
     if "parts" in data:
         data["parts"] = [_without_none(part) for part in data["parts"]]
     return {"type": type(event).__name__, "data": data}
@@ -104,6 +113,16 @@ def _decode_all(items: list[tuple[Any, str]], variant: Variant, *, numbered: boo
     return DecodeResult(events=tuple(events), findings=tuple(findings))
 
 
+def _with_ui_fields(
+    event: HistoryEvent, data: Mapping[str, Any], known: Mapping[str, type[HistoryEvent]]
+) -> HistoryEvent:
+    """Return a developer message of the plan with its fields for the UI, and any other event as it is."""
+    if known is not PLAN_EVENTS or not isinstance(event, DeveloperMessage):
+        return event
+    fields = {name: value for name, value in data.items() if name not in DeveloperMessage.__struct_fields__}
+    return msgspec.structs.replace(event, ui_fields=fields or None)
+
+
 def _decode(item: Any, known: Mapping[str, type[HistoryEvent]]) -> tuple[HistoryEvent | None, str, bool]:
     """Return the event or None, why it did not decode, and whether its `ui_extra` was dropped."""
     if not isinstance(item, Mapping):
@@ -117,7 +136,7 @@ def _decode(item: Any, known: Mapping[str, type[HistoryEvent]]) -> tuple[History
     if record is OtherEntry:
         return OtherEntry(kind=name, data=data), "", False
     try:
-        return msgspec.convert(data, record), "", False
+        return _with_ui_fields(msgspec.convert(data, record), data, known), "", False
     except (msgspec.ValidationError, RecursionError) as error:
         if "ui_extra" not in data:
             return None, str(error), False

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
+from tpharness.histories.message_parts.as_planned import with_instructions, with_pairs
 from tpharness.histories.message_parts.codec import decode, dumps, encode, loads
 from tpharness.histories.message_parts.input_anthropic import anthropic_input
 from tpharness.histories.message_parts.input_chat import chat_input, openrouter_input
@@ -28,6 +30,11 @@ _INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] = {
     "openai-responses": responses_input,
     "anthropic": anthropic_input,
     "gemini": gemini_input,
+}
+
+_PLANNED_INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] = {
+    **_INPUTS,
+    "anthropic": partial(anthropic_input, keeps_unsigned=True),
 }
 
 
@@ -69,15 +76,20 @@ class MessageParts:
     def model_input(
         self, document: Any, provider: Provider | Literal["openrouter"], *, next_user: str | None = None
     ) -> Any:
-        """Return the provider's payload: a list, for Anthropic `{"system", "messages"}`."""
+        """Return the provider's payload: a list, for Anthropic `{"system", "messages"}`.
+
+        Under the plan it is `{"instructions", "input"}` for Responses and `{"system_instruction", "contents"}` for
+        Gemini where the history has system messages.
+        """
         events = self._loaded(document)
         if next_user is not None:
             events.append(UserMessage(parts=(TextPart(text=next_user),)))
         if self.skip_empty:
             events = [event for event in events if not (isinstance(event, AssistantMessage) and not event.parts)]
         if self.variant == "current":
-            events = add_missing_results(events)
-        return _INPUTS[provider](input_items(events), self.model)
+            return _INPUTS[provider](input_items(add_missing_results(events)), self.model)
+        items = input_items(map(with_pairs, events))
+        return with_instructions(items, provider, _PLANNED_INPUTS[provider](items, self.model))
 
     def turn_contents(self, document: Any) -> tuple[TurnContent, ...]:
         """Return what the stored document keeps, one entry for each agent turn."""

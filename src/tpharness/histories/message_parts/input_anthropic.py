@@ -2,8 +2,8 @@
 
 Source: HISTORIES 1.6, column "anthropic". Consecutive results are in one user message. A signed thought is a thinking
 block, an unsigned one a text; a signature without a thought signs an empty one. Of two consecutive unsigned thoughts
-the program sends only the second. An assistant message without parts is sent as it is, although the API rejects it.
-Choice: cache hints are not sent.
+the program sends only the second, which no rule of the plan asks for. An assistant message without parts is sent as
+it is, although the API rejects it. Choice: cache hints are not sent.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ from tpharness.histories.message_parts.records import (
 __all__ = ["anthropic_input"]
 
 
-def anthropic_input(items: Iterable[InputItem], model: str | None) -> dict[str, Any]:
-    """Return the system blocks and the messages for `model`, which decides whose thoughts are sent as thoughts."""
+def anthropic_input(items: Iterable[InputItem], model: str | None, *, keeps_unsigned: bool = False) -> dict[str, Any]:
+    """Return the system blocks and the messages for `model`, which decides whose thoughts are sent as thoughts.
+
+    With `keeps_unsigned` an unsigned thought directly before another one is sent, too.
+    """
     system: list[dict[str, Any]] = []
     messages: list[dict[str, Any]] = []
     results: list[dict[str, Any]] | None = None
@@ -52,7 +55,7 @@ def anthropic_input(items: Iterable[InputItem], model: str | None) -> dict[str, 
                 messages.append({"role": "user", "content": list(map(_content, content))})
             case AssistantMessage():
                 results = None
-                messages.append({"role": "assistant", "content": _answer(item, model)})
+                messages.append({"role": "assistant", "content": _answer(item, model, keeps_unsigned)})
     return {**({"system": system} if system else {}), "messages": messages}
 
 
@@ -77,12 +80,13 @@ def _result(item: ToolOutput) -> dict[str, Any]:
     }
 
 
-def _answer(message: AssistantMessage, model: str | None) -> list[dict[str, Any]]:
+def _answer(message: AssistantMessage, model: str | None, keeps_unsigned: bool) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = []
     unsigned: str | None = None
     for part in message.parts:
         match part:
             case ThinkingTextPart() if is_native(part, model):
+                content += _thinking_as_text(unsigned) if keeps_unsigned else []
                 unsigned = part.text
             case ThinkingTextPart():
                 content += _thinking_as_text(part.text)

@@ -132,19 +132,23 @@ class _Message(_Dated, frozen=True, kw_only=True):
 
 
 class SystemMessage(_Message, frozen=True, kw_only=True):
-    """Instructions. Both variants can contain one, but a run does not write one."""
+    """Instructions. Both variants can contain one, but only the plan's program writes one (decision 9)."""
 
     role: Literal["system"] = "system"
     parts: tuple[TextPart, ...]
 
 
 class DeveloperMessage(_Message, frozen=True, kw_only=True):
-    """What the program adds to the user's words for the model; `ui_extra` is never sent."""
+    """What the program adds to the user's words for the model; `ui_extra` and `ui_fields` are never sent.
+
+    `ui_fields` are the plan's fields that only the UI reads; on disk they lie beside the others.
+    """
 
     role: Literal["developer"] = "developer"
     parts: tuple[Part, ...]
     attachment_position: Literal["append", "prepend"] | None = None
     ui_extra: Mapping[str, Any] | None = None
+    ui_fields: Mapping[str, Any] | None = None
 
 
 class UserMessage(_Message, frozen=True, kw_only=True):

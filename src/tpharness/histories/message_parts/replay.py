@@ -113,6 +113,9 @@ def _plan_answer(message: AssistantMessage) -> Iterator[UIEvent]:
     yield from map(_call, _calls(message))
     if message.stop_reason == "aborted":
         yield {"event": "InterruptEvent"}
+    facts = {"response_id": message.response_id, "usage": message.usage, "stop_reason": message.stop_reason}
+    if message.usage is not None:  # decision 5: it is rebuilt, because it is not stored
+        yield {"event": "ResponseMetadataEvent", **{name: value for name, value in facts.items() if value is not None}}
 
 
 # ------------------------------------------------------------------------------------------------ as it is

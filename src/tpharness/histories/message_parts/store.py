@@ -29,14 +29,17 @@ Choices where the sources leave a gap:
 - at a reason of an application's own, and at any other failure while tools run, the program ends: nothing more is
   written, and calls stay without results;
 - a response that ended without a part is kept by the plan (one message a model call) and not by the current program;
-- facts of a turn outside its messages (usage of the whole task) are not written;
-- the events `app-developer` and `app-retract` carry what a model's stream does not contain: a developer message (data:
-  its text, or text and position), and the retraction of the last user message.
+- a task that ends, or that the user interrupts after the model has told token counts, is followed by its metadata, as
+  the program at release 2.0.0 and since writes it: token counts, model, number of model calls;
+- the events `app-developer`, `app-retract` and `app-system` carry what a model's stream does not contain: a developer
+  message (data: its text, or text, position and fields for the UI, which only the plan keeps), the retraction of the
+  last user message, and a system message. Only the plan stores that one, and system prompts among the user's words: the
+  program makes its instructions anew for each call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -47,9 +50,11 @@ from tpharness.histories.message_parts.records import (
     DeveloperMessage,
     HistoryEvent,
     InterruptEntry,
+    OtherEntry,
     RetractEntry,
     StopReason,
     StreamErrorItem,
+    SystemMessage,
     TextPart,
     ToolCallPart,
     ToolResultMessage,
@@ -58,7 +63,18 @@ from tpharness.histories.message_parts.records import (
     Variant,
     join_text_parts,
 )
-from tpharness.journal import AgentTurn, Entry, Event, Interrupted, Journal, Prompt, Response, Return, UserTurn
+from tpharness.journal import (
+    AgentTurn,
+    Completed,
+    Entry,
+    Event,
+    Interrupted,
+    Journal,
+    Prompt,
+    Response,
+    Return,
+    UserTurn,
+)
 from tpharness.protocol.versions import ERROR_EVENT
 
 __all__ = ["CANCEL_OUTPUT", "history_events"]
@@ -77,6 +93,7 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 }
 _DEVELOPER = "data-app-developer"
 _RETRACT = "data-app-retract"
+_SYSTEM = "data-app-system"
 
 
 def history_events(journal: Journal, variant: Variant) -> list[HistoryEvent]:
@@ -84,7 +101,7 @@ def history_events(journal: Journal, variant: Variant) -> list[HistoryEvent]:
     events: list[HistoryEvent] = []
     for turn in journal.turns():
         if isinstance(turn, UserTurn):
-            events.append(UserMessage(created_at=turn.at, parts=user_parts(turn.parts)))
+            events += _prompts(turn.parts, turn.at, plan=variant == "plan")
         else:
             _TurnWriter(turn, variant, events).write()
     return events
@@ -114,13 +131,28 @@ class _TurnWriter:
                 case Return():
                     self._add_result(entry)
                 case Prompt():
-                    self._events.append(UserMessage(created_at=entry.at, parts=user_parts(entry.parts)))
+                    self._events += _prompts(entry.parts, entry.at, plan=self._plan)
                 case Event():
                     self._add_event(entry)
                     continue
             self._last = entry
         if isinstance(self._turn.end, Interrupted):
             self._interrupt(self._turn.end)
+        self._add_metadata()
+
+    def _add_metadata(self) -> None:
+        turn, end = self._turn, self._turn.end
+        calls = [entry for entry in self._entries() if isinstance(entry, Response)]
+        interrupted = isinstance(end, Interrupted) and end.reason == _USER
+        if end is None or not (turn.usage if interrupted else calls and isinstance(end, Completed)):
+            return
+        model = next((name for call in reversed(calls) if (name := call.facts.get("model_name"))), "")
+        agent = {"model_name": model, ("turn_count" if self._plan else "step_count"): len(calls)}
+        data: dict[str, Any] = {"main_agent": {**({"usage": dict(turn.usage)} if turn.usage else {}), **agent}}
+        data["sub_agent_task_metadata"] = []
+        if not self._plan:
+            data["is_partial"] = interrupted
+        self._events.append(OtherEntry(kind="TaskMetadataItem", data={**data, "created_at": end.at}))
 
     def _entries(self) -> Iterator[Entry]:
         for segment in self._turn.segments:
@@ -171,6 +203,8 @@ class _TurnWriter:
             self._add_model_error(str(data.get("error", "")) if isinstance(data, Mapping) else "", event.at)
         elif event.name == _DEVELOPER:
             self._events.append(_developer(data, event.at, plan=self._plan))
+        elif event.name == _SYSTEM and self._plan:
+            self._events.append(SystemMessage(created_at=event.at, parts=(TextPart(text=str(data)),)))
         elif event.name == _RETRACT and not self._plan:
             text = _last_user_text(self._events) if data is None else str(data)
             self._events.append(RetractEntry(created_at=event.at, retracted_text=text))
@@ -256,11 +290,21 @@ class _TurnWriter:
 # ------------------------------------------------------------------------------------------------ inside
 
 
+def _prompts(prompts: Sequence[Mapping[str, Any]], at: str, *, plan: bool) -> Iterator[HistoryEvent]:
+    said = [prompt for prompt in prompts if prompt.get("part_kind") != "system-prompt"]
+    for prompt in prompts if plan else ():
+        if prompt.get("part_kind") == "system-prompt":
+            yield SystemMessage(created_at=at, parts=(TextPart(text=str(prompt.get("content") or "")),))
+    if said or not prompts:
+        yield UserMessage(created_at=at, parts=user_parts(said))
+
+
 def _developer(data: Any, at: str, *, plan: bool) -> DeveloperMessage:
     content = data if isinstance(data, Mapping) else {"text": data}
     parts = (TextPart(text=str(content.get("text") or "")),)
     if plan:  # the plan has only one position
-        return DeveloperMessage(created_at=at, parts=parts)
+        fields = {name: value for name, value in content.items() if name not in ("text", "position")}
+        return DeveloperMessage(created_at=at, parts=parts, ui_fields=fields or None)
     position: Literal["append", "prepend"] = "prepend" if content.get("position") == "prepend" else "append"
     return DeveloperMessage(created_at=at, parts=parts, attachment_position=position)
 
