@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tpharness.checks import CHECKS, Delivery, Evidence, Resolution, Side, Variant
+from tpharness.checks import CHECKS, Delivery, Evidence, OpenCall, Resolution, Side, Variant
 from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.findings import Kind, Level, Place
 from tpharness.protocol.versions import Version
@@ -69,6 +69,7 @@ LESS = thread(*CYCLE, cut=True)
 OTHER = thread(*CYCLE, reply(4, words("other")))
 DANGLING = thread(reply(2, call("c1")), cut=True)
 VIOLATION = Kind("part-without-start")
+INVENTED = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "t", "input": {"city": "Par"}}
 
 
 def evidence(**changes: Any) -> Evidence:
@@ -128,6 +129,7 @@ RIGHT: dict[str, list[Evidence]] = {
     "idempotence": [evidence(repeated=(Variant(name="again", side="server", thread=copy.deepcopy(GOOD)),))],
     "resumable": [evidence()],
     "integrity": [evidence(resolutions=(resolution(b"x", b"x"), resolution(None, None)))],
+    "arguments": [evidence(open_calls=(OpenCall(call_id="c1", given=None),))],
     "expectations": [
         evidence(
             expectation=Expectation(
@@ -169,6 +171,7 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
         ("content-not-verified", evidence(resolutions=(resolution(None, b""),))),
         ("content-refused", evidence(resolutions=(resolution(b"x", None),))),
     ],
+    "arguments": [("arguments-look-whole", evidence(open_calls=(OpenCall(call_id="c1", given=INVENTED),)))],
     "resumable": [("history-rewritten", evidence(**client(thread(*CYCLE))))],
     "expectations": [
         ("outline-differs", evidence(expectation=Expectation(outline={Version.V0_0_4: ("user",)}))),

@@ -136,7 +136,46 @@ def only_ended_calls_told(was):
     return result
 
 
+def half_arguments_ended(was):
+    def abort(self, reason, at):
+        held = [(name, call) for name, call in self._calls.items() if "input" not in call]
+        ended = [
+            {
+                "type": "tool-input-available",
+                "toolCallId": name,
+                "toolName": call["toolName"],
+                "input": "".join(call["held"]),
+            }
+            for name, call in held
+        ]
+        return [*ended, *was(self, reason, at)]
+
+    return abort
+
+
+def announced_at_once(was):
+    def start(self, index, part):
+        named = {"toolCallId": part["tool_call_id"], "toolName": part["tool_name"]}
+        return [*was(self, index, part), {"type": "tool-input-available", **named, "input": part.get("args") or {}}]
+
+    return start
+
+
 DEFECTS = (
+    defect(
+        "half-arguments-ended-at-the-abort",
+        "server",
+        "A server that is stopped ends the calls whose arguments stream, with what it holds, before it says abort.",
+        "part.arguments-not-whole R60",
+        wrap(encoder.Encoder, "abort", half_arguments_ended),
+    ),
+    defect(
+        "calls-given-to-the-client-as-they-start",
+        "server",
+        "A server sends the input of a call as soon as the call starts.",
+        "part.arguments-not-whole R60",
+        wrap(encoder.Encoder, "_call_start", announced_at_once),
+    ),
     defect(
         "refused-arguments-stored-as-error",
         "both",

@@ -24,6 +24,7 @@ __all__ = [
     "Delivery",
     "Evidence",
     "NotApplicable",
+    "OpenCall",
     "Resolution",
     "Side",
     "Thread",
@@ -78,6 +79,17 @@ class Resolution:
     given: bytes | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A call whose arguments had not ended when its run was cut (R60).
+
+    `given` is the chunk by which the server's stream gives its input as whole, None if there is none.
+    """
+
+    call_id: str
+    given: Mapping[str, Any] | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Everything that one case produced, for one version of the protocol.
@@ -85,7 +97,8 @@ class Evidence:
     `library` is the implementation's own history as a thread; `adopted` what the client holds after it fetched the
     server's thread; `trail` the client's threads over growing prefixes of its stream, each different from the one
     before; `rechunked` the same bytes or texts split differently; `repeated` the same thing done twice;
-    `resolutions` what the client gave out for references (R56), and `unresolved` why there are none.
+    `resolutions` what the client gave out for references (R56), and `unresolved` why there are none; `open_calls` the
+    calls inside whose arguments runs were cut, and what the server's streams say of them.
     """
 
     case: str
@@ -101,6 +114,7 @@ class Evidence:
     repeated: tuple[Variant, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
     unresolved: str = "contents are asked for once in a scenario, without a cut and without a fault"
+    open_calls: tuple[OpenCall, ...] = ()
     expectation: Expectation | None = None
     readings: Readings = field(default_factory=Readings)
 

@@ -19,6 +19,7 @@ from tpharness.printable import counted
 from tpharness.protocol.compare import FAILED_STATUSES
 from tpharness.protocol.versions import Version
 from tpharness.run.contents import resolve_contents
+from tpharness.run.cut_inputs import find_open_calls
 from tpharness.run.plan import Case, expected_delivery, lack_their_events, make_script, make_streams
 from tpharness.scenario.records import Compare, CutUnit, Scenario, UserInput
 from tpharness.server_events.messages import fold_messages
@@ -128,6 +129,7 @@ async def play(
     adopted: Mapping[Version, dict[str, Any]] = {}
     if served is not None and how is Delivery.PART:
         adopted = await players.client.adopt(served.threads)
+    open_calls = await find_open_calls(script, again, players.server) if again is not None and not lost else ()
     server, client = _play_reference(case, script, turns, served, players)
     # Remote targets report nothing about events and streams, so the reference's findings stand for theirs.
     if (
@@ -154,6 +156,7 @@ async def play(
             repeated=_variants_of(repeated, version),
             resolutions=resolutions,
             unresolved=unresolved,
+            open_calls=open_calls,
             expectation=case.scenario.expect,
             readings=case.scenario.readings,
         )

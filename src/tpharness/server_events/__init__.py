@@ -2,6 +2,7 @@
 
 from tpharness.server_events.encoder import Encoder
 from tpharness.server_events.events import EventKind, event_kind, event_time, shift
+from tpharness.server_events.open_calls import OpenCalls
 from tpharness.server_events.recorder import Recorder, RunState
 
-__all__ = ["Encoder", "EventKind", "Recorder", "RunState", "event_kind", "event_time", "shift"]
+__all__ = ["Encoder", "EventKind", "OpenCalls", "Recorder", "RunState", "event_kind", "event_time", "shift"]

@@ -89,8 +89,13 @@ class ReferenceServer:
         """Cut the run here; return the bytes that report it to the client."""
         if self._recorder.state is RunState.ENDED:
             return DONE  # R26: the run had ended before
+        told = self.abort_here(cut) if abort else b""
         self._recorder.interrupt(cut.reason, cut.at)
-        return _encode(self._running().abort(cut.reason, cut.at)) + DONE if abort else b""
+        return told
+
+    def abort_here(self, cut: Interrupted) -> bytes:
+        """Return the bytes that would report the cut to the client if the run was aborted here; nothing is cut."""
+        return _encode(self._running().abort(cut.reason, cut.at)) + DONE
 
     def close(self) -> bytes:
         """End a run that was not cut; return the bytes that end its stream."""

@@ -57,7 +57,18 @@ def _evidence(
         pair.client.feed(b"".join(unread), pair.at)
         unread, played = [], place
         now = pair.threads(Interrupted(reason=reasons[place], at=cut_time(made.scenario.runs[-1][1], place)))
-        yield checks, place_evidence("", now, before, mode=mode, delivery=Delivery.WHOLE, readings=script.readings)
+        yield (
+            checks,
+            place_evidence(
+                "",
+                now,
+                before,
+                mode=mode,
+                delivery=Delivery.WHOLE,
+                readings=script.readings,
+                open_calls=pair.open_calls(),
+            ),
+        )
         for seen in [seen for server_at, seen, _ in made.cuts if server_at == place and seen < place]:
             apart = {version: [sides[0], at_place[seen][version][1]] for version, sides in now.items()}
             yield (

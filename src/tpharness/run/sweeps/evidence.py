@@ -7,9 +7,10 @@ unchanged, are left out of it, so that judging a place costs what is new there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tpharness.checks import Delivery, Evidence, Side
+from tpharness.checks import Delivery, Evidence, OpenCall, Side
 from tpharness.findings import Finding
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
@@ -31,15 +32,19 @@ def place_evidence(
     readings: Readings,
     whole: bool = False,
     findings: Sequence[tuple[Finding, ...]] = ((), ()),
+    open_calls: tuple[OpenCall, ...] = (),
 ) -> list[Evidence]:
     """Return the evidence of a place: for each version the threads of the server, if it plays, and of the client.
 
     The threads that the two should have may follow in the same order (R51).
     `before` is empty at the first place. `whole` leaves nothing out, which guards the leaving out. `findings` are what
-    the folds reported.
+    the folds reported, `open_calls` the calls inside whose arguments the server is.
     """
     return [
-        _evidence(case, version, threads, before.get(version), mode, delivery, readings, findings, whole=whole)
+        replace(
+            _evidence(case, version, threads, before.get(version), mode, delivery, readings, findings, whole=whole),
+            open_calls=open_calls,
+        )
         for version, threads in now.items()
     ]
 

@@ -2,7 +2,8 @@
 
 In: a script and two targets that can be stepped. Out: the threads of both sides wherever the caller stops. Where one of
 the targets is not the reference, the reference's sessions go along with both, so that each side is held to the thread
-that it should have there (R51).
+that it should have there (R51). Where the run is inside the arguments of a call, what the server would say if it was
+stopped there is known as well (R60): the reference is asked, any other target plays the run again up to there.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from tpharness.checks import OpenCall
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, UserTurn
 from tpharness.protocol.versions import Version
+from tpharness.run.cut_inputs import stop_after
 from tpharness.run.sweeps.evidence import Thread
+from tpharness.server_events import OpenCalls
 from tpharness.targets.contract import (
     ClientSession,
     Packet,
@@ -24,7 +28,8 @@ from tpharness.targets.contract import (
     SteppableServer,
     StreamEnd,
 )
-from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign
+from tpharness.targets.reference import ReferenceClient, ReferenceServer, is_foreign, serve_turns
+from tpharness.vsp.inputs import WholeInputs
 
 __all__ = ["SessionPair"]
 
@@ -96,7 +101,15 @@ class SessionPair:
     """Both sessions. `at` is the time of the last event that was played, `sent` what each run has put on the wire."""
 
     def __init__(self, script: Script, server: SteppableServer, client: SteppableClient) -> None:
-        self.server: ServerSession = server.server_session(script)
+        self._target = server
+        self._script = script
+        self._events: list[Mapping[str, Any]] = []
+        self._calls = OpenCalls()
+        self._inputs = WholeInputs()
+        self._open: tuple[OpenCall, ...] | None = None
+        session = server.server_session(script)
+        self._asked = session if isinstance(session, ReferenceServer) and not is_foreign(server) else None
+        self.server: ServerSession = session
         self.client: ClientSession = client.client_session(script)
         self._truths: tuple[ReferenceServer, ReferenceClient] | None = None
         if is_foreign(server) or is_foreign(client):
@@ -126,6 +139,8 @@ class SessionPair:
         self.client.begin(run.agent_id, run.started_at)
         data = self.server.begin(run)
         self.sent.append([Packet(data=data, at=self.at)])
+        self._events, self._calls, self._inputs = [], OpenCalls(), WholeInputs()
+        self._inputs.feed(data)
         return data
 
     def write(self, event: Mapping[str, Any]) -> bytes:
@@ -134,6 +149,10 @@ class SessionPair:
         data = self.server.feed(event)
         sent = self.sent[-1]
         sent.append(Packet(data=data, at=self.at, event=len(sent) - 1))
+        self._events.append(event)
+        self._calls.feed(event)
+        self._inputs.feed(data)
+        self._open = None
         return data
 
     def end(self, run: RunScript) -> None:
@@ -153,6 +172,24 @@ class SessionPair:
         sessions = (self.server, self.client, *(self._truths or ()))
         first, *others = [session.threads(cut) for session in sessions]
         return {version: [thread, *(other[version] for other in others)] for version, thread in first.items()}
+
+    def open_calls(self) -> tuple[OpenCall, ...]:
+        """Return the calls inside whose arguments the run is, and what its stream says of them if it is stopped."""
+        if self._open is None:
+            seen = self._inputs
+            if self._calls.ids:
+                seen = seen.fork()
+                seen.feed(self._stop_here())
+            self._open = tuple(OpenCall(call_id=call, given=seen.given(call)) for call in sorted(self._calls.ids))
+        return self._open
+
+    def _stop_here(self) -> bytes:
+        """Return what the server would send if the user stopped the run here."""
+        if self._asked is not None:
+            return self._asked.abort_here(Interrupted(reason="user_cancelled", at=self.at))
+        runs = [index for index, turn in enumerate(self._script.turns) if isinstance(turn, RunScript)]
+        stopped = stop_after(self._script, runs[len(self.sent) - 1], tuple(self._events))
+        return serve_turns(self._target.server_session(stopped), stopped.turns)[-1][-1].data
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what folding has reported, the server's findings first."""

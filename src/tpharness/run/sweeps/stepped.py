@@ -152,7 +152,8 @@ class _Pass:
         found.tried += 1
         last = count == self._last and unit is not CutUnit.BYTE
         seen = (pair.server.version, pair.client.version)
-        unchanged = seen == self._seen and self._passed and not last
+        looks_whole = any(one.given is not None for one in pair.open_calls())  # no thread shows it (R60)
+        unchanged = seen == self._seen and self._passed and not last and not looks_whole
         power = found.tried & (found.tried - 1) == 0
         if unchanged and cut is self._cut and not power:
             return  # between two bytes of one event nothing has become visible
@@ -217,5 +218,12 @@ class _Pass:
     ) -> list[Evidence]:
         readings = self._script.readings
         return place_evidence(
-            place, now, self._before, mode=self._mode, delivery=expected_delivery, readings=readings, whole=whole
+            place,
+            now,
+            self._before,
+            mode=self._mode,
+            delivery=expected_delivery,
+            readings=readings,
+            whole=whole,
+            open_calls=self._pair.open_calls(),
         )
