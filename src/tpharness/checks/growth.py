@@ -74,6 +74,9 @@ def _missing(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[
         same += 1
     place = same
     for index in range(same, len(mine)):
+        if place < len(theirs) and identical(mine[index], theirs[place]):  # then their forms are, too
+            place += 1
+            continue
         wanted = form(mine[index])
         while place < len(theirs) and not identical(form(theirs[place]), wanted):
             place += 1

@@ -11,7 +11,7 @@ from typing import cast
 
 from tpharness.dialects.contract import ThreadHeader
 from tpharness.dialects.messages import EventNamer, messages, time_key
-from tpharness.journal import AgentTurn, Completed, Interrupted, Journal, Log, Segment, UserTurn, survivors
+from tpharness.journal import AgentTurn, Completed, Journal, Log, Segment, UserTurn, survivors
 from tpharness.protocol import types
 from tpharness.protocol.versions import NORMATIVE_PREFIX, Version, event_name
 from tpharness.readings import EmptyTurnRule, Readings
@@ -39,6 +39,16 @@ DIALECTS: dict[Version, ThreadDialect] = {version: ThreadDialect(version=version
 
 
 @dataclass(slots=True)
+class _Ended:
+    """The turns of a log with their documents, None for a turn that is not shown; the thread of those that are."""
+
+    log: Log[UserTurn | AgentTurn]
+    rendered: list[tuple[UserTurn | AgentTurn, types.Turn | None]]
+    documents: list[types.Turn]
+    thread: types.Thread | None = None
+
+
+@dataclass(slots=True)
 class _Settled:
     """Messages of the segments rendered so far; grows with the log and is never rebuilt."""
 
@@ -55,54 +65,70 @@ class ThreadRenderer:
         self._header = header
         self._readings = readings
         self._namer: EventNamer = lambda name: event_name(name, dialect.version)
-        self._ended: list[tuple[UserTurn | AgentTurn, types.Turn | None]] = []
+        self._created_key = time_key(header.created_at)
+        self._extra = cast("types.Thread", header.extra)
+        self._agents = cast("dict[str, types.Agent]", header.agents)
+        self._ended = _Ended(Log(), [], [])
         self._settled: _Settled | None = None
         self._kept: tuple[Segment, Log[Segment], bool, list[types.Message]] | None = None
 
     def render(self, journal: Journal) -> types.Thread:
         """Return the document; a turn that is still open does not appear (R18, SPEC: the turn is atomic)."""
-        for index in range(len(journal.ended)):
-            turn = journal.ended[index]
-            if index >= len(self._ended):
-                self._ended.append((turn, self._turn(turn)))
-            elif self._ended[index][0] is not turn:
-                self._ended[index:] = [(turn, self._turn(turn))]
-        turns = [document for _, document in self._ended[: len(journal.ended)] if document is not None]
-        if journal.last is not None and (document := self._turn(journal.last)) is not None:
-            turns.append(document)
+        ended = self._ended_turns(journal.ended)
+        last = journal.last
+        if last is not None and (document := self._turn(last)) is not None:
+            return self._thread([*ended.documents, document])
+        if ended.thread is None:
+            ended.thread = self._thread(ended.documents)
+        return ended.thread
+
+    def _thread(self, turns: list[types.Turn]) -> types.Thread:
         header = self._header
-        extra, agents = cast("types.Thread", header.extra), cast("dict[str, types.Agent]", header.agents)
+        last_time = _last_time(turns[-1]) if turns else header.created_at
         thread: types.Thread = {
             "version": self._dialect.version.value,
             "thread_id": header.thread_id,
             "created_at": header.created_at,
-            "updated_at": max((header.created_at, *(_last_time(turn) for turn in turns[-1:])), key=time_key),
-            **extra,
-            "agents": agents,
+            "updated_at": last_time if time_key(last_time) > self._created_key else header.created_at,
+            **self._extra,
+            "agents": self._agents,
             "turns": turns,
         }
         return thread
 
+    def _ended_turns(self, log: Log[UserTurn | AgentTurn]) -> _Ended:
+        """Return the turns that have ended: the same record as before unless turns have been added."""
+        ended = self._ended
+        if log is not ended.log:
+            known = 0
+            for turn, (before, _) in zip(log, ended.rendered, strict=False):
+                if turn is not before:
+                    break
+                known += 1
+            rendered = [*ended.rendered[:known], *((turn, self._turn(turn)) for turn in log[known:])]
+            documents = [document for _, document in rendered if document is not None]
+            ended = self._ended = _Ended(log, rendered, documents)
+        return ended
+
     def _turn(self, turn: UserTurn | AgentTurn) -> types.Turn | None:
         if isinstance(turn, UserTurn):
             return self._user_turn(turn)
-        match turn.end:
-            case Completed(at=at):
-                document = self._agent_turn(turn, self._messages(turn, cut=False))
-                document["completed_at"] = at
-                if self._features.interrupted_turns:
-                    document["completion_status"] = "complete"
-                return document
-            case Interrupted() as end if self._features.interrupted_turns:
-                kept = self._messages(turn, cut=True)
-                if self._readings.R24 is EmptyTurnRule.DROP and not any(map(_carries_turn, kept)):
-                    return None
-                document = self._agent_turn(turn, kept)
-                document["completion_status"] = "interrupted"
-                document["interruption"] = {"reason": end.reason, "interrupted_at": end.at}
-                return document
-            case _:
-                return None  # R18: without interrupted turns only complete ones are shown
+        end = turn.end
+        if isinstance(end, Completed):
+            document = self._agent_turn(turn, self._messages(turn, cut=False))
+            document["completed_at"] = end.at
+            if self._features.interrupted_turns:
+                document["completion_status"] = "complete"
+            return document
+        if end is None or not self._features.interrupted_turns:
+            return None  # R18: without interrupted turns only complete ones are shown
+        kept = self._messages(turn, cut=True)
+        if self._readings.R24 is EmptyTurnRule.DROP and not any(map(_carries_turn, kept)):
+            return None
+        document = self._agent_turn(turn, kept)
+        document["completion_status"] = "interrupted"
+        document["interruption"] = {"reason": end.reason, "interrupted_at": end.at}
+        return document
 
     def _user_turn(self, turn: UserTurn) -> types.UserTurn:
         document: types.UserTurn = {

@@ -35,6 +35,8 @@ __all__ = [
 class Version(Enum):
     """A version of ThreadProtocol, in order of lineage: 2.0.0 came first, then the numbering restarted (R1)."""
 
+    __hash__ = object.__hash__  # a member is one object; Enum's own hash is a call in Python for every look-up
+
     V2_0_0 = "2.0.0"
     V0_0_3 = "0.0.3"
     V0_0_4 = "0.0.4"

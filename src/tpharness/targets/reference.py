@@ -6,10 +6,10 @@ The reference fills in the side that a target does not provide, and is what a sc
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from tpharness.dialects import DIALECTS, ThreadRenderer
+from tpharness.dialects import DIALECTS
 from tpharness.facts import provider_names
 from tpharness.findings import Finding
 from tpharness.journal import Interrupted, Journal, UserTurn, needs_partial
@@ -40,14 +40,12 @@ class _Rendering:
 
     def __init__(self, script: Script) -> None:
         self.partial = needs_partial(script.readings)
-        self._renderers: dict[Version, ThreadRenderer] = {
-            version: DIALECTS[version].renderer(script.header, script.readings) for version in script.versions
+        self._renderers: dict[Version, Callable[[Journal], Any]] = {
+            version: DIALECTS[version].renderer(script.header, script.readings).render for version in script.versions
         }
 
     def threads(self, journal: Journal) -> dict[Version, dict[str, Any]]:
-        return {
-            version: cast("dict[str, Any]", renderer.render(journal)) for version, renderer in self._renderers.items()
-        }
+        return {version: render(journal) for version, render in self._renderers.items()}
 
 
 class ReferenceServer:

@@ -6,6 +6,7 @@ unchanged, are left out of it, so that judging a place costs what is new there.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare
 
-__all__ = ["Thread", "ThreadsByVersion", "only_the_cut_moved", "place_evidence"]
+__all__ = ["Thread", "ThreadsByVersion", "is_unchanged", "only_the_cut_moved", "place_evidence"]
 
 Thread = dict[str, Any]
 ThreadsByVersion = Mapping[Version, Sequence[Thread]]
@@ -80,8 +81,18 @@ def _evidence(
     )
 
 
+def is_unchanged(before: Sequence[Thread], now: Sequence[Thread]) -> bool:
+    """Whether all sides show the very objects of the place before, so that judging them again says the same.
+
+    That holds for sides that do not modify a thread which they have shown, as the reference's.
+    """
+    return len(before) == len(now) and all(map(operator.is_, before, now))
+
+
 def only_the_cut_moved(before: Sequence[Thread], now: Sequence[Thread]) -> bool:
     """Whether nothing but the interruption is new on any side, and that is the same on all."""
+    if is_unchanged(before, now):
+        return True
     same = all(
         _last_messages(one) is _last_messages(two) and len(one["turns"]) == len(two["turns"])
         for one, two in zip(before, now, strict=True)

@@ -98,7 +98,10 @@ class _WatchedClient(_Watched[ClientSession, ReferenceClient]):
 
 
 class SessionPair:
-    """Both sessions. `at` is the time of the last event that was played, `sent` what each run has put on the wire."""
+    """Both sessions; `foreign` says whether one of them is not the reference's.
+
+    `at` is the time of the last event that was played, `sent` what each run has put on the wire.
+    """
 
     def __init__(self, script: Script, server: SteppableServer, client: SteppableClient) -> None:
         self._target = server
@@ -112,7 +115,8 @@ class SessionPair:
         self.server: ServerSession = session
         self.client: ClientSession = client.client_session(script)
         self._truths: tuple[ReferenceServer, ReferenceClient] | None = None
-        if is_foreign(server) or is_foreign(client):
+        self.foreign = is_foreign(server) or is_foreign(client)
+        if self.foreign:
             self._truths = ReferenceServer(script), ReferenceClient(script)
             self.server = _WatchedServer(self.server, self._truths[0])
             self.client = _WatchedClient(self.client, self._truths[1])
@@ -169,9 +173,12 @@ class SessionPair:
 
         Where one of the targets is not the reference, the threads that the two should have follow in the same order.
         """
-        sessions = (self.server, self.client, *(self._truths or ()))
-        first, *others = [session.threads(cut) for session in sessions]
-        return {version: [thread, *(other[version] for other in others)] for version, thread in first.items()}
+        served, received = self.server.threads(cut), self.client.threads(cut)
+        threads = {version: [thread, received[version]] for version, thread in served.items()}
+        for truth in self._truths or ():
+            for version, thread in truth.threads(cut).items():
+                threads[version].append(thread)
+        return threads
 
     def open_calls(self) -> tuple[OpenCall, ...]:
         """Return the calls inside whose arguments the run is, and what its stream says of them if it is stopped."""

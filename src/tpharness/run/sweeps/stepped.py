@@ -21,7 +21,7 @@ from tpharness.findings import Finding, Level
 from tpharness.journal import Interrupted
 from tpharness.run.judge import CheckState, NotJudged, Outcome, Result, judge, merge_not_judged
 from tpharness.run.plan import Case, cut_time, make_script, place_name
-from tpharness.run.sweeps.evidence import ThreadsByVersion, only_the_cut_moved, place_evidence
+from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, only_the_cut_moved, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.places import CutPlace
 from tpharness.run.tracing.record import MOST_RECORDED, PlaceRecorder
@@ -162,9 +162,8 @@ class _Pass:
         if unchanged and all(v in self._before and only_the_cut_moved(self._before[v], now[v]) for v in now):
             return
         whole = last or power or self._only is not None or not self._passed
-        failed = self._failure(
-            self._name(number), self._evidence(self._name(number), now, expected_delivery, whole=whole)
-        )
+        name = self._name(number)
+        failed = self._failure(name, self._evidence(name, self._new(now, whole), expected_delivery, whole=whole))
         if failed is not None:
             place = self._place(count, None if unit is None else ClientCut(unit=unit, count=number))
             if self._record is not None and len(found.failed) < MOST_RECORDED:
@@ -174,6 +173,12 @@ class _Pass:
         self._passed = failed is None
         self._seen = seen
         self._before = now
+
+    def _new(self, now: ThreadsByVersion, whole: bool) -> ThreadsByVersion:
+        """Return the threads that were not judged at the place before; all of them if `whole`."""
+        if whole or self._pair.foreign:
+            return now
+        return {v: threads for v, threads in now.items() if not is_unchanged(self._before.get(v, ()), threads)}
 
     def _place(self, server: int, client: ClientCut | None) -> CutPlace:
         return CutPlace(turn=self._index, reason=self._reason, wire=WireEnd.CUT, server=server, client=client)
@@ -205,7 +210,7 @@ class _Pass:
             return  # the server shows what it showed at the place before, which was judged there
         now = self._pair.threads(cut)
         whole = found.pairs & (found.pairs - 1) == 0
-        evidence = self._evidence("", now, Delivery.PART, whole=whole)
+        evidence = self._evidence("", self._new(now, whole), Delivery.PART, whole=whole)
         broken = tuple(finding for piece in evidence for finding in PREFIX.judge(piece))
         if broken:
             name = f"{self._case.id}@server-event-{count}-client-event-{count - 1}"
