@@ -104,6 +104,19 @@ def test_a_command_imports_no_other_kind_of_work() -> None:
         assert not imported & {"tpharness.run", "tpharness.targets", "tpharness.report"}, asked
 
 
+def test_a_run_in_this_process_imports_nothing_of_http() -> None:
+    """Each start of `run`, and of each of its workers, would take a fifth longer."""
+    source = (
+        "import sys\nfrom tpharness.cli import app\n"
+        "try:\n    app(['run', 'basics/tool-call-and-answer'])\nexcept SystemExit:\n    pass\n"
+        "print('MODULES', *sorted(sys.modules))\n"
+    )
+    done = python("-c", source, path=Path(tpharness.__file__).parent.parent)
+    assert "PASSED 1 scenario" in done.stdout, done.stdout + done.stderr
+    imported = set(done.stdout.split("MODULES ")[1].split())
+    assert not imported & {"aiohttp", "tpharness.targets.net", "tpharness.reference_app"}
+
+
 @pytest.mark.parametrize("room", sorted({command.room for command in COMMANDS.values()} - {""}))
 def test_the_core_works_without_a_room(room: str, tmp_path: Path) -> None:
     """Scenarios are played, findings explained, and the commands of the room that is gone are not listed."""

@@ -23,11 +23,8 @@ from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case
 from tpharness.run.play import Players, play
 from tpharness.scenario.records import AgentRun, Compare, Expectation
-from tpharness.targets.http_client import HttpClient
-from tpharness.targets.http_server import HttpServer
-from tpharness.targets.peers import PeerServer
 from tpharness.targets.relay import Relay
-from tpharness.targets.remote import UnreachableError
+from tpharness.targets.remote import KillableServer, RelayedClient, RelayedServer, UnreachableError
 
 __all__ = ["FaultCase", "fault_name", "find_obstacle", "plan_faults", "play_fault", "unplayed_result"]
 
@@ -66,7 +63,7 @@ def find_obstacle(case: Case, players: Players) -> str:
     runs = [turn for turn in case.scenario.turns if isinstance(turn, AgentRun)]
     if not runs:
         return "no run to strike"
-    if isinstance(wire, HttpServer) and any(run.events is None for run in runs):
+    if isinstance(wire, RelayedServer) and any(run.events is None for run in runs):
         return "the scenario gives the stream itself"
     if any(run.interrupt is not None for run in runs[-1:]):
         return "its last run is interrupted already"
@@ -125,7 +122,7 @@ async def play_fault(case: Case, players: Players, struck: FaultCase) -> list[Ev
     def crash_or_cancel(name: str) -> None:
         if name == CANCEL:
             stop.set()
-        elif isinstance(players.server, PeerServer):
+        elif isinstance(players.server, KillableServer):
             crashes.append(asyncio.ensure_future(players.server.crash()))
 
     async def recovered() -> None:
@@ -164,7 +161,7 @@ def _select_expected(fault: Fault, players: Players, unharmed: Sequence[Evidence
     """Return the unharmed threads that a fault must reproduce: both, the server's if it goes on, or none."""
     if fault.guarantee is Guarantee.IDENTITY:
         return list(unharmed)
-    goes_on = isinstance(players.server, HttpServer) and "continue" in players.server.capabilities.disconnect
+    goes_on = isinstance(players.server, RelayedServer) and "continue" in players.server.capabilities.disconnect
     if fault.guarantee is Guarantee.PREFIX and goes_on and not fault.kills:
         return [replace(piece, client=None) for piece in unharmed]
     return []
@@ -182,10 +179,10 @@ def _compare_with_unharmed(piece: Evidence, unharmed: Sequence[Evidence]) -> Evi
     return replace(piece, repeated=(*piece.repeated, *expected))
 
 
-def _target_on_wire(players: Players) -> HttpServer | HttpClient | None:
-    if isinstance(players.server, HttpServer):
+def _target_on_wire(players: Players) -> RelayedServer | RelayedClient | None:
+    if isinstance(players.server, RelayedServer):
         return players.server
-    return players.client if isinstance(players.client, HttpClient) else None
+    return players.client if isinstance(players.client, RelayedClient) else None
 
 
 def _wire_address(players: Players) -> tuple[str, int]:
@@ -203,7 +200,7 @@ def _connect_through(
     stop: asyncio.Event | None = None,
     recovered: Callable[[], Awaitable[None]] | None = None,
 ) -> Players:
-    if isinstance(players.server, HttpServer):
+    if isinstance(players.server, RelayedServer):
         resume_from = None if fault is None else fault.resume_from
         silence = _SILENCE if fault is not None and _observed_end(fault) == "timeout" else None
         recovered = recovered if fault is not None and fault.kills else None
@@ -211,7 +208,7 @@ def _connect_through(
             port, resume_from=resume_from, stop=stop, silence=silence, recovered=recovered
         )
         return replace(players, server=server)
-    if isinstance(players.client, HttpClient):
+    if isinstance(players.client, RelayedClient):
         resume_from, ends = (None, None) if fault is None else (fault.resume_from, _observed_end(fault))
         return replace(players, client=players.client.via_relay(port, ends=ends, resume_from=resume_from))
     return players
@@ -228,14 +225,14 @@ def _find_missing_capability(fault: Fault, players: Players, case: Case) -> str:
     """Return which capability a fault needs and the target on the wire lacks, or why it does not apply; else ""."""
     given = any(run.events is None or run.wire is not None for _, run in case.scenario.runs)
     if given and (
-        isinstance(players.server, HttpServer)
+        isinstance(players.server, RelayedServer)
         or fault.guarantee not in (Guarantee.IDENTITY, Guarantee.CONTENT)
         or fault.resume_from
     ):
         return "the scenario gives the stream itself"
-    if fault.kills and not (isinstance(players.server, PeerServer) and players.server.capabilities.durable):
+    if fault.kills and not (isinstance(players.server, KillableServer) and players.server.capabilities.durable):
         return "the server is not one that tpharness has started (peer:NAME), or does not declare durable"
-    if isinstance(players.server, HttpServer):
+    if isinstance(players.server, RelayedServer):
         declared = players.server.capabilities
         if fault.resume_from is not None and not (declared.resume and "continue" in declared.disconnect):
             return "the server does not declare resume, or not that a run goes on without its client"

@@ -1,8 +1,8 @@
 """Targets outside this process: what they have in common, and the findings about breaches of the contract.
 
-In: nothing. Out: `Remote`, which the runner opens before the first case and closes after the last; how long the harness
-waits and how much it reads; the errors that mean more than a failed case; the kinds of findings about promises.
-No I/O.
+In: nothing. Out: `Remote`, which the runner opens before the first case and closes after the last; what can be reached
+through a relay, which makes the faults; how long the harness waits and how much it reads; the errors that mean more
+than a failed case; the kinds of findings about promises. No I/O.
 
 A remote target does not report findings of its own fold, and it uses the readings of rulings that it declares, not
 those of a script.
@@ -10,12 +10,16 @@ those of a script.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from tpharness.errors import TargetError
+from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding, Kind
 from tpharness.targets import resume
+from tpharness.targets.contract import ClientTarget, ServerTarget
 
 __all__ = [
     "BROKEN",
@@ -33,8 +37,11 @@ __all__ = [
     "STALLED",
     "BrokenContractError",
     "CannotPlayError",
+    "KillableServer",
     "Limits",
     "Patience",
+    "RelayedClient",
+    "RelayedServer",
     "Remote",
     "UnreachableError",
 ]
@@ -55,6 +62,51 @@ class Remote(Protocol):
 
     async def close(self) -> None:
         """Close connections and processes. Never raises; closing twice is allowed."""
+        ...
+
+
+@runtime_checkable
+class RelayedServer(ServerTarget, Protocol):
+    """A server whose streams can come through a relay."""
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Its host and port, for a relay; None if a relay cannot read what it sends."""
+        ...
+
+    def via_relay(
+        self,
+        port: int,
+        *,
+        resume_from: ResumeFrom | None = None,
+        stop: asyncio.Event | None = None,
+        silence: float | None = None,
+        recovered: Callable[[], Awaitable[None]] | None = None,
+    ) -> ServerTarget:
+        """Return the same server with its runs started through a relay on a port of loopback."""
+        ...
+
+
+@runtime_checkable
+class KillableServer(RelayedServer, Protocol):
+    """A server that tpharness has started, so that it can be killed."""
+
+    async def crash(self) -> None:
+        """End the process with SIGKILL, and start it again on what it has stored."""
+        ...
+
+
+@runtime_checkable
+class RelayedClient(ClientTarget, Protocol):
+    """A client that can fetch its streams from a relay."""
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Host and port where its streams are served, for a relay; None before `open`."""
+        ...
+
+    def via_relay(self, port: int, *, ends: str | None = None, resume_from: ResumeFrom | None = None) -> ClientTarget:
+        """Return the same client, which fetches its streams from a relay on a port of loopback."""
         ...
 
 
