@@ -7,9 +7,10 @@ belongs to, in the order in which an implementer takes them on. Nothing here pla
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 
 from tpharness.errors import UsageError
@@ -97,5 +98,11 @@ def parse_profiles(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in known if name in names)
 
 
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return _matcher(patterns)(name) is not None
+
+
+@cache
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    """Return what matches a whole name with any of the patterns; asked for each result of a run."""
+    return re.compile("|".join(map(translate, patterns)) if patterns else r"(?!)").match

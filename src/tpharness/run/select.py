@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -48,9 +48,7 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
     chosen: dict[str, SelectedScenario] = {}
     for wanted in ids:
         base, at, _ = wanted.partition("@")
-        hits = [
-            name for name in known if name == base or fnmatchcase(name, base) or name.startswith(base.rstrip("/") + "/")
-        ]
+        hits = _find_named(base, known)
         fault = wanted.partition("@fault-")[2]
         if fault and fault not in FAULTS:
             near = difflib.get_close_matches(fault, FAULTS, n=1)
@@ -67,3 +65,14 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
             place = wanted if at and "*" not in wanted else None
             chosen.setdefault(name, SelectedScenario(id=one.id, path=one.path, root=one.root, place=place))
     return [chosen[name] for name in sorted(chosen)]
+
+
+def _find_named(base: str, known: Collection[str]) -> set[str]:
+    """Return the ids that an id, a theme or a pattern means. Some runs name each scenario: most ids are one."""
+    below = base.rstrip("/") + "/"
+    found = {name for name in known if name.startswith(below)}
+    if any(sign in base for sign in "*?["):
+        found.update(name for name in known if fnmatchcase(name, base))
+    elif base in known:
+        found.add(base)
+    return found
