@@ -3,14 +3,16 @@
 In: the findings of a case. Out: a `Cause`; equal causes are one failure, reported once. Crashes are distinguished by
 the place in the code that raised.
 
-There are two grains. `cause_of` takes all findings together: what fails otherwise is another cause, which a saved case
-has to keep. `leading_cause` takes the one finding that says most about the mistake, with its symptom: what one
-correction would repair has one cause, however many consequences a case shows.
+There are three grains. `cause_of` takes all findings together: what fails otherwise is another cause. `leading_cause`
+takes the one finding that says most about the mistake, with its symptom: what one correction would repair has one
+cause, however many consequences a case shows. `causes_of` parts what may be several mistakes in one case: each code,
+or, where nothing is wrong but that threads differ, each thing that differs.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ __all__ = [
     "ROUND_TRIP",
     "Cause",
     "cause_of",
+    "causes_of",
     "crash",
     "independent_codes",
     "leading_cause",
@@ -55,6 +58,11 @@ _CONSEQUENCES = frozenset(
 )
 """What compares two threads, and so follows from whatever is wrong in one of them."""
 
+_DEPARTS = frozenset({"identity-differs", "thread-departs"})
+"""Both say that a side does not hold the right thread: the one where both sides are whole, the other elsewhere."""
+
+_ALONE = re.compile(r" is only on the (\S+) side\Z")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
@@ -71,6 +79,11 @@ class Cause:
     def __str__(self) -> str:
         cites = ", ".join((*self.clauses, *self.rulings))
         return " + ".join(self.codes) + (f" at {self.where}" if self.where else "") + (f" [{cites}]" if cites else "")
+
+    @property
+    def key(self) -> str:
+        """What is equal where one mistake shows: a side that departs does so in what was cut and in what was not."""
+        return self.where if self.where and set(self.codes) <= _DEPARTS else str(self)
 
     @property
     def slug(self) -> str:
@@ -92,6 +105,36 @@ def cause_of(findings: Iterable[Finding]) -> Cause | None:
         rulings=tuple(sorted({ruling for kind in kinds.values() for ruling in kind.rulings})),
         where=", ".join(crashes),
     )
+
+
+def causes_of(findings: Iterable[Finding]) -> tuple[Cause, ...]:
+    """Return the causes of the findings at MUST, in order: one for each code that is not a mere consequence.
+
+    Where there is none, one for each thing that differs, and how. A crash is one cause with all that it brings.
+    """
+    broken = [finding for finding in findings if finding.level is Level.MUST]
+    whole = cause_of(broken)
+    if whole is None:
+        return ()
+    leads = [finding for finding in broken if finding.code not in _CONSEQUENCES]
+    leads = leads or [finding for finding in broken if finding.symptom]
+    if not leads or whole.where:
+        return (whole,)
+    found: dict[str, Cause] = {}
+    for finding in leads:
+        side = finding.place.side if finding.code in _CONSEQUENCES else ""
+        where = ": ".join(word for word in (side, _seen_from(side, finding.symptom)) if word)
+        cause = Cause(codes=(finding.code,), clauses=finding.kind.clauses, rulings=finding.rulings, where=where)
+        found.setdefault(cause.key, cause)
+    return tuple(found.values())
+
+
+def _seen_from(side: str | None, symptom: str) -> str:
+    """Return a symptom without the name of whom the side was compared with: the other side, or the reference."""
+    alone = _ALONE.search(symptom)
+    if alone is None or side not in ("server", "client"):
+        return symptom
+    return symptom[: alone.start()] + (" is there alone" if alone[1] == side else " is missing")
 
 
 def leading_cause(findings: Sequence[Finding]) -> Cause | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tpharness.journal import Interrupted
@@ -10,7 +11,17 @@ from tpharness.protocol.versions import Version
 from tpharness.targets import Capabilities, Reference, Script
 from tpharness.targets.reference import ReferenceClient
 
-__all__ = ["backwards", "crashing", "hanging", "line_splitting", "plain", "reordered_returns"]
+__all__ = [
+    "arguments_as_text",
+    "arguments_as_text_and_trimmed",
+    "backwards",
+    "crashing",
+    "hanging",
+    "line_splitting",
+    "plain",
+    "reordered_returns",
+    "trimmed_and_renamed",
+]
 
 
 class _LineSplitting(ReferenceClient):
@@ -55,11 +66,62 @@ class _Backwards(ReferenceClient):
         return {v: {**t, "turns": t["turns"][:1]} if self.version % 2 else t for v, t in told.items()}
 
 
+class _Changed(ReferenceClient):
+    """Changes each response of the threads that it holds."""
+
+    def change(self, response: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def threads(self, cut: Interrupted | None = None) -> dict[Version, dict[str, Any]]:
+        return {version: _with_responses(thread, self.change) for version, thread in super().threads(cut).items()}
+
+
+class _ArgumentsAsText(_Changed):
+    """Keeps the arguments of a call as their JSON text (against R12)."""
+
+    def change(self, response: dict[str, Any]) -> dict[str, Any]:
+        return {**response, "parts": [_as_text(part) for part in response["parts"]]}
+
+
+class _ArgumentsAsTextAndTrimmed(_ArgumentsAsText):
+    """Makes two mistakes that have nothing to do with each other: texts lose the blanks at their ends."""
+
+    def change(self, response: dict[str, Any]) -> dict[str, Any]:
+        changed = super().change(response)
+        return {**changed, "parts": [_trimmed(part) for part in changed["parts"]]}
+
+
+class _TrimmedAndRenamed(_Changed):
+    """Makes one mistake that shows in two places: a response with a text that was trimmed has another model."""
+
+    def change(self, response: dict[str, Any]) -> dict[str, Any]:
+        parts = [_trimmed(part) for part in response["parts"]]
+        return response if parts == response["parts"] else {**response, "parts": parts, "model_name": "other"}
+
+
 class _Target(Reference):
     client: type[ReferenceClient] = ReferenceClient
 
     def client_session(self, script: Script) -> ReferenceClient:
         return self.client(script)
+
+
+def _with_responses(thread: Mapping[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    turns = [
+        {**turn, "messages": [change(m) if m["message_type"] == "response" else m for m in turn["messages"]]}
+        if "messages" in turn
+        else turn
+        for turn in thread["turns"]
+    ]
+    return {**thread, "turns": turns}
+
+
+def _as_text(part: dict[str, Any]) -> dict[str, Any]:
+    return {**part, "args": json.dumps(part["args"])} if isinstance(part.get("args"), dict) else part
+
+
+def _trimmed(part: dict[str, Any]) -> dict[str, Any]:
+    return {**part, "content": part["content"].strip()} if part["part_kind"] == "text" else part
 
 
 def _turned(thread: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,6 +170,21 @@ def hanging() -> Reference:
 def reordered_returns() -> Reference:
     """Return a target whose client keeps returns the other way round."""
     return _with(_Reordered)
+
+
+def arguments_as_text() -> Reference:
+    """Return a target whose client keeps arguments as text."""
+    return _with(_ArgumentsAsText)
+
+
+def arguments_as_text_and_trimmed() -> Reference:
+    """Return a target whose client keeps arguments as text, and trims what was said."""
+    return _with(_ArgumentsAsTextAndTrimmed)
+
+
+def trimmed_and_renamed() -> Reference:
+    """Return a target whose client trims a text, and gives its response another model."""
+    return _with(_TrimmedAndRenamed)
 
 
 def backwards() -> Reference:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.scenarios import load_builtin
 
-from tpharness.causes import CRASHED, Cause, crash, independent_codes, leading_cause
+from tpharness.causes import CRASHED, Cause, causes_of, crash, independent_codes, leading_cause
 from tpharness.findings import Finding, Kind, Place, parse_finding
 from tpharness.protocol.diff import diff
 from tpharness.run import Outcome, Result, RunOptions, play_one
@@ -40,6 +40,35 @@ def test_what_says_most_about_a_mistake_leads() -> None:
     assert leading_cause([wrong("a part (text) differs", "client")]) != found
     assert leading_cause([]) is None
     assert independent_codes([differs, rule, outline]) == {"message-empty"}
+
+
+def test_what_may_be_several_mistakes_is_parted() -> None:
+    """By code; by what differs, and for whom, where only threads differ, whoever they were compared with."""
+    departs, prefix = Kind("thread-departs"), Kind("prefix-broken")
+    rule, other = wrong(kind=RULE), wrong(kind=Kind("second-output"))
+    assert [cause.codes for cause in causes_of([wrong("x"), rule, other, rule])] == [(RULE.code,), ("second-output",)]
+    both = [wrong("a part (text) differs", "client"), wrong("args of a part (tool-call) differs", "client")]
+    assert [cause.key for cause in causes_of([*both, wrong(kind=prefix)])] == [
+        "client: a part (text) differs",
+        "client: args of a part (tool-call) differs",
+    ]
+    whole, cut = (
+        wrong("a part is only on the server side", "client"),
+        wrong("a part is only on the reference side", "client"),
+    )
+    (one,), (another,) = causes_of([whole]), causes_of([replace(cut, kind=departs)])
+    assert one.key == another.key == "client: a part is missing"
+    (more,) = causes_of([wrong("a part is only on the client side", "client")])
+    assert more.key == "client: a part is there alone"
+    assert [str(cause) for cause in causes_of([wrong(kind=prefix)])] == ["prefix-broken [R32]"]
+    assert len(causes_of([wrong("x"), crash(ValueError("x"))])) == 1
+    assert causes_of([]) == ()
+
+
+def test_the_rulings_on_what_differs_are_those_of_the_cause() -> None:
+    """R39 says only how threads are compared."""
+    decided = replace(wrong("args of a part (tool-call) differs"), decided=("R12",))
+    assert [cause.rulings for cause in causes_of([decided])] == [("R12",)]
 
 
 def test_a_crash_leads_with_its_place() -> None:

@@ -177,6 +177,9 @@ def _tell(campaign: Campaign, cases: int, took: float, stopped: str, *, as_json:
         known = "" if failure in campaign.new else " (found before)"
         say(f"FAILED {failure.cause}{known}")
         say(f"  wrong     {failure.message}")
+        others = [key for key in failure.beside if key not in failure.cause]
+        if others:
+            say(f"  with      {'; '.join(others)} (no smaller case has one without the other)")
         say(f"  cases     {failure.count}, the first is {failure.case} of seed {state.seed} ({failure.kind})")
         say(f"  play it   {failure.command}")
     word = "INCOMPLETE" if stopped else "FAILED" if state.failures else "PASSED"

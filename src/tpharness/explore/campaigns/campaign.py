@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from tpharness.causes import cause_of
+from tpharness.causes import Cause, causes_of
 from tpharness.errors import UsageError
 from tpharness.explore.campaigns.cases import CaseRange, Found, Judged, judge_case, judge_range
 from tpharness.explore.campaigns.judging import Judge
@@ -159,14 +159,23 @@ class Campaign:
     def _take(self, one: Judged) -> None:
         if one.number != self.state.next:
             raise RuntimeError(f"case {one.number} was judged, and {self.state.next} is the next one")
+        shown: dict[str, FoundFailure] = {}
         for found in one.failures:
-            known = self.state.failures.get(str(found.cause))
+            known = self._known(found)
             if known is not None:
-                known.count += 1
+                shown[known.cause] = known
             elif found.subject is not None:
                 self._found(one.number, found, found.subject)
+        for failure in shown.values():
+            failure.count += failure not in self.new or failure.case != one.number
         self.state.next = one.number + 1
         self.state.cases += one.cases
+
+    def _known(self, found: Found) -> FoundFailure | None:
+        """Return the failure that a case shows again: the one of its cause, or one whose smallest case has this too."""
+        failures = self.state.failures
+        covering = (f for f in failures.values() if found.cause.key in f.beside and found.beside.issuperset(f.beside))
+        return failures.get(found.cause.key) or next(covering, None)
 
     # ---------------------------------------------------------------- a failure
 
@@ -182,22 +191,29 @@ class Campaign:
 
     def _found(self, number: int, found: Found, subject: Subject) -> None:
         """Shrink a failure of a new cause, write it down, and remember it."""
-        kind, cause, findings = found.kind, found.cause, found.findings
-        judge = Judge(self.session, thorough=False)
-        if cause_of(judge.findings(kind, subject)) != cause:
+        kind, findings, key = found.kind, found.findings, found.cause.key
+        judge, versions = Judge(self.session, thorough=False), getattr(subject, "versions", ())
+
+        def shown(other: Subject) -> dict[str, Cause]:
+            return {cause.key: cause for cause in causes_of(judge.findings(kind, other))}
+
+        if key not in shown(subject):
             judge = Judge(self.session)
         clock = self.options.clock
         until = clock() + self.options.shrink_seconds
 
         def fails(other: Subject) -> bool:
             in_time = clock() < until
-            return in_time and self._apt(kind, other) and cause_of(judge.findings(kind, other)) == cause
+            return in_time and self._apt(kind, other) and key in shown(other)
 
         subject = shrink(subject, fails)
         left = judge.findings(kind, subject)
         folder = make_folder(self.options.db / "failures")
         found_by = f"tpharness fuzz --seed {self.state.seed}, case {number}"
-        findings = left if cause_of(left) == cause else findings
+        findings = left if key in {cause.key for cause in causes_of(left)} else findings
+        findings = tuple(sorted(findings, key=lambda one: key not in {cause.key for cause in causes_of([one])}))
+        cause = next(cause for cause in causes_of(findings) if cause.key == key)
+        whole = replace(subject, versions=versions) if isinstance(subject, Scenario) else subject
         file, command = save_subject(
             subject, kind, cause, findings, folder, found_by=found_by, sides=self.options.sides, session=self.session
         )
@@ -212,7 +228,8 @@ class Campaign:
             file=str(file),
             command=command,
             message=findings[0].message,
+            beside=tuple(sorted({key, *shown(whole)})),
         )
-        self.state.failures[str(cause)] = failure
+        self.state.failures[key] = failure
         self.new.append(failure)
         save_state(self.options.db, self.state)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from tpharness.causes import Cause, cause_of
+from tpharness.causes import Cause, causes_of
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.campaigns.judging import Judge, time_limit
 from tpharness.explore.generate.kinds import GENERATORS, FuzzKind, Subject, subjects
@@ -35,20 +35,21 @@ _SEED_BITS = 48
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A failure of `cause`: the subject, and what is wrong with it.
+    """A failure of `cause`: the subject, and what is wrong with it; `beside` has the keys of all causes that it shows.
 
-    `subject` is None where the same range has reported a failure of this cause already.
+    `subject` is None where the same range has reported a failure of the same causes already.
     """
 
     kind: FuzzKind
     subject: Subject | None
     findings: tuple[Finding, ...]
     cause: Cause
+    beside: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Case `number`: it stood for `cases`, and has one failure for each cause."""
+    """Case `number`: it stood for `cases`, and has one failure for each cause and what it comes with."""
 
     number: int
     cases: int
@@ -93,29 +94,31 @@ def judge_case(session: Session, kinds: tuple[FuzzKind, ...], seed: int, number:
     if quick and _passes(made, session, idempotence=turn % _IDEMPOTENCE_EVERY == 0):
         return Judged(number=number, cases=len(made.cuts) + 1)
     judge = Judge(session, thorough=thorough)
-    failing: dict[Cause, Found] = {}
+    failing: dict[tuple[str, frozenset[str]], Found] = {}
     every = subjects(made)
     for subject in every:
         findings = judge.findings(kind, subject)
-        cause = cause_of(findings)
-        if cause is not None and cause not in failing:
-            failing[cause] = Found(kind=kind, subject=subject, findings=findings, cause=cause)
+        causes = causes_of(findings)
+        beside = frozenset(cause.key for cause in causes)
+        for cause in causes:
+            found = Found(kind=kind, subject=subject, findings=findings, cause=cause, beside=beside)
+            failing.setdefault((cause.key, beside), found)
     return Judged(number=number, cases=len(every), failures=tuple(failing.values()))
 
 
 def judge_range(cases: CaseRange) -> RangeJudged:
     """Judge a range of cases on a session of its own."""
     begun = time.monotonic()
-    reported: set[Cause] = set()
+    reported: set[tuple[str, frozenset[str]]] = set()
     judged = []
     with Session(server=cases.server, client=cases.client) as session:
         for number in range(cases.first, cases.first + cases.count):
             one = judge_case(session, cases.kinds, cases.seed, number)
             brief = tuple(
-                replace(found, subject=None, findings=()) if found.cause in reported else found
+                replace(found, subject=None, findings=()) if (found.cause.key, found.beside) in reported else found
                 for found in one.failures
             )
-            reported |= {found.cause for found in one.failures}
+            reported |= {(found.cause.key, found.beside) for found in one.failures}
             judged.append(replace(one, failures=brief))
     return RangeJudged(cases=tuple(judged), seconds=time.monotonic() - begun)
 

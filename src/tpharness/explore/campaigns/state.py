@@ -19,7 +19,10 @@ _FILE = "campaign.json"
 
 @dataclass(slots=True, kw_only=True)
 class FoundFailure:
-    """One cause: what decides it, the case that showed it first, how many did, and how to play the smallest one."""
+    """One cause: what decides it, the case that showed it first, how many did, and how to play the smallest one.
+
+    `beside` has the keys of all causes that the smallest case shows, its own among them: what one mistake does at once.
+    """
 
     cause: str
     codes: tuple[str, ...]
@@ -31,6 +34,7 @@ class FoundFailure:
     file: str
     command: str
     message: str
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
