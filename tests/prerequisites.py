@@ -1,9 +1,9 @@
-"""What some tests need beyond Python: Node.js (`@pytest.mark.node`) and a browser (`@pytest.mark.browser`).
+"""What some tests need beyond Python: Node.js (`@pytest.mark.node`), a browser (`@pytest.mark.browser`), Go (`go`).
 
-Both come with the project's own packages where they are not installed, so that nothing is left out on a machine that
-has neither. Where they cannot be had, these tests fail with one message, and the closing lines count them and say what
-to type; --without-node and --without-browser leave them out, and the closing lines say that too. What is fetched on
-first use is shown on the terminal while it is fetched.
+All come with the project's own packages where they are not installed, so that nothing is left out on a machine that
+has none. Where they cannot be had, these tests fail with one message, and the closing lines count them and say what to
+type; --without-node, --without-browser and --without-go leave them out, and the closing lines say that too. What is
+fetched on first use is shown on the terminal while it is fetched.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.golang import find_go
 
 import tpharness.peers
 from tpharness.errors import TargetError
@@ -25,7 +26,7 @@ from tpharness.targets.node_packages import node_program
 from tpharness.targets.nodejs import find_node
 
 PEERS = Path(tpharness.peers.__file__).parent
-NEEDS = {"node": "Node.js", "browser": "a browser"}
+NEEDS = {"node": "Node.js", "browser": "a browser", "go": "Go"}
 """Names of markers, and what the tests need that have them. A browser is driven by Node.js."""
 
 _LEFT_OUT, _MISSING = "left-out", "missing"
@@ -73,6 +74,8 @@ def _missing(name: str) -> str:
     try:
         if name == "node":
             find_node()
+        elif name == "go":
+            find_go()
         elif find_browser() is None:
             return _playwrights()
     except TargetError as error:

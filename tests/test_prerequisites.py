@@ -21,6 +21,9 @@ def test_node(): pass
 @pytest.mark.parametrize("number", [1, 2])
 def test_browser(number): pass
 
+@pytest.mark.go
+def test_go(): pass
+
 def test_neither(): pass
 """
 
@@ -35,11 +38,12 @@ def _fresh() -> Iterator[None]:
 
 @pytest.fixture
 def closing(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Return a project with four tests, in which there is Node.js and a browser."""
+    """Return a project with five tests, in which there is Node.js, a browser and Go."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # of the plugins of this environment none is needed
     monkeypatch.setattr(logging.getLogger("tpharness.install"), "handlers", [])
     monkeypatch.setattr(prerequisites, "find_node", lambda: None)
     monkeypatch.setattr(prerequisites, "find_browser", lambda: Path("chromium"))
+    monkeypatch.setattr(prerequisites, "find_go", lambda: None)
     pytester.makepyfile(TESTS)
     return pytester
 
@@ -57,7 +61,7 @@ def raise_error(text: str, hint: str) -> None:
 def test_with_all_that_is_needed_nothing_is_said(closing: pytest.Pytester) -> None:
     """Everything was tested."""
     result = run(closing)
-    result.assert_outcomes(passed=4)
+    result.assert_outcomes(passed=5)
     result.stdout.no_fnmatch_line("*NOT TESTED*")
 
 
@@ -65,7 +69,7 @@ def test_a_missing_browser_fails_what_needs_it(closing: pytest.Pytester, monkeyp
     """A skip could be taken for a pass."""
     monkeypatch.setattr(prerequisites, "find_browser", lambda: raise_error("no browser", "type this"))
     result = run(closing)
-    result.assert_outcomes(passed=2, errors=2)
+    result.assert_outcomes(passed=3, errors=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         [
@@ -81,7 +85,7 @@ def test_where_only_playwright_knows_it_is_asked(closing: pytest.Pytester, monke
     monkeypatch.setattr(prerequisites, "find_browser", lambda: None)
     monkeypatch.setattr(prerequisites, "_playwrights", lambda: "there is no browser: type that")
     result = run(closing)
-    result.assert_outcomes(passed=2, errors=2)
+    result.assert_outcomes(passed=3, errors=2)
     result.stdout.fnmatch_lines(["2 tests * FAILED without it: there is no browser: type that"])
 
 
@@ -89,22 +93,31 @@ def test_without_node_there_is_no_browser_either(closing: pytest.Pytester, monke
     """A browser is driven by Node.js."""
     monkeypatch.setattr(prerequisites, "find_node", lambda: raise_error("no Node", "type this"))
     result = run(closing)
-    result.assert_outcomes(passed=1, errors=3)
+    result.assert_outcomes(passed=2, errors=3)
     result.stdout.fnmatch_lines(["3 tests that need Node.js FAILED without it: no Node; type this"])
+
+
+def test_go_is_asked_for_by_those_that_need_it(closing: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Node.js is."""
+    monkeypatch.setattr(prerequisites, "find_go", lambda: raise_error("no Go", "type this"))
+    result = run(closing)
+    result.assert_outcomes(passed=4, errors=1)
+    result.stdout.fnmatch_lines(["1 test that needs Go FAILED without it: no Go; type this"])
 
 
 @pytest.mark.parametrize(
     ("options", "count", "line"),
     [
         (("--without-node",), 3, "3 tests that need Node.js left out by --without-node"),
+        (("--without-go",), 1, "1 test that needs Go left out by --without-go"),
         (("--without-browser",), 2, "2 tests that need a browser left out by --without-browser"),
         (("--without-browser", "--without-node"), 3, "3 tests that need Node.js left out by --without-node"),
         (("--without-browser", "-n", "1"), 2, "2 tests that need a browser left out by --without-browser"),
     ],
-    ids=["node", "browser", "both", "in another process"],
+    ids=["node", "go", "browser", "both", "in another process"],
 )
 def test_what_is_left_out_is_counted(options: tuple[str, ...], count: int, line: str, closing: pytest.Pytester) -> None:
     """It was asked for, so it is not a failure; but it is said."""
     result = run(closing, *options)
-    result.assert_outcomes(passed=4 - count, skipped=count)
+    result.assert_outcomes(passed=5 - count, skipped=count)
     result.stdout.fnmatch_lines(["*= NOT TESTED =*", line])
