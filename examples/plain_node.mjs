@@ -349,6 +349,8 @@ class Thread {
 // ===================================================================================================== 2. Server
 
 const STATUS = table({ success: "success", failed: "error", denied: "error", retried: "validation_error" }); // R22
+const OUTCOMES = table({ success: "success", validation_error: "retried" }); // of a status that stands alone
+const FAMILIES = ["image", "audio", "video"];
 const WIRE_FINISH = table({
   stop: "stop",
   length: "length",
@@ -458,7 +460,7 @@ class Run {
     const doc = dense(event.part);
     const kind = doc.part_kind;
     if (!isText(kind)) return;
-    if (kind === "file" && doc.content.data) doc.content = { ...doc.content, identifier: nameOf(doc.content) };
+    if (kind === "file") doc.content = { ...doc.content, identifier: nameOf(doc.content) };
     if (!this.thread.response || this.blocks.has(index)) yield* this.beginResponse(); // again: another model call
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
@@ -504,6 +506,7 @@ class Run {
     const kind = part.doc.part_kind;
     if (delta.part_delta_kind && delta.part_delta_kind !== (DELTAS[kind] ?? "tool_call")) return; // or of another kind
     const spoken = kind === "text" || kind === "thinking";
+    if (kind === "tool-call") part.doc.tool_name += delta.tool_name_delta ?? "";
     if (kind === "thinking" && delta.signature_delta) part.doc.signature = (part.doc.signature ?? "") + delta.signature_delta;
     if (kind === "thinking" && delta.provider_name) part.doc.provider_name = delta.provider_name;
     const said = spoken ? delta.content_delta : delta.args_delta;
@@ -601,16 +604,17 @@ class Run {
   *on_function_tool_result(event) {
     const part = dense(event.part ?? event.result, "content");
     const call = this.thread.calls.get(part.tool_call_id);
-    if (!call || call.answered || part.outcome === "interrupted") return; // R41
+    const outcome = part.outcome || (part.status ? (OUTCOMES[part.status] ?? "failed") : "success"); // R62
+    if (!call || call.answered || outcome === "interrupted") return; // R41
     if (call.response === this.thread.response) yield* this.endResponse(call.response);
     yield* this.sendInput(call);
-    const status = STATUS[part.outcome ?? "success"] ?? "error";
+    const status = STATUS[outcome] ?? "error";
     const doc = part.part_kind === "retry-prompt" ? { part_kind: "retry-prompt" } : { status };
     if ("content_ref" in part) doc.content_ref = withHashName(part.content_ref);
     else doc.content = part.content ?? null;
     const sent = (Array.isArray(part.metadata) ? part.metadata : []).filter((item) => isObject(item) && "data" in item);
     if (part.metadata != null && !sent.length) doc.metadata = part.metadata;
-    yield* this.tellReturn(call.part.doc, doc, part.outcome === "denied");
+    yield* this.tellReturn(call.part.doc, doc, outcome === "denied");
     this.thread.answer(call, doc, this.at);
     for (const event_ of sent) {
       yield* this.on_system_event({ ...event_, event_type: event_.type, event_data: event_.data }); // a tool's own events
@@ -745,13 +749,21 @@ const inputAvailable = (doc) => ({
   ...providerExecuted(doc),
 });
 
-const urlOf = (content) => content.url || `data:${content.media_type};base64,${content.data}`;
+/** R63: a file by its address may have the range of its kind for a media type; its own names travel beside it. */
+function fileFields(content, id) {
+  const family = (content.kind ?? "").split("-")[0];
+  const mediaType = content.media_type || (FAMILIES.includes(family) ? `${family}/*` : "*/*");
+  const { data } = content;
+  const url = content.url || `data:${content.media_type};base64,${data}`;
+  const names = dense({ id, identifier: content.identifier === nameOf({ data, url }) ? null : content.identifier });
+  return { url, mediaType, ...(Object.keys(names).length && { providerMetadata: { pydantic_ai: names } }) };
+}
 
 /** Parts that do not stream: a file, an output of the provider, a kind of the application. */
 function* wholePart(doc) {
   const kind = doc.part_kind;
   if (kind === "file") {
-    yield { type: "file", url: urlOf(doc.content), mediaType: doc.content.media_type };
+    yield { type: "file", ...fileFields(doc.content, doc.id) };
   } else if (kind === "builtin-tool-return") {
     const output = doc.content ?? null;
     yield { type: "tool-output-available", toolCallId: doc.tool_call_id, output, providerExecuted: true };
@@ -765,7 +777,7 @@ function steering(parts, id) {
   const items = parts.flatMap(({ content }) => (typeof content === "string" ? [content] : content));
   const said = items.map((item) => {
     if (typeof item === "string") return { type: "text", text: item };
-    return { type: "file", url: urlOf(item), mediaType: item.media_type || `${item.kind.split("-")[0]}/*` };
+    return { type: "file", ...fileFields(item) };
   });
   return { type: "steering-message", id, parts: said };
 }
@@ -1058,7 +1070,8 @@ class Client {
   }
 
   completeCall(call, chunk) {
-    Object.assign(call.part.doc, { args: chunk.input }, metadata(call.part.doc.part_kind, chunk));
+    const named = chunk.toolName ? { tool_name: chunk.toolName } : {}; // the start may have had a piece of it
+    Object.assign(call.part.doc, { args: chunk.input }, named, metadata(call.part.doc.part_kind, chunk));
     call.part.done = true;
   }
 
@@ -1139,7 +1152,7 @@ class Client {
   }
 
   on_file(chunk) {
-    this.whole({ part_kind: "file", content: contentOf(chunk) });
+    this.whole({ part_kind: "file", content: contentOf(chunk), ...pick(ownNames(chunk), "id") });
   }
 
   on_reasoning_file(chunk) {
@@ -1218,20 +1231,29 @@ function metadata(kind, chunk) {
   return said;
 }
 
-/** A file by data is held, any other is named. */
-function contentOf({ url, mediaType: media_type = "application/octet-stream" }) {
+/** A file by data is held, any other is named; a range says of which kind, and is not a media type (R63). */
+function contentOf(chunk) {
+  const { url, mediaType: media_type = "application/octet-stream" } = chunk;
+  const { identifier } = ownNames(chunk);
   const data = /^data:[^,]*;base64,([^]*)$/.exec(url)?.[1];
-  if (data !== undefined) return { kind: "binary", data, media_type, identifier: nameOf({ data }) };
+  if (data !== undefined) return { kind: "binary", data, media_type, identifier: nameOf({ identifier, data }) };
   const family = media_type.split("/")[0];
-  const kind = `${["image", "audio", "video"].includes(family) ? family : "document"}-url`;
-  return { kind, url, media_type, identifier: nameOf({ url }) };
+  const kind = `${FAMILIES.includes(family) ? family : "document"}-url`;
+  return { kind, url, ...(!media_type.endsWith("/*") && { media_type }), identifier: nameOf({ identifier, url }) };
+}
+
+/** The id and identifier that a file has of its own. */
+function ownNames({ providerMetadata }) {
+  const { id, identifier } = providerMetadata?.pydantic_ai ?? {};
+  return { ...(isText(id) && { id }), ...(isText(identifier) && { identifier }) };
 }
 
 /** The identifier of a file, as Pydantic AI gives it: the beginning of a digest. */
 function nameOf({ identifier, data, url }) {
   if (identifier != null) return identifier;
-  const base64 = data !== undefined && data.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(data);
-  const bytes = base64 ? Buffer.from(data, "base64") : Buffer.from(data ?? url);
+  if (data == null) return url; // a file by its address is named by it
+  const base64 = data.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(data);
+  const bytes = base64 ? Buffer.from(data, "base64") : Buffer.from(data);
   return createHash("sha1").update(bytes).digest("hex").slice(0, 6);
 }
 

@@ -442,6 +442,8 @@ def compact(value: Any) -> str:
 # ================================================================================================ 2. Server
 
 STATUS = {"success": "success", "failed": "error", "denied": "error", "retried": "validation_error"}  # R22
+OUTCOMES = {"success": "success", "validation_error": "retried"}  # R62: of a status that stands alone
+FAMILIES = ("image", "audio", "video")
 WIRE_FINISH = {
     "stop": "stop",
     "length": "length",
@@ -536,8 +538,9 @@ class Run:
         if self.thread.response is None or index in self.blocks:  # an index that begins again: another model call
             yield from self.begin_response()
         kind = doc["part_kind"]
-        if kind == "file" and doc["content"].get("data"):
-            doc["content"] = {"identifier": name_of(doc["content"]["data"]), **doc["content"]}
+        if kind == "file":
+            held = doc["content"]
+            doc["content"] = {"identifier": name_of(held["data"]) if held.get("data") else held.get("url"), **held}
         if kind in ("text", "thinking"):
             yield from self.start_text(index, doc)
         elif kind in ("tool-call", "builtin-tool-call"):
@@ -580,6 +583,8 @@ class Run:
         if part is None or part.done:
             return  # R36: a delta without its start
         kind = part.doc["part_kind"]
+        if kind == "tool-call":
+            part.doc["tool_name"] += delta.get("tool_name_delta") or ""
         if delta.get("signature_delta") and kind == "thinking":
             part.doc["signature"] = part.doc.get("signature", "") + delta["signature_delta"]
         if delta.get("provider_name") and kind == "thinking":
@@ -680,13 +685,15 @@ class Run:
     def on_function_tool_result(self, event: Json) -> Iterator[Json]:
         part = {k: v for k, v in (event.get("part") or event["result"]).items() if v is not None or k == "content"}
         call = self.thread.calls.get(part.get("tool_call_id", ""))
-        if call is None or call.answered or part.get("outcome") == "interrupted":  # R41
+        named = part.get("status")
+        outcome = part.get("outcome") or (OUTCOMES.get(named, "failed") if named else "success")
+        if call is None or call.answered or outcome == "interrupted":  # R41
             return
         if call.response is self.thread.response:
             yield from self.end_response(call.response)
         yield from self.send_input(call)
         retry = part["part_kind"] == "retry-prompt"
-        status = STATUS.get(part.get("outcome", "success"), "error")
+        status = STATUS.get(outcome, "error")
         doc: Json = {"part_kind": "retry-prompt"} if retry else {"status": status}
         if "content_ref" in part:
             doc["content_ref"] = with_hash_name(part["content_ref"])
@@ -696,7 +703,7 @@ class Run:
         events = [e for e in told if isinstance(e, dict) and "data" in e] if isinstance(told, list) else []
         if told is not None and not events:
             doc["metadata"] = told
-        yield from self.tell_return(call.part.doc, doc, denied=part.get("outcome") == "denied")
+        yield from self.tell_return(call.part.doc, doc, denied=outcome == "denied")
         self.thread.answer(call, doc, self.at)
         for sent in events:  # Pydantic AI's way for a tool to send events of its own
             yield from self.on_system_event({**sent, "event_type": sent["type"], "event_data": sent["data"]})
@@ -827,15 +834,25 @@ def whole_part(doc: Json) -> Iterator[Json]:
     """Parts that do not stream: a file, an output of the provider, a kind of the application."""
     kind = doc["part_kind"]
     if kind == "file":
-        content = doc["content"]
-        url = content.get("url") or f"data:{content['media_type']};base64,{content['data']}"
-        yield {"type": "file", "url": url, "mediaType": content["media_type"]}
+        yield {"type": "file", **file_fields(doc["content"], doc.get("id"))}
     elif kind == "builtin-tool-return":
         output = {"toolCallId": doc["tool_call_id"], "output": doc.get("content")}
         yield {"type": "tool-output-available", **output, "providerExecuted": True}
     elif kind.startswith("custom:"):
         chunk = {"type": "custom", "kind": kind.removeprefix("custom:")}
         yield {**chunk, "providerMetadata": doc["provider_metadata"]} if "provider_metadata" in doc else chunk
+
+
+def file_fields(content: Json, part_id: str | None = None) -> Json:
+    """R63: a file by its address may have the range of its kind for a media type; its own names travel beside it."""
+    url = content.get("url") or f"data:{content['media_type']};base64,{content['data']}"
+    family = content.get("kind", "").partition("-")[0]
+    media = content.get("media_type") or (f"{family}/*" if family in FAMILIES else "*/*")
+    usual = name_of(content["data"]) if content.get("data") else url
+    own = {"id": part_id, "identifier": content.get("identifier")}
+    names = {k: v for k, v in own.items() if v is not None and v != usual}
+    more = {"providerMetadata": {"pydantic_ai": names}} if names else {}
+    return {"url": url, "mediaType": media, **more}
 
 
 def steering(parts: list[Json], name: str) -> Json:
@@ -846,9 +863,7 @@ def steering(parts: list[Json], name: str) -> Json:
             if isinstance(item, str):
                 said.append({"type": "text", "text": item})
             else:
-                url = item.get("url") or f"data:{item['media_type']};base64,{item['data']}"
-                media = item.get("media_type") or f"{item['kind'].partition('-')[0]}/*"
-                said.append({"type": "file", "url": url, "mediaType": media})
+                said.append({"type": "file", **file_fields(item)})
     return {"type": "steering-message", "id": name, "parts": said}
 
 
@@ -1145,7 +1160,10 @@ class Client:
             self.complete_call(call, chunk)
 
     def complete_call(self, call: Call, chunk: Json) -> None:
-        call.part.doc.update(args=chunk["input"], **metadata(call.part.doc["part_kind"], chunk))
+        named = (
+            {"tool_name": chunk["toolName"]} if chunk.get("toolName") else {}
+        )  # the start may have had a piece of it
+        call.part.doc.update(args=chunk["input"], **named, **metadata(call.part.doc["part_kind"], chunk))
         call.part.done = True
 
     def on_tool_input_error(self, chunk: Json) -> None:
@@ -1210,7 +1228,8 @@ class Client:
 
     def on_file(self, chunk: Json) -> None:
         self.respond()
-        self.thread.add_part({"part_kind": "file", "content": content_of(chunk)}, done=True)
+        part = {"part_kind": "file", "content": content_of(chunk), **pick(own_names(chunk), "id")}
+        self.thread.add_part(part, done=True)
 
     def on_reasoning_file(self, chunk: Json) -> None:
         self.respond()
@@ -1289,15 +1308,22 @@ def name_of(data: str) -> str:
 
 
 def content_of(chunk: Json) -> Json:
-    """A file by data is held, any other is named."""
+    """A file by data is held, any other is named; a range says of which kind, and is not a media type (R63)."""
     url, media = chunk["url"], chunk.get("mediaType", "application/octet-stream")
+    named = own_names(chunk).get("identifier")
     match = re.fullmatch(r"data:[^,]*;base64,(.*)", url, re.DOTALL)
     if match is not None:
-        return {"kind": "binary", "data": match[1], "media_type": media, "identifier": name_of(match[1])}
+        return {"kind": "binary", "data": match[1], "media_type": media, "identifier": named or name_of(match[1])}
     family = media.partition("/")[0]
-    kind = f"{family if family in ('image', 'audio', 'video') else 'document'}-url"
-    name = hashlib.sha1(url.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:6]
-    return {"kind": kind, "url": url, "media_type": media, "identifier": name}
+    kind = f"{family if family in FAMILIES else 'document'}-url"
+    typed = {} if media.endswith("/*") else {"media_type": media}
+    return {"kind": kind, "url": url, "identifier": named or url, **typed}
+
+
+def own_names(chunk: Json) -> Json:
+    """The id and identifier that a file has of its own."""
+    told = (chunk.get("providerMetadata") or {}).get("pydantic_ai")
+    return {k: told[k] for k in ("id", "identifier") if isinstance(told.get(k), str)} if isinstance(told, dict) else {}
 
 
 # ================================================================================================ 5. stdio

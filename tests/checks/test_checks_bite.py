@@ -63,11 +63,21 @@ def thread(*messages: Document, cut: bool = False) -> Document:
     }
 
 
+def later(*ids: str, content: Any = 1) -> Document:
+    """Return a thread whose interrupted turn has returns to calls of the turn before, the last one at its own time."""
+    made = thread(reply(2, call("c1"), call("c2")))
+    answer = returns(55 + len(ids), *ids)
+    answer["parts"] = [{**part, "content": content} for part in answer["parts"]]
+    made["turns"].append({**thread(*([answer] if ids else []), cut=True)["turns"][1], "started_at": at(55)})
+    return made
+
+
 CYCLE = (reply(2, call("c1")), returns(3, "c1"))
 GOOD = thread(*CYCLE, reply(4, words("done")))
 LESS = thread(*CYCLE, cut=True)
 OTHER = thread(*CYCLE, reply(4, words("other")))
 DANGLING = thread(reply(2, call("c1")), cut=True)
+PAIR = reply(2, call("c1"), call("c2"))
 VIOLATION = Kind("part-without-start")
 INVENTED = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "t", "input": {"city": "Par"}}
 
@@ -122,9 +132,12 @@ RIGHT: dict[str, list[Evidence]] = {
         evidence(delivery=Delivery.PART, **client(LESS, truth=LESS)),
     ],
     "validity": [evidence()],
-    "prefix": [evidence(delivery=Delivery.PART, **client(LESS))],
+    "prefix": [
+        evidence(delivery=Delivery.PART, **client(LESS)),
+        evidence(delivery=Delivery.PART, server=Side(name="server", thread=later("c1", "c2")), **client(later("c2"))),
+    ],
     "convergence": [evidence(adopted=copy.deepcopy(GOOD))],
-    "monotonicity": [evidence(trail=(thread(), LESS, GOOD))],
+    "monotonicity": [evidence(trail=(thread(), LESS, GOOD)), evidence(trail=(later(), later("c2"), later("c1", "c2")))],
     "chunking": [evidence(rechunked=(Variant(name="1 byte", side="client", thread=copy.deepcopy(GOOD)),))],
     "idempotence": [evidence(repeated=(Variant(name="again", side="server", thread=copy.deepcopy(GOOD)),))],
     "resumable": [evidence()],
@@ -163,6 +176,10 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
     "monotonicity": [
         ("canonical-shrank", evidence(trail=(GOOD, LESS))),
         ("canonical-shrank", evidence(trail=(LESS, thread(reply(2, call("c1"), words("more")), returns(3, "c1"))))),
+        ("canonical-shrank", evidence(trail=(later("c1", "c2"), later("c2")))),
+        ("canonical-shrank", evidence(trail=(later("c1", "c2"), later("c2", "c1")))),
+        ("canonical-shrank", evidence(trail=(later("c1"), later("c1", "c2", content=2)))),
+        ("canonical-shrank", evidence(trail=(thread(PAIR, returns(3, "c1")), thread(PAIR, returns(3, "c1", "c2"))))),
     ],
     "chunking": [("chunking-matters", evidence(rechunked=(Variant(name="1 byte", side="client", thread=LESS),)))],
     "idempotence": [("repeat-matters", evidence(repeated=(Variant(name="again", side="client", thread=OTHER),)))],

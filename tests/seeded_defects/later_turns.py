@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-calls=False
 # A change takes the place of whatever it changes: what it is called with is said there.
-"""What is known in one turn and counts in a later one: R9, R14, R30, R45."""
+"""What is known in one turn and counts in a later one: R9, R14, R30, R45, R61."""
 
 from __future__ import annotations
 
@@ -35,6 +35,21 @@ class AnswersGoWithTheirTurn(JournalWriter):
         answered = {entry.call_key for entry in entries if isinstance(entry, Return)}
         super().interrupt_turn(reason, at)
         self._answered -= answered
+
+
+class OneLateAnswer(JournalWriter):
+    """Of the answers to calls of earlier turns each turn takes the first."""
+
+    def begin_turn(self, agent_id, at):
+        super().begin_turn(agent_id, at)
+        self._waiting = set(self._calls.values())
+        self._taken = False
+
+    def add_return(self, call_id, kind, fields, at):
+        late = self._calls[call_id] in self._waiting
+        if not (late and self._taken):
+            super().add_return(call_id, kind, fields, at)
+        self._taken = self._taken or late
 
 
 class SameWordsOnce(JournalWriter):
@@ -79,6 +94,13 @@ DEFECTS = (
         "A call that an interrupted run has answered may be answered again.",
         "tool.first-output-stands R14",
         on_both(AnswersGoWithTheirTurn),
+    ),
+    defect(
+        "one-late-answer-a-turn",
+        "client",
+        "A client takes the first of the answers to calls of an earlier turn, and no other.",
+        "tool.later-returns-grow R61",
+        client_writer(OneLateAnswer),
     ),
     defect(
         "same-words-taken-for-a-repetition",

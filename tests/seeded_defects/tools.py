@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-calls=False
 # A change takes the place of whatever it changes: what it is called with is said there.
-"""What comes back for a call: R14, R22, R36, R42."""
+"""What comes back for a call: R14, R22, R36, R42, R62."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.seeded_defects.seeding import (
 
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter
+from tpharness.server_events import encoder, returns
 from tpharness.vsp import records as c
 from tpharness.vsp.tool_calls import ToolCalls
 
@@ -46,6 +47,14 @@ def renamed_status(part):
 
 def without_status(part):
     return {k: v for k, v in part.items() if k != "status"}
+
+
+def outcomes_alone(was):
+    return lambda part: was({**part, "status": None})
+
+
+def status_first(was):
+    return lambda part: was({**part, "outcome": None} if part.get("status") else part)
 
 
 def preliminary_counts(was):
@@ -179,6 +188,20 @@ DEFECTS = (
         "The client stores a denial in its own words, not with the reason that was given.",
         "tool.denied R22",
         on_chunk(nothing, c.ToolApprovalResponseChunk),
+    ),
+    defect(
+        "status-of-a-result-ignored",
+        "server",
+        "A result that says its status and no outcome is a success in the server's thread.",
+        "tool.status-alone R62",
+        wrap(returns, "outcome_of", outcomes_alone),
+    ),
+    defect(
+        "status-before-the-outcome",
+        "server",
+        "Where a result has a status and an outcome, the server tells its client of the status.",
+        "tool.status-alone R62",
+        wrap(encoder, "outcome_of", status_first),
     ),
     defect(
         "preliminary-output-counted-as-return",

@@ -1,7 +1,9 @@
 """How two threads relate when one has seen more than the other: shared by the checks `prefix` and `monotonicity`.
 
 Turn by turn, the messages of the lesser thread are in the greater one, in the same order. Whole cycles and events are
-compared, so both sides must have the same message. Links to other threads are only ever appended.
+compared, so both sides must have the same message; but returns to calls of earlier turns come one by one, so a request
+of these may have more of them in the greater thread, and stand later (R61). Links to other threads are only ever
+appended.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from tpharness.scenario.records import Compare
 __all__ = ["find_lost_links", "first_missing"]
 
 LINKS_SHRANK = Kind("links-shrank")
+_RETURNS = ("tool-return", "retry-prompt")
+_NO_TIME = "1970-01-01T00:00:00Z"
 
 
 def first_missing(lesser: Thread, greater: Thread, mode: Compare) -> tuple[str, str] | None:
@@ -67,6 +71,7 @@ def _fits(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[Any
 def _missing(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[Any], Any]) -> int | None:
     """Return the index of the first message of `turn` that `other` lacks in this order."""
     mine, theirs = turn["messages"], other["messages"]
+    own = _own_calls(turn)
     same = 0
     for one, two in zip(mine, theirs, strict=False):
         if one is not two:
@@ -77,6 +82,10 @@ def _missing(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[
         if place < len(theirs) and identical(mine[index], theirs[place]):  # then their forms are, too
             place += 1
             continue
+        if _answers_earlier_turns(mine[index], own):
+            if not any(_has_returns(two, mine[index], form) for two in theirs):
+                return index
+            continue
         wanted = form(mine[index])
         while place < len(theirs) and not identical(form(theirs[place]), wanted):
             place += 1
@@ -84,6 +93,38 @@ def _missing(turn: Mapping[str, Any], other: Mapping[str, Any], form: Callable[[
             return index
         place += 1
     return None
+
+
+def _own_calls(turn: Mapping[str, Any]) -> frozenset[Any]:
+    return frozenset(
+        part.get("tool_call_id")
+        for message in turn["messages"]
+        for part in message.get("parts") or ()
+        if part.get("part_kind") == "tool-call"
+    )
+
+
+def _answers_earlier_turns(message: Mapping[str, Any], own: frozenset[Any]) -> bool:
+    """Whether a message has returns only, for calls that its turn does not have."""
+    parts = message.get("parts") or ()
+    return bool(parts) and all(
+        part.get("part_kind") in _RETURNS and part.get("tool_call_id") not in own for part in parts
+    )
+
+
+def _has_returns(message: Mapping[str, Any], wanted: Mapping[str, Any], form: Callable[[Any], Any]) -> bool:
+    """Whether a message has all returns of another one, each unchanged, in the same order."""
+    if message["message_type"] != wanted["message_type"]:
+        return False
+    held = iter([_alone(message, part, form) for part in message.get("parts") or ()])
+    return all(
+        any(identical(one, two) for two in held) for one in (_alone(wanted, part, form) for part in wanted["parts"])
+    )
+
+
+def _alone(message: Mapping[str, Any], part: Mapping[str, Any], form: Callable[[Any], Any]) -> Any:
+    """Return one part in the form of a comparison, without the time of its message."""
+    return form({"message_type": message["message_type"], "timestamp": _NO_TIME, "parts": [part]})
 
 
 def _why(turn: Mapping[str, Any], candidate: Sequence[Mapping[str, Any]], form: Callable[[Any], Any]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.protocol.versions import NORMATIVE_PREFIX
-from tpharness.server_events.returns import custom_data, event_name
+from tpharness.server_events.returns import custom_data, event_name, outcome_of
 from tpharness.targets.remote import CannotPlayError
 
 __all__ = ["Answer", "AppEvent", "ScriptedRun", "ToolRun"]
@@ -271,7 +271,7 @@ class _Reader:
         elif run.returned_at is not None:
             raise CannotPlayError("a second return for one call")
         else:
-            run.returned_at, run.part = index, part
+            run.returned_at, run.part = index, {**part, "outcome": outcome_of(part)}  # R62
 
 
 def _notice(event: Mapping[str, Any]) -> AppEvent:

@@ -18,8 +18,8 @@ from tpharness.facts import normalize_finish_reason, parse_tool_args
 from tpharness.findings import Finding
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
-from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name
-from tpharness.server_events.wire_parts import custom_chunk, end_metadata, file_url, media_type, steering_parts
+from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name, outcome_of
+from tpharness.server_events.wire_parts import custom_chunk, end_metadata, file_fields, steering_parts
 
 __all__ = ["Encoder"]
 
@@ -137,7 +137,7 @@ class Encoder:
                 chunks += self._provider_part(part)
                 self._parts[index] = ("whole", "")
             case "file":
-                chunks.append({"type": "file", "url": file_url(content), "mediaType": media_type(content)})
+                chunks.append({"type": "file", **file_fields(content, part.get("id"))})
                 self._parts[index] = ("whole", "")
             case _:
                 self._parts[index] = ("whole", "")
@@ -237,7 +237,7 @@ class Encoder:
         call_id = part["tool_call_id"]
         if not self._knows(call_id) or call_id in self._returned:
             return []  # R36, R14: the recorder reports it
-        outcome, retry = part.get("outcome") or "success", part.get("part_kind") == "retry-prompt"
+        outcome, retry = outcome_of(part), part.get("part_kind") == "retry-prompt"
         chunks = self._announce(call_id, waiting=True)
         if outcome == "interrupted":
             return chunks  # R41

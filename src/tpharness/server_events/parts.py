@@ -76,8 +76,10 @@ def find_prompts(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def file_content(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a file part, with the identifier that Pydantic AI gives it."""
+    """Return the content of a file part; without an identifier of its own it has that of its bytes, or its address."""
     fields = pick_fields(content, ("kind", "data", "url", "media_type", "identifier", "vendor_metadata"))
     if "data" in fields:
         fields.setdefault("identifier", binary_identifier(fields["data"]))
+    elif "url" in fields:
+        fields.setdefault("identifier", fields["url"])
     return fields

@@ -120,7 +120,9 @@ class Recorder:
 
     def knows(self, call_id: str) -> bool:
         """Whether the thread has a call of that id, complete or still streaming."""
-        return call_id in self._calls or self._writer.call_key(call_id) is not None
+        return self._writer.call_key(call_id) is not None or any(
+            part.kind == "tool-call" and part.fields["tool_call_id"] == call_id for part in self._parts.values()
+        )
 
     def interrupt(self, reason: str, at: str) -> None:
         """Cut the run here; after its end this changes nothing (R26)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 
-__all__ = ["DENIAL", "SOURCES", "custom_data", "data_events", "event_name", "return_part"]
+__all__ = ["DENIAL", "SOURCES", "custom_data", "data_events", "event_name", "outcome_of", "return_part"]
 
 DENIAL = "The tool call was denied."
 """The content of the return of a denied call when no reason was given; Pydantic AI's own words."""
@@ -19,6 +19,17 @@ SOURCES = ("source.url", "source.document")
 """The events that are content of the response before them (R25)."""
 
 _STATUS = {"success": "success", "retried": "validation_error"}  # anything else is an error
+_OUTCOMES = {status: outcome for outcome, status in _STATUS.items()}
+
+
+def outcome_of(part: Mapping[str, Any]) -> str:
+    """Return the outcome of a tool result; where it has a status alone, the outcome of that status (R62).
+
+    A status that is none of the three is a failure, as an outcome that nobody knows is (R22).
+    """
+    if part.get("outcome"):
+        return str(part["outcome"])
+    return _OUTCOMES.get(part["status"], "failed") if part.get("status") else "success"
 
 
 def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str, Any]] | None:
@@ -32,10 +43,10 @@ def return_part(part: Mapping[str, Any], tool_name: str) -> tuple[str, dict[str,
     }
     if part.get("part_kind") == "retry-prompt":
         return "retry-prompt", {"content": part.get("content"), **fields}
-    outcome = part.get("outcome") or "success"
+    outcome = outcome_of(part)
     if outcome == "interrupted":
         return None
-    fields["status"] = part.get("status") or _STATUS.get(outcome, "error")
+    fields["status"] = _STATUS.get(outcome, "error")
     if part.get("content_ref") is not None:
         fields["content_ref"] = part["content_ref"]
     else:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["custom_chunk", "end_metadata", "file_url", "media_type", "steering_parts"]
+from tpharness.facts import binary_identifier
+
+__all__ = ["custom_chunk", "end_metadata", "file_fields", "steering_parts"]
+
+_RANGES = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*"}
+"""What a kind of file says of its media type where nothing else does."""
 
 
 def end_metadata(word: str, part: Mapping[str, Any]) -> dict[str, Any]:
@@ -14,16 +19,32 @@ def end_metadata(word: str, part: Mapping[str, Any]) -> dict[str, Any]:
     return {k: part[k] for k in names if part.get(k) is not None}
 
 
-def file_url(content: Mapping[str, Any]) -> str:
-    """Return where a file is: a `data:` URL if its contents are there, "" if nothing says it."""
+def file_fields(content: Mapping[str, Any], part_id: str | None = None) -> dict[str, Any]:
+    """Return the fields of the chunk or part of a file.
+
+    They are its address, or a `data:` URL if its contents are there; its media type, or the range of its kind; and its
+    own names, `part_id` among them, where it has any (R63).
+    """
+    return {"url": _file_url(content), "mediaType": _media_type(content), **_own_names(content, part_id)}
+
+
+def _file_url(content: Mapping[str, Any]) -> str:
     if content.get("data") is not None:
-        return f"data:{media_type(content)};base64,{content['data']}"
+        return f"data:{content.get('media_type') or ''};base64,{content['data']}"
     return str(content.get("url") or "")
 
 
-def media_type(content: Mapping[str, Any]) -> str:
-    """Return the media type of a file, "" if nothing says it."""
-    return str(content.get("media_type") or "")
+def _media_type(content: Mapping[str, Any]) -> str:
+    return str(content.get("media_type") or _RANGES.get(content.get("kind", ""), "*/*"))
+
+
+def _own_names(content: Mapping[str, Any], part_id: str | None) -> dict[str, Any]:
+    data = content.get("data")
+    usual = content.get("url") if data is None else binary_identifier(data)
+    identifier = content.get("identifier")
+    names = {"id": part_id, "identifier": None if identifier == usual else identifier}
+    told = {name: value for name, value in names.items() if value is not None}
+    return {"providerMetadata": {"pydantic_ai": told}} if told else {}
 
 
 def custom_chunk(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,7 +52,7 @@ def custom_chunk(part: Mapping[str, Any]) -> dict[str, Any]:
     kind = part["part_kind"].removeprefix("custom:")
     content = part.get("content")
     if kind == "reasoning-file" and isinstance(content, Mapping):
-        return {"type": "reasoning-file", "url": file_url(content), "mediaType": media_type(content)}
+        return {"type": "reasoning-file", **file_fields(content, part.get("id"))}
     metadata = part.get("provider_metadata")
     return {"type": "custom", "kind": kind, **({"providerMetadata": metadata} if metadata else {})}
 
@@ -40,8 +61,6 @@ def steering_parts(content: str | Sequence[Any]) -> list[dict[str, Any]]:
     """Return the contents of a prompt as the parts of a `steering-message`."""
     items = [content] if isinstance(content, str) else content
     return [
-        {"type": "text", "text": item}
-        if isinstance(item, str)
-        else {"type": "file", "url": file_url(item), "mediaType": media_type(item)}
+        {"type": "text", "text": item} if isinstance(item, str) else {"type": "file", **file_fields(item)}
         for item in items
     ]

@@ -44,19 +44,24 @@ def call_fields(
 
 
 def file_fields(chunk: c.FileChunk | c.ReasoningFileChunk) -> dict[str, Any]:
-    """Return `{"content": BinaryContent}` for base64 in a `data:` URL, a URL content for anything else (R49)."""
+    """Return the content of a file, and the id of its part if it has one.
+
+    It is `BinaryContent` for base64 in a `data:` URL, a URL content for anything else (R49). A range such as `image/*`
+    says the kind of a file whose media type nobody knows (R63).
+    """
+    own = (chunk.provider_metadata or {}).get("pydantic_ai")
+    names = {k: v for k, v in own.items() if isinstance(v, str)} if isinstance(own, Mapping) else {}
     head, _, data = chunk.url.partition(",")
+    content: dict[str, Any]
     if chunk.url.startswith("data:") and head.endswith(";base64") and is_base64(data):
-        return {
-            "content": {
-                "kind": "binary",
-                "data": data,
-                "media_type": chunk.media_type,
-                "identifier": binary_identifier(data),
-            }
-        }
-    kind = _URL_KINDS.get(chunk.media_type.partition("/")[0], "document-url")
-    return {"content": {"kind": kind, "url": chunk.url, "media_type": chunk.media_type, "identifier": chunk.url}}
+        identifier = names.get("identifier") or binary_identifier(data)
+        content = {"kind": "binary", "data": data, "media_type": chunk.media_type, "identifier": identifier}
+    else:
+        kind = _URL_KINDS.get(chunk.media_type.partition("/")[0], "document-url")
+        content = {"kind": kind, "url": chunk.url, "identifier": names.get("identifier") or chunk.url}
+        if not chunk.media_type.endswith("/*"):
+            content["media_type"] = chunk.media_type
+    return {"content": content, **({"id": names["id"]} if "id" in names else {})}
 
 
 def custom_part(chunk: c.CustomChunk | c.ReasoningFileChunk) -> tuple[str, dict[str, Any]]:
@@ -90,7 +95,11 @@ def steering_prompt(chunk: c.SteeringMessageChunk) -> dict[str, Any]:
         if part.get("type") == "text":
             contents.append(part.get("text", ""))
         elif part.get("type") == "file" and isinstance(part.get("url"), str) and part["url"]:
-            file = c.FileChunk(url=part["url"], media_type=str(part.get("mediaType") or "application/octet-stream"))
+            file = c.FileChunk(
+                url=part["url"],
+                media_type=str(part.get("mediaType") or "application/octet-stream"),
+                provider_metadata=metadata if isinstance(metadata := part.get("providerMetadata"), dict) else None,
+            )
             contents.append(file_fields(file)["content"])
     single = len(contents) == 1 and isinstance(contents[0], str)
     return {"part_kind": "user-prompt", "content": contents[0] if single else contents}

@@ -109,6 +109,7 @@ class SessionPair:
         self._events: list[Mapping[str, Any]] = []
         self._calls = OpenCalls()
         self._inputs = WholeInputs()
+        self._unread: list[bytes] = []
         self._open: tuple[OpenCall, ...] | None = None
         session = server.server_session(script)
         self._asked = session if isinstance(session, ReferenceServer) and not is_foreign(server) else None
@@ -143,8 +144,8 @@ class SessionPair:
         self.client.begin(run.agent_id, run.started_at)
         data = self.server.begin(run)
         self.sent.append([Packet(data=data, at=self.at)])
-        self._events, self._calls, self._inputs = [], OpenCalls(), WholeInputs()
-        self._inputs.feed(data)
+        self._events, self._calls, self._open = [], OpenCalls(), None
+        self._inputs, self._unread = WholeInputs(), [data]
         return data
 
     def write(self, event: Mapping[str, Any]) -> bytes:
@@ -155,7 +156,7 @@ class SessionPair:
         sent.append(Packet(data=data, at=self.at, event=len(sent) - 1))
         self._events.append(event)
         self._calls.feed(event)
-        self._inputs.feed(data)
+        self._unread.append(data)
         self._open = None
         return data
 
@@ -182,11 +183,13 @@ class SessionPair:
 
     def open_calls(self) -> tuple[OpenCall, ...]:
         """Return the calls inside whose arguments the run is, and what its stream says of them if it is stopped."""
+        if not self._calls.ids:
+            return ()
         if self._open is None:
-            seen = self._inputs
-            if self._calls.ids:
-                seen = seen.fork()
-                seen.feed(self._stop_here())
+            self._inputs.feed(b"".join(self._unread))
+            self._unread = []
+            seen = self._inputs.fork()
+            seen.feed(self._stop_here())
             self._open = tuple(OpenCall(call_id=call, given=seen.given(call)) for call in sorted(self._calls.ids))
         return self._open
 
