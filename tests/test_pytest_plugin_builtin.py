@@ -70,7 +70,7 @@ def test_a_name_that_does_not_exist_is_an_error(project: pytest.Pytester) -> Non
     result = run(project)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
-        ["*no scenario in * is called 'cycles/late-retrun'", "*did you mean cycles/late-return*"]
+        ["*no built-in scenario is called 'cycles/late-retrun'", "*did you mean cycles/late-return*"]
     )
 
 

@@ -60,6 +60,11 @@ def test_what_is_not_known_is_told_with_where_else_to_look(call: Call) -> None:
         assert called.code == 2
         assert "--scenarios FOLDER finds your own; `tpharness app --list` has the cases" in called.err
     assert "--scenarios" not in call("explain", "nothing").err
+    assert "did you mean cycles/three-steps" in call("explain", "cycles/three-step").err
+    assert "did you mean" not in call("explain", "chat/cancelled").err  # no finding is meant, such as chat-calls-empty
+    own = call("replay", "chat/mine")
+    assert (own.code, "no built-in scenario is called 'chat/mine'" in own.err) == (2, True)
+    assert "--scenarios FOLDER finds your own" in own.err
 
 
 def test_no_two_things_share_a_name() -> None:

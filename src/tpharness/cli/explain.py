@@ -152,13 +152,13 @@ def _print_violations(clause: str) -> None:
 def _unknown(name: str, roots: tuple[Path, ...]) -> UsageError:
     from tpharness.faults import FAULTS  # noqa: PLC0415
 
-    every = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *FAULTS, *find_files(roots)]
-    near = difflib.get_close_matches(name, every, n=3)
-    hint = (
-        f"did you mean {', '.join(near)}?"
-        if near
-        else "see tpharness list clauses, rulings, findings, faults or scenarios"
-    )
     if "/" in name:
-        hint += "\n  --scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
+        near = difflib.get_close_matches(name, find_files(roots), n=3)
+        hint = "--scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
+    else:
+        every = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *FAULTS]
+        near = difflib.get_close_matches(name, [*every, *find_files(roots)], n=3)
+        hint = "" if near else "see tpharness list clauses, rulings, findings, faults or scenarios"
+    if near:
+        hint = f"did you mean {', '.join(near)}?\n{hint}".rstrip()
     return UsageError(f"nothing is called {name!r}", hint=hint)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.faults import FAULTS
-from tpharness.scenario_files import find_files
+from tpharness.resources import scenarios_dir
+from tpharness.scenario_files import find_files, is_built_in
 
 __all__ = ["SelectedScenario", "select_scenarios"]
 
@@ -56,10 +57,9 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
             raise UsageError(f"{wanted!r}: no fault is called {fault!r}", hint=hint)
         if not hits:
             near = difflib.get_close_matches(base, known, n=3)
-            where = ", ".join(str(root) for root in roots)
-            listing = f"`tpharness list scenarios --scenarios {roots[0]}` names them all"
+            where, listing = _where(roots)
             hint = f"did you mean {', '.join(near)}?" if near else listing
-            raise UsageError(f"no scenario in {where} is called {wanted!r}", hint=hint)
+            raise UsageError(f"no {where} is called {wanted!r}", hint=hint)
         for name in hits:
             one = known[name]
             place = wanted if at and "*" not in wanted else None
@@ -76,3 +76,13 @@ def _find_named(base: str, known: Collection[str]) -> set[str]:
     elif base in known:
         found.add(base)
     return found
+
+
+def _where(roots: Sequence[Path]) -> tuple[str, str]:
+    """Return which scenarios were looked at, and how they are listed."""
+    if all(is_built_in(root) or root == scenarios_dir() for root in roots):
+        return "built-in scenario", "`tpharness list scenarios` names them all; --scenarios FOLDER finds your own"
+    return (
+        f"scenario in {', '.join(map(str, roots))}",
+        f"`tpharness list scenarios --scenarios {roots[0]}` names them all",
+    )
