@@ -90,6 +90,20 @@ def test_help_imports_no_command() -> None:
     assert imported_by(["--help"]) <= MAY_BE_IMPORTED
 
 
+def test_completing_the_name_of_a_command_imports_none() -> None:
+    """The shell asks at each press of Tab; click's own way asks every command for its line of help."""
+    words = {"COMP_WORDS": "tpharness ", "COMP_CWORD": "1", "_TPHARNESS_COMPLETE": "bash_complete"}
+    source = (
+        f"import os, sys\nos.environ |= {words}\nfrom tpharness.cli import app\n"
+        "try:\n    app(prog_name='tpharness')\nexcept SystemExit:\n    pass\n"
+        "print('MODULES', *(m for m in sys.modules if m.startswith('tpharness.cli.')))\n"
+    )
+    done = python("-c", source, path=Path(tpharness.__file__).parent.parent)
+    offered, _, imported = done.stdout.partition("MODULES ")
+    assert [line.removeprefix("plain,") for line in offered.splitlines()] == list(COMMANDS)
+    assert set(imported.split()) <= MAY_BE_IMPORTED
+
+
 @pytest.mark.parametrize("name", ["R20", "cycle.kept", "app.alive", "identity-differs"])
 def test_an_explanation_imports_what_reads_texts(name: str) -> None:
     """It is asked for while somebody reads a failure: no runner, no language of scenarios, no thread, no target."""

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from tpharness.cli.completion import completion_options
 
@@ -124,6 +125,11 @@ class _Group(click.Group):
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
         return list(self.commands)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
+        named = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        own: list[CompletionItem] = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name].help) for name in named), *own]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
