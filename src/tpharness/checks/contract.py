@@ -29,6 +29,7 @@ __all__ = [
     "Side",
     "Thread",
     "Variant",
+    "equal_json",
     "search_sides",
     "without_threads",
 ]
@@ -131,16 +132,17 @@ class Evidence:
     def sides_equal(self) -> bool:
         """Whether server and client hold equal threads, so that what holds for one holds for both; False in doubt."""
         server, client = self.server, self.client
-        if server is None or client is None or server.thread != client.thread:
-            return False
-        try:  # Python calls 1, 1.0 and True equal
-            return _sorted_json(server.thread) == _sorted_json(client.thread)
-        except TypeError:  # a lone surrogate, a number beyond 64 bits
-            return False
+        return server is not None and client is not None and equal_json(server.thread, client.thread)
 
 
-def _sorted_json(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+def equal_json(one: Any, other: Any) -> bool:
+    """Whether two values are surely equal in JSON, where 1, 1.0 and true differ as they do not in Python."""
+    if one != other:
+        return False
+    try:
+        return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a lone surrogate, a number beyond 64 bits
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,7 @@ _DELTA_FIELDS = {
     if record.delta_field
 }
 """Type of a delta → the wire names of the id of its part and of its text."""
+_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_delta = msgspec.json.Encoder().encode
 
 
@@ -95,7 +96,7 @@ def encode_json(value: Any) -> bytes:
     UsageError for values that JSON cannot represent: NaN, infinities, Python objects.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _to_text(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"this chunk cannot be written as JSON: {error}") from error
     try:

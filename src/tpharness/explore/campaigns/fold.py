@@ -16,7 +16,7 @@ from tpharness.explore.generate.programs import Program
 from tpharness.journal import Interrupted
 from tpharness.run.judge import Outcome, judge
 from tpharness.run.plan import base_case, cut_time, make_script
-from tpharness.run.sweeps.evidence import ThreadsByVersion, place_evidence
+from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.scenario import Compare
 from tpharness.targets.contract import RunScript, SteppableClient, SteppableServer
@@ -57,11 +57,12 @@ def _evidence(
         pair.client.feed(b"".join(unread), pair.at)
         unread, played = [], place
         now = pair.threads(Interrupted(reason=reasons[place], at=cut_time(made.scenario.runs[-1][1], place)))
+        new = {v: threads for v, threads in now.items() if pair.foreign or not is_unchanged(before.get(v, ()), threads)}
         yield (
             checks,
             place_evidence(
                 "",
-                now,
+                new,
                 before,
                 mode=mode,
                 delivery=Delivery.WHOLE,
