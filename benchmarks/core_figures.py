@@ -13,6 +13,7 @@ from benchmarks.bodies import READ, reads_of, steps
 from benchmarks.documents import thread
 from benchmarks.figures import Pair, figure
 from benchmarks.stream import AT, decode, fold
+from benchmarks.stream_memory import grown
 from benchmarks.sweep import scenario
 from benchmarks.sweep_speed import fold as fold_both
 
@@ -197,3 +198,36 @@ def fuzz_program(size: int) -> Pair:
                 pair.play(turn, one_read=True)
 
     return Pair(ours=ours, peer=peer)
+
+
+FROM_TEN = (10_000, 100_000, 1_000_000)
+
+
+@figure(
+    "memory of the client's fold / bytes of the stream, texts and calls",
+    unit="event",
+    at_most=3,
+    head=100_000,
+    sizes=FROM_TEN,
+)
+def memory_of_a_fold(size: int) -> list[float]:
+    """The stream is read and not held; what stays is the journal."""
+    return [grown("fold", size, "steps")]
+
+
+@figure("the same, one text", unit="event", at_most=1, head=100_000, sizes=FROM_TEN)
+def memory_of_a_text(size: int) -> list[float]:
+    """A part that never ends: what stays is its text."""
+    return [grown("fold", size, "text")]
+
+
+@figure(
+    "memory of a stream that is held and cut after every event / its bytes",
+    unit="event",
+    at_most=3,
+    head=100_000,
+    sizes=(10_000, 100_000),
+)
+def memory_of_a_sweep(size: int) -> list[float]:
+    """With everything that is judged at each place."""
+    return [grown("sweep", size, "steps")]

@@ -22,7 +22,7 @@ from importlib.metadata import version
 
 __all__ = ["FIGURES", "Figure", "Pair", "Point", "figure", "peer_version"]
 
-_ROUNDS, _ROUNDS_OF_LARGE, _LARGE = 5, 3, 1_000_000
+_ROUNDS, _ROUNDS_OF_LARGE, _LARGE = 5, 2, 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

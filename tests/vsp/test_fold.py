@@ -320,3 +320,25 @@ def test_a_million_misplaced_chunks_are_counted() -> None:
         fold.feed(chunk_from_object({"type": "text-delta", "id": "x", "delta": "y"}), "2025-01-20T10:00:00Z")
     assert [f.place.event for f in fold.findings] == [*range(1, 51), 51]
     assert fold.findings[-1].message == "and 950 more, the first of them here"
+
+
+def test_the_pieces_of_a_long_part_are_joined_as_they_come() -> None:
+    """A character that is split between two of them becomes whole (R43), also where the pieces before are joined."""
+    fold = ChunkFold(agent_id="a")
+    fold.begin(T)
+    start = [
+        b'{"type":"start"}',
+        b'{"type":"text-start","id":"t"}',
+        b'{"type":"tool-input-start","toolCallId":"c","toolName":"x"}',
+    ]
+    halves = [b'{"type":"text-delta","id":"t","delta":"\\ud83d"}', b'{"type":"text-delta","id":"t","delta":"\\ude00"}']
+    fold.feed_events(start, T)
+    rounds = 3 * 4096 + 1
+    for half in [*halves, b'{"type":"tool-input-delta","toolCallId":"c","inputTextDelta":"1"}'] * rounds:
+        fold.feed_events([half], T)
+    last = cast("AgentTurn", fold.journal(partial=True).last)
+    text, call = cast("Response", last.tail.entries[0]).parts
+    assert text.fields["content"] == "\U0001f600" * rounds
+    assert call.raw == "1" * rounds
+    held = [len(part.pieces) for part in fold._context.open_parts.texts.values()]
+    assert held < [2 * 4096]

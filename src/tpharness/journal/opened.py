@@ -28,6 +28,14 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     append: Callable[[str], None] = lambda _: None
     ended: bool = False
     interleaved: bool = False
+    joined: int = 0
+
+    def join_pieces(self) -> None:
+        """Join the pieces that came since the last call: short ones take several times the memory of their text."""
+        latest = self.pieces[self.joined :]
+        if len(latest) > 1:
+            self.pieces[self.joined :] = ["".join(latest)]
+            self.joined += 1
 
     def partial(self) -> Part:
         """Return the part as incomplete, with the text so far."""

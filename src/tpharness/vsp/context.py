@@ -23,6 +23,12 @@ class OpenParts:
     def __len__(self) -> int:
         return len(self.texts) + len(self.reasonings) + len(self.tool_inputs)
 
+    def join_pieces(self) -> None:
+        """Join the pieces of each part (`OpenPart.join_pieces`)."""
+        for parts in (self.texts, self.reasonings, self.tool_inputs):
+            for part in parts.values():
+                part.join_pieces()
+
     def clear(self) -> None:
         """Forget all open parts: nothing can continue them any more (R28)."""
         self.texts.clear()

@@ -25,6 +25,9 @@ from tpharness.vsp.tool_calls import ToolCalls
 
 __all__ = ["ChunkFold"]
 
+_CHUNKS_BETWEEN_JOINS = 4096
+"""Chunks after which the pieces of open parts are joined: few enough to take no memory, enough to cost no time."""
+
 
 class ChunkFold:
     """Folds the chunks of one thread; one `begin` for each stream, then `feed`, then `close`."""
@@ -49,6 +52,7 @@ class ChunkFold:
     def begin(self, at: str, *, agent_id: str | None = None) -> None:
         """Open a stream; `agent_id` is the agent that was asked, until a carrier names one."""
         self._context.begin(at)
+        self._join_at = _CHUNKS_BETWEEN_JOINS
         self._lifecycle.begin(agent_id or self._agent_id)
         self._tool_calls.begin()
 
@@ -101,6 +105,9 @@ class ChunkFold:
             self.feed(chunk, at)
             index += 1
         context.index = index
+        if index >= self._join_at:
+            self._join_at = index + _CHUNKS_BETWEEN_JOINS
+            context.open_parts.join_pieces()
 
     def close(self, reason: str | None, at: str) -> None:
         """End the stream: the reason observed for its end, None for a plain end without `finish` (R27)."""

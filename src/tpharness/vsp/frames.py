@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-__all__ = ["RawFrame", "iter_frames", "split_frames"]
+__all__ = ["RawFrame", "iter_frames", "iter_pieces", "split_frames"]
 
 _LINE_END = re.compile(rb"\r\n?+|\n")
 _FRAME_END = re.compile(rb"(?:\r\n?+|\n)(?=(\r\n?+|\n))")
@@ -56,9 +56,14 @@ def iter_frames(data: bytes) -> Iterator[RawFrame]:
 
 def split_frames(data: bytes) -> list[bytes]:
     """Return the same bytes in pieces, one for each frame, and one for what follows the last frame if there is more."""
-    pieces: list[bytes] = []
+    return list(iter_pieces(data))
+
+
+def iter_pieces(data: bytes) -> Iterator[bytes]:
+    """Yield what `split_frames` returns, for a stream of which the pieces would take several times its memory."""
     end = 0
     for frame in iter_frames(data):
-        pieces.append(frame.raw)
+        yield frame.raw
         end = frame.end
-    return pieces if end == len(data) else [*pieces, data[end:]]
+    if end < len(data):
+        yield data[end:]

@@ -7,7 +7,7 @@ is left out (`evidence`), so the cost is linear in the length of the stream.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tpharness.checks import Delivery
 from tpharness.journal import Interrupted, UserTurn
@@ -18,7 +18,7 @@ from tpharness.run.sweeps.places import CutPlace, given_stream_cut_time
 from tpharness.scenario import ClientCut, Compare, CutAt, CutUnit, WireEnd
 from tpharness.targets.contract import ClientSession, SteppableClient, Stream
 from tpharness.targets.reference import receive_turns
-from tpharness.vsp.frames import split_frames
+from tpharness.vsp.frames import iter_pieces
 
 __all__ = ["given_streams", "sweep_streams"]
 
@@ -64,15 +64,17 @@ class _Pass:
     def play(self, before: Sequence[UserTurn | Stream], stream: Stream) -> None:
         receive_turns(self._session, before)
         self._session.begin(stream.agent_id, stream.begun_at)
-        pieces = [(piece, packet.at) for packet in stream.packets for piece in self._pieces(packet.data)]
-        self._judge(last=not pieces)
-        for number, (piece, when) in enumerate(pieces, start=1):
-            self._session.feed(piece, when)
-            self._judge(last=number == len(pieces))
+        pieces = ((piece, packet.at) for packet in stream.packets for piece in self._pieces(packet.data))
+        following = next(pieces, None)  # one at a time: a long stream has millions of them
+        self._judge(last=following is None)
+        while following is not None:
+            self._session.feed(*following)
+            following = next(pieces, None)
+            self._judge(last=following is None)
 
-    def _pieces(self, data: bytes) -> list[bytes]:
-        """Split a packet into bytes, or after each event of the stream."""
-        return [data[i : i + 1] for i in range(len(data))] if self._unit is CutUnit.BYTE else split_frames(data)
+    def _pieces(self, data: bytes) -> Iterator[bytes]:
+        """Yield a packet byte by byte, or up to the end of each event of the stream."""
+        return (data[i : i + 1] for i in range(len(data))) if self._unit is CutUnit.BYTE else iter_pieces(data)
 
     def _judge(self, *, last: bool) -> None:
         number = self.tried
