@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -28,12 +28,17 @@ SRC = Path(__file__).parent.parent / "src" / "tpharness"
 PACKAGES_BESIDE_THE_CORE = ("acceptance", *ROOMS)
 
 
-def named_kinds() -> Iterator[tuple[Path, ast.Call]]:
-    """Yield every `Kind(...)` that the source names, with its file relative to the package."""
-    for path in sorted(SRC.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Kind":
-                yield path.relative_to(SRC), node
+@cache
+def named_kinds() -> tuple[tuple[Path, ast.Call], ...]:
+    """Return every `Kind(...)` that the source names, with its file relative to the package."""
+    texts = {path: path.read_text("utf-8") for path in sorted(SRC.rglob("*.py"))}
+    return tuple(
+        (path.relative_to(SRC), node)
+        for path, text in texts.items()
+        if "Kind" in text  # parsing takes long
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Kind"
+    )
 
 
 def named_codes() -> dict[str, Path]:
@@ -43,7 +48,7 @@ def named_codes() -> dict[str, Path]:
 
 def test_a_detector_names_a_kind_by_a_literal_code_and_once() -> None:
     """So that `grep CODE` finds the detector, and the tests below see every code."""
-    found = list(named_kinds())
+    found = named_kinds()
     for path, call in found:
         literal = len(call.args) == 1 and not call.keywords and isinstance(call.args[0], ast.Constant)
         assert literal, f"{path}:{call.lineno} names a kind by something other than one literal code"

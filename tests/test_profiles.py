@@ -7,6 +7,7 @@ import json
 import jsonschema_rs
 import pytest
 import yaml
+from tests.scenarios import load_all
 
 from tpharness.clauses import load_clauses
 from tpharness.errors import UsageError
@@ -14,11 +15,10 @@ from tpharness.faults import FAULTS
 from tpharness.profiles import Profile, find_profiles, load_profiles, parse_profiles
 from tpharness.resources import conformance_dir, scenarios_dir, schema_path
 from tpharness.run.select import select_scenarios
-from tpharness.scenario import load_scenario
 from tpharness.scenario_files import read_clauses
 
 SCENARIOS = {one.id: one for one in select_scenarios((), (scenarios_dir(),))}
-CITED = {name: load_scenario(one.path, root=one.root).clauses for name, one in SCENARIOS.items()}
+CITED = {name: load_all()[name].clauses for name in SCENARIOS}
 
 
 def names(case: str, *clauses: str) -> list[str]:

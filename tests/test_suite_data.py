@@ -9,14 +9,14 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 import yaml
+from tests.scenarios import load_all
 
 from tpharness.clauses import load_clauses, load_rulings
-from tpharness.resources import conformance_dir, scenarios_dir, schema_path
-from tpharness.run.select import select_scenarios
-from tpharness.scenario import Scenario, load_scenario
+from tpharness.resources import conformance_dir, schema_path
+from tpharness.scenario import Scenario
 
 CLAUSES, RULINGS = load_clauses(), load_rulings()
-SCENARIOS = [load_scenario(one.path, root=one.root) for one in select_scenarios((), (scenarios_dir(),))]
+SCENARIOS = list(load_all().values())
 BY_HAND = [s for s in SCENARIOS if not s.id.startswith("recorded/")]
 
 

@@ -18,14 +18,13 @@ from pathlib import Path
 from conformance.bad_documents import judge, load_bad_documents, make_document
 from conformance.vectors import load_vectors, run_vector
 from tests.apps.broken import OBSERVED, ROWS
-from tests.scenarios import load_builtin
+from tests.scenarios import load_all, load_builtin
 from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS
 from tests.targets.bad_clients import BAD_CLIENTS
 from tests.targets.bad_targets import BAD
 
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.clauses import Violation
-from tpharness.explore.mutation import load_scenarios
 from tpharness.findings import load_kinds
 from tpharness.resources import conformance_dir
 from tpharness.run import RunOptions, play_one
@@ -78,7 +77,7 @@ def _documents() -> Iterator[Violation]:
 def _streams() -> Iterator[Violation]:
     """Scenarios whose stream is wrong: the clauses of the scenario that a finding about the stream cites."""
     players = Players(server=Reference(), client=Reference())
-    for scenario in load_scenarios():
+    for scenario in load_all().values():
         if not scenario.expect.findings:
             continue
         played = asyncio.run(play(base_case(scenario), players, thorough=False))

@@ -14,17 +14,18 @@ from pathlib import Path
 
 import pytest
 from conformance.vectors import load_vectors, run_vector
+from tests.scenarios import load_all
 from tests.seeded_defects import DEFECTS, DOCUMENT_DEFECTS, ELSEWHERE, HARMLESS
 
 from tpharness.clauses import load_clauses, load_rulings, load_violations
-from tpharness.explore.mutation import Defect, Harmless, load_scenarios, play_change, unharmed
+from tpharness.explore.mutation import Defect, Harmless, play_change, unharmed
 from tpharness.protocol.canonical import thread_hash
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import Scenario
 from tpharness.targets import Reference
 
 KILLERS: dict[str, list[str]] = json.loads((Path(__file__).parent / "killers.json").read_text("utf-8"))
-SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
+SCENARIOS = load_all()
 VARIED = (
     "basics/tool-call-and-answer",
     "parts/every-kind-in-one-response",

@@ -73,7 +73,7 @@ CLIENTS: dict[str, Callable[[str], Awaitable[str]]] = {
 
 
 def mark_of(name: str) -> str:
-    """Return the mark of a client."""
+    """Return the mark of a client, by which the test knows its conversation."""
     return f"[tp:{list(CLIENTS).index(name)}]"
 
 

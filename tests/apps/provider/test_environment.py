@@ -7,8 +7,6 @@ import json
 import os
 import sys
 
-from tests.apps.provider.environment_clients import CLIENTS, mark_of
-
 from tpharness.apps.provider import Plan, Provider, Text
 
 APIS = {
@@ -29,14 +27,14 @@ def test_clients_find_the_provider_by_the_environment() -> None:
 
     async def asked() -> None:
         async with Provider() as provider:
-            conversations = {name: provider.conversation(mark_of(name)) for name in CLIENTS}
+            conversations = {name: provider.conversation(f"[tp:{number}]") for number, name in enumerate(APIS)}
             for name, conversation in conversations.items():
                 conversation.plans([Plan(items=(Text(pieces=("Good day, ", name)),))])
             environment = {**os.environ, "HTTP_PROXY": "http://127.0.0.1:9", **provider.environment()}
             program = [sys.executable, "-m", "tests.apps.provider.environment_clients"]
             process = await asyncio.create_subprocess_exec(*program, env=environment, stdout=asyncio.subprocess.PIPE)
             said, _ = await process.communicate()
-            assert json.loads(said) == {name: f"Good day, {name}" for name in CLIENTS}
+            assert json.loads(said) == {name: f"Good day, {name}" for name in APIS}
             assert {name: one.exchanges[0].api for name, one in conversations.items()} == APIS
             assert [one.exchanges[0].refusals for one in conversations.values()] == [()] * len(APIS)
             assert provider.strays == []
