@@ -2,13 +2,15 @@
 
 In: a function and items, which are read lazily, so that the next item may depend on earlier results. Out: the results.
 If a worker is lost, its unfinished items are run again, in the end one at a time, so that the error names the item that
-ends its workers. Functions and items have to be picklable, and workers must be able to import the functions.
+ends its workers. Functions and items have to be picklable, and workers must be able to import the functions, since they
+are forks of this process only where that is safe.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -67,7 +69,7 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
     submitted: deque[Future[B]] = deque()  # the results of the first items in `waiting`
     lost = 0
     lifeline, ours = Pipe(duplex=False)
-    pool = _pool(jobs, lifeline)
+    pool = _pool(jobs, lifeline, ours)
     try:
         while True:
             waiting.extend(islice(items, 2 * jobs - len(waiting)))
@@ -86,7 +88,7 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
                     ) from error
                 lost += 1
                 pool.shutdown(wait=False, cancel_futures=True)
-                pool = _pool(jobs, lifeline)
+                pool = _pool(jobs, lifeline, ours)
                 submitted.clear()
                 continue
             waiting.popleft()
@@ -101,14 +103,33 @@ def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iter
         lifeline.close()
 
 
-def _pool(jobs: int, lifeline: Connection) -> ProcessPoolExecutor:
+def _pool(jobs: int, lifeline: Connection, ours: Connection) -> ProcessPoolExecutor:
+    """Return a pool of forks, which have imported everything: of this process, or where it has threads of another one.
+
+    A fork has the locks that another thread held, and nobody who opens them. On macOS the system's libraries have
+    threads of their own, and Windows has no forks: new processes are started there.
+    """
+    forked = sys.platform == "linux" and threading.active_count() == 1
+    context = get_context("fork" if forked else "forkserver" if sys.platform == "linux" else "spawn")
+    if not forked:
+        context.set_forkserver_preload(["tpharness.run.dispatch"])
     return ProcessPoolExecutor(
-        max_workers=jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(lifeline,)
+        max_workers=jobs,
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(lifeline, ours if forked else None),
     )
 
 
-def _start_worker(lifeline: Connection) -> None:
-    """Leave Ctrl-C and a terminal that closes to the parent process; exit when it lets go, or ends in any way."""
+def _start_worker(lifeline: Connection, inherited: Connection | None) -> None:
+    """Leave Ctrl-C and a terminal that closes to the parent process; exit when it lets go, or ends in any way.
+
+    A fork has `inherited` the end of the lifeline that the parent lets go, and its handlers of signals.
+    """
+    if inherited is not None:
+        inherited.close()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
