@@ -11,7 +11,7 @@ import pytest
 
 from tpharness.cli import main
 
-__all__ = ["Call", "Called"]
+__all__ = ["Call", "Called", "run_in_process"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,15 @@ class Called:
 
 
 Call = Callable[..., Called]
+
+
+def run_in_process(*args: str) -> object:
+    """Run the entry point for a fixture that several tests share; return its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["tpharness", *args])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return ended.value.code
 
 
 @pytest.fixture

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, run_in_process
 
 from tpharness.resources import schema_path
 
 THEME = ("basics", "cycles", "tools")
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Play three shards of three themes; return their reports, which are to be left as they are."""
+    folder = tmp_path_factory.mktemp("shards")
+    files = [folder / f"{index}.json" for index in (1, 2, 3)]
+    for index, file in enumerate(files, 1):
+        assert run_in_process("run", *THEME, "--shard", f"{index}/3", "--report", f"json:{file}") == 0
+    return files
+
+
 @pytest.fixture
-def shards(call: Call, tmp_path: Path) -> list[str]:
-    """Play three shards of three themes; return their reports."""
-    names = [str(tmp_path / f"{index}.json") for index in (1, 2, 3)]
-    for index, name in enumerate(names, 1):
-        assert call("run", *THEME, "--shard", f"{index}/3", "--report", f"json:{name}").code == 0
-    return names
+def shards(played: list[Path], tmp_path: Path) -> list[str]:
+    """Return the reports of three shards as files of the test's own."""
+    return [str(shutil.copy(file, tmp_path)) for file in played]
 
 
 def read(name: str | Path) -> Any:
