@@ -1,5 +1,74 @@
-"""The figures of whole runs: the suite, HTTP, processes, mutation."""
+"""The figures of whole runs: the suite over HTTP, workers, selecting scenarios."""
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
+import time
+from functools import cache
+
+from benchmarks.figures import Pair, figure
+from benchmarks.http_suite import Unstepped
+
+from tpharness.resources import scenarios_dir
+from tpharness.run import RunFinished, RunOptions, run_suite
+from tpharness.run.select import select_scenarios
+from tpharness.run.workers import Workers, map_in_order
+
 __all__: list[str] = []
+
+HERE = f"python:{Unstepped.__module__}:{Unstepped.__name__}"
+THERE = "peer:serve"
+
+
+@cache
+def _ids(size: int) -> tuple[str, ...]:
+    """Return so many scenarios that are spread over all themes."""
+    known = [one.id for one in select_scenarios((), (scenarios_dir(),))]
+    return tuple(known[:: max(1, len(known) // size)][:size])
+
+
+def _play(target: str, size: int) -> None:
+    """Play scenarios with both sides on a target. SystemExit if they do not pass."""
+    *_, finished = run_suite(RunOptions(ids=_ids(size), server=target, client=target))
+    if not isinstance(finished, RunFinished) or not finished.passed:
+        raise SystemExit(f"{target} does not pass: {finished}")
+
+
+@figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=4, head=40, sizes=(10, 40))
+def over_http(size: int) -> Pair:
+    """Take the processor time of this process only, without that of the target; in process case by case as well."""
+    return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size))
+
+
+@figure("both sides over HTTP, the target / in process", unit="scenario", head=40, sizes=(10, 40))
+def over_http_target(size: int) -> list[float]:
+    """Take the processor time of the target's process, its start included, which the harness waits for."""
+    ratios = []
+    for _ in range(3):
+        begun, before = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        _play(HERE, size)
+        here = time.process_time() - begun
+        _play(THERE, size)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ratios.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / here)
+    return ratios
+
+
+@figure("importing the runner / the first result of workers", unit="worker", at_least=2, head=2, sizes=(2,))
+def start_of_workers(size: int) -> Pair:
+    """Start a Python that imports it; by a clock, since most of the time passes in other processes."""
+    source = "import tpharness.run.dispatch"
+    return Pair(
+        ours=lambda: next(iter(map_in_order(abs, iter(range(size)), Workers(jobs=size)))),
+        peer=lambda: subprocess.run([sys.executable, "-c", source], check=True),
+        clock=time.perf_counter,
+    )
+
+
+@figure("selecting scenarios one by one / all of them", unit="scenario", at_most=2, head=400, sizes=(100, 400))
+def selecting(size: int) -> Pair:
+    """Name each scenario, as an order of `certify` does, of which there are several hundred."""
+    roots = (scenarios_dir(),)
+    return Pair(ours=lambda: select_scenarios(_ids(size), roots), peer=lambda: select_scenarios((), roots))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import islice, takewhile
 from pathlib import Path
 
 from tpharness.errors import UsageError
@@ -44,12 +46,13 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
     with the nearest names when an id names nothing: a run that selects nothing is never green.
     """
     known = {one.id: SelectedScenario(id=one.id, path=one.path, root=one.root) for one in find_files(roots).values()}
+    names = sorted(known)
     if not ids:
-        return [known[name] for name in sorted(known)]
+        return [known[name] for name in names]
     chosen: dict[str, SelectedScenario] = {}
     for wanted in ids:
         base, at, _ = wanted.partition("@")
-        hits = _find_named(base, known)
+        hits = _find_named(base, names)
         fault = wanted.partition("@fault-")[2]
         if fault and fault not in FAULTS:
             near = difflib.get_close_matches(fault, FAULTS, n=1)
@@ -67,15 +70,14 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
     return [chosen[name] for name in sorted(chosen)]
 
 
-def _find_named(base: str, known: Collection[str]) -> set[str]:
-    """Return the ids that an id, a theme or a pattern means. Some runs name each scenario: most ids are one."""
+def _find_named(base: str, names: Sequence[str]) -> set[str]:
+    """Return which of the sorted ids an id, a theme or a pattern means; a run may name each scenario by its id."""
     below = base.rstrip("/") + "/"
-    found = {name for name in known if name.startswith(below)}
+    found = set(takewhile(lambda name: name.startswith(below), islice(names, bisect_left(names, below), None)))
     if any(sign in base for sign in "*?["):
-        found.update(name for name in known if fnmatchcase(name, base))
-    elif base in known:
-        found.add(base)
-    return found
+        found.update(name for name in names if fnmatchcase(name, base))
+    place = bisect_left(names, base)
+    return found | {base} if names[place : place + 1] == [base] else found
 
 
 def _where(roots: Sequence[Path]) -> tuple[str, str]:
