@@ -10,11 +10,20 @@ from typing import Any
 import pytest
 import yaml
 from tests.cli.conftest import Call
+from tests.golang import build
 
 from tpharness.targets.nodejs import find_node
 
 EVERYWHERE = {"tpharness.toml", "scenarios/chat/greeting.yaml", ".github/workflows/tpharness.yml"}
-LANGUAGES = ["python", pytest.param("node", marks=pytest.mark.node)]
+LANGUAGES = ["python", pytest.param("node", marks=pytest.mark.node), pytest.param("go", marks=pytest.mark.go)]
+TARGETS = {"python": "target.py", "node": "target.mjs", "go": "target.go"}
+BUILD_GO = "go build -o target target.go"
+KEEPS_TOO_MUCH = {
+    "python": ('if interruption is None or not turn["messages"]:', "if interruption is None:"),
+    "node": ("if (interruption === undefined || turn.messages.length === 0)", "if (interruption === undefined)"),
+    "go": ("if run.Interruption == nil || len(messages) == 0 {", "if run.Interruption == nil {"),
+}
+"""In each server: what leaves an empty turn out, and what keeps it (R24)."""
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -22,44 +31,43 @@ def files(folder: Path) -> dict[str, str]:
     return {str(f.relative_to(folder)): f.read_text("utf-8") for f in folder.rglob("*") if f.is_file()}
 
 
-@pytest.fixture
-def programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have `python` and `node` on the PATH, as they are in an environment that is activated."""
-    found = [str(Path(sys.executable).parent), str(find_node().executable.parent)]
-    monkeypatch.setenv("PATH", os.pathsep.join([*found, os.environ["PATH"]]))
+def make_ready(folder: Path, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the program on the PATH, as it is in an environment that is activated, or compile the server."""
+    if language == "go":
+        build(folder / "target.go", folder / "target")
+        return
+    program = Path(sys.executable) if language == "python" else find_node().executable
+    monkeypatch.setenv("PATH", os.pathsep.join([str(program.parent), os.environ["PATH"]]))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.usefixtures("programs")
 def test_what_it_writes_passes(language: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the command that it names, on the server that it has written."""
     monkeypatch.chdir(tmp_path)
     written = call("init", "--language", language)
-    target = "target.py" if language == "python" else "target.mjs"
-    assert set(files(tmp_path)) == EVERYWHERE | {target}
+    assert set(files(tmp_path)) == EVERYWHERE | {TARGETS[language]}
     assert written.out.startswith("wrote tpharness.toml\n")
-    assert "now: tpharness run\n" in written.out
+    before = f"{BUILD_GO} && " if language == "go" else ""
+    assert f"now: {before}tpharness run\n" in written.out
+    make_ready(tmp_path, language, monkeypatch)
     played = call("run")
     assert (played.code, played.out.splitlines()[-1].partition(",")[0]) == (0, "PASSED 1 scenario"), played.out
     assert "1 scenario, server mine, client reference" in played.out
     assert played.err.startswith("tpharness.toml says server, scenarios")
+    first = call("run", "--scenarios", "built-in", "histories/l-01-text")  # where docs/CONTROL.md begins
+    assert first.code == 0, first.out
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.usefixtures("programs")
 def test_its_server_is_judged(language: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it keeps what a cancelled turn must not keep, the first scenario fails; a call it cannot play yet."""
     monkeypatch.chdir(tmp_path)
     call("init", "--language", language)
-    target = next(tmp_path.glob("target.*"))
-    text = target.read_text("utf-8")
-    for before in ("if interruption is None or not turn", "if (interruption === undefined || turn.messages.length"):
-        text = text.replace(
-            f'{before}["messages"]:\n        return None', "if interruption is None:\n        return None"
-        )
-        text = text.replace(f"{before} === 0) return null;", "if (interruption === undefined) return null;")
+    target = tmp_path / TARGETS[language]
+    text = target.read_text("utf-8").replace(*KEEPS_TOO_MUCH[language])
     assert text != target.read_text("utf-8")
     target.write_text(text, "utf-8")
+    make_ready(tmp_path, language, monkeypatch)
     assert call("run").code == 1
     cannot = call("run", "--scenarios", "built-in", "basics/tool-call-and-answer")
     assert (cannot.code, "texts only so far" in cannot.out) == (1, True)
@@ -86,14 +94,19 @@ def test_a_folder_is_made_where_its_parent_is(tmp_path: Path, call: Call) -> Non
     assert not (tmp_path / "no").exists()
 
 
-def test_its_workflow_says_what_a_user_would_type(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("language", TARGETS)
+def test_its_workflow_says_what_a_user_would_type(
+    language: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The commands of its steps are those of tpharness, and those that check files find them."""
     monkeypatch.chdir(tmp_path)
-    call("init")
+    call("init", "--language", language)
     workflow: dict[Any, Any] = yaml.safe_load((tmp_path / ".github/workflows/tpharness.yml").read_text("utf-8"))
     (job,) = workflow["jobs"].values()
     commands = [step["run"] for step in job["steps"] if "run" in step]
     assert commands[0] == "pip install tpharness"
+    if language == "go":
+        assert commands.pop(1) == BUILD_GO
     checked = commands[1].split()
     assert checked[:2] == ["tpharness", "check"]
     assert call("check", *map(str, tmp_path.glob(checked[2]))).code == 0

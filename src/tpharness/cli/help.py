@@ -47,7 +47,7 @@ _BY_NAME = {
 EXAMPLES: dict[str, str] = {
     "init": """
         tpharness init && tpharness run                   here, with a first server in Python
-        tpharness init interop --language node            into a folder, with one in JavaScript
+        tpharness init interop --language go              into a folder, with one in Go; also: node
         """,
     "run": """
         tpharness run                                     every built-in scenario on the reference

@@ -7,6 +7,7 @@ one of them is there already, nothing is written, unless it is to be replaced.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,14 +19,28 @@ from tpharness.project_file import PROJECT_FILE
 __all__ = ["init"]
 
 _STARTER = Path(__file__).parent / "starter"
-_TARGETS: Mapping[str, tuple[str, str]] = {"python": ("target.py", "python"), "node": ("target.mjs", "node")}
-"""Language → the file of its server, and the program that runs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """The first server in a language: its file, the command that runs it, and what builds it before ("" if nothing)."""
+
+    file: str
+    command: str
+    build: str = ""
+
+
+_TARGETS: Mapping[str, _Target] = {
+    "python": _Target(file="target.py", command="python target.py"),
+    "node": _Target(file="target.mjs", command="node target.mjs"),
+    "go": _Target(file="target.go", command="./target", build="go build -o target target.go"),
+}
 
 _CONFIG = """\
 # What `tpharness run` plays in this folder. Options on the command line take the place of a line;
 # `tpharness run --scenarios built-in` plays the whole suite on the same server.
 [run]
-server = "stdio:{program} {target}"    # or "http://HOST:PORT", "peer:NAME"
+server = "stdio:{command}"    # or "http://HOST:PORT", "peer:NAME"
 scenarios = ["scenarios"]
 # baseline = "known.yaml"            # what is known to fail: tpharness run --write-baseline known.yaml
 """
@@ -33,19 +48,19 @@ scenarios = ["scenarios"]
 
 def init(
     folder: Annotated[Path, Argument(help="The folder; it is made if its parent is there.")] = Path(),
-    language: Annotated[Literal["python", "node"], Option(help="The language of the first server.")] = "python",
+    language: Annotated[Literal["python", "node", "go"], Option(help="The language of the first server.")] = "python",
     force: Annotated[bool, Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
     """Write what a first run needs into a folder.
 
     tpharness.toml, a scenario, a server that plays it, and a workflow for GitHub. Then `tpharness run` passes there.
     """
-    target, program = _TARGETS[language]
+    target = _TARGETS[language]
     texts = {
-        PROJECT_FILE: _CONFIG.format(program=program, target=target),
+        PROJECT_FILE: _CONFIG.format(command=target.command),
         "scenarios/chat/greeting.yaml": _starter("greeting.yaml"),
-        target: _starter(target),
-        ".github/workflows/tpharness.yml": _starter("workflow.yml"),
+        target.file: _starter(target.file),
+        ".github/workflows/tpharness.yml": _workflow(target),
     }
     if not folder.absolute().parent.is_dir():
         raise UsageError(f"{folder}: there is no folder {folder.parent}", hint="make it first, or correct the path")
@@ -60,8 +75,16 @@ def init(
         (folder / name).write_text(text, "utf-8")
         say(f"{'replaced' if name in there else 'wrote'} {folder / name}")
     enter = "" if folder == Path() else f"cd {folder} && "
-    say("", f"now: {enter}tpharness run")
+    build = f"{target.build} && " if target.build else ""
+    say("", f"now: {enter}{build}tpharness run")
     say("then the whole suite, beginning where it is easiest: tpharness run --scenarios built-in --profile documents")
+
+
+def _workflow(target: _Target) -> str:
+    """Return the workflow, which builds the server before it is played."""
+    before, check, after = _starter("workflow.yml").partition("      - run: tpharness check")
+    build = f"      - run: {target.build}\n" if target.build else ""
+    return f"{before}{build}{check}{after}"
 
 
 def _starter(name: str) -> str:
