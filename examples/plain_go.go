@@ -17,7 +17,7 @@
 //	go build -o plain_go examples/plain_go.go
 //	tpharness run --server "stdio:./plain_go"
 //
-// The numbers R1–R59 are the rulings in conformance/rulings.md; docs/EVENTS.md shows what each event becomes. Time is
+// The numbers R1–R63 are the rulings in conformance/rulings.md; docs/EVENTS.md shows what each event becomes. Time is
 // data here: it comes with each event. A value that nobody has to look into stays the JSON that it was (R7).
 package main
 
@@ -703,6 +703,7 @@ type partEvent struct {
 	Index *int
 	Part  raw
 	given givenPart
+	file  file
 }
 
 func readPart(text raw) (event partEvent, ok bool) {
@@ -716,7 +717,8 @@ func readPart(text raw) (event partEvent, ok bool) {
 	case "tool-call", "builtin-tool-call", "builtin-tool-return":
 		return event, event.given.ToolCallID != nil
 	case "file", "custom:reasoning-file":
-		return event, bytes.HasPrefix(event.given.Content, []byte("{"))
+		event.file, ok = readFile(event.given.Content)
+		return event, ok
 	}
 	return event, true
 }
@@ -828,12 +830,9 @@ func (r *run) startPart(text raw) {
 		p.ProviderName = firstOf(given.ProviderName, c.provider)
 		r.sendInput(c)
 		r.send(object{"type": "tool-output-available", "toolCallId": c.id, "providerExecuted": true, "output": p.Content})
-	case "file":
-		p.ended, p.ID = true, given.ID
-		p.Content = r.sendFile("file", given.Content)
-	case "custom:reasoning-file":
-		p.ended = true
-		p.Content = r.sendFile("reasoning-file", given.Content)
+	case "file", "custom:reasoning-file":
+		p.ended, p.ID, p.Content = true, given.ID, event.file.stored()
+		r.send(event.file.chunk(strings.TrimPrefix(given.Kind, "custom:"), given.ID))
 	default:
 		p.ended, p.whole = true, event.Part
 		if kind, ok := strings.CutPrefix(given.Kind, "custom:"); ok {
@@ -980,41 +979,62 @@ func (r *run) endPart(text raw) {
 	r.send(end)
 }
 
-// sendFile sends a file and returns its content, which needs an identifier: six digits of the SHA-1 of its bytes, or its
-// address (R39, R49).
-func (r *run) sendFile(chunk string, content raw) object {
-	held := object{}
-	var given struct {
-		Data, Identifier, URL *string
-		MediaType             string `json:"media_type"`
-	}
-	var fields map[string]raw
-	_ = json.Unmarshal(content, &fields) // readPart has seen that it is an object
-	_ = json.Unmarshal(content, &given)  // fields of another form are left as they came
-	for name, value := range fields {
-		held[name] = value
-	}
-	if given.Identifier == nil {
-		if given.Data != nil {
-			data, _ := base64.StdEncoding.DecodeString(*given.Data)
-			held["identifier"] = fmt.Sprintf("%x", sha1.Sum(data))[:6]
-		} else {
-			held["identifier"] = given.URL
-		}
-	}
-	r.send(object{"type": chunk, "url": address(given.MediaType, given.Data, given.URL), "mediaType": given.MediaType})
-	return held
+// A file is the content of a part, with the fields that the stream has a place for.
+type file struct {
+	fields     map[string]raw
+	Kind       string
+	MediaType  string `json:"media_type"`
+	Data, URL  string
+	Identifier Text
 }
 
-// address returns where a file is: in the address itself, if its bytes are known.
-func address(mediaType string, data, url *string) string {
-	if data != nil {
-		return "data:" + mediaType + ";base64," + *data
+func readFile(content raw) (f file, ok bool) {
+	if json.Unmarshal(content, &f.fields) != nil || f.fields == nil {
+		return f, false
 	}
-	if url != nil {
-		return *url
+	_ = json.Unmarshal(content, &f) // a field of another form stays as it came
+	return f, true
+}
+
+// usualName is the identifier of a file that has none of its own: six digits of the SHA-1 of its bytes, or its address
+// (R39, R49).
+func (f file) usualName() Text {
+	if f.Data == "" {
+		return Text(f.URL)
 	}
-	return ""
+	data, _ := base64.StdEncoding.DecodeString(f.Data)
+	return Text(fmt.Sprintf("%x", sha1.Sum(data))[:6])
+}
+
+// stored returns the content as a thread has it.
+func (f file) stored() map[string]raw {
+	if f.Identifier == "" {
+		f.fields["identifier"], _ = f.usualName().MarshalJSON()
+	}
+	return f.fields
+}
+
+// chunk returns a file as the stream has it. Its own names travel beside it, and in place of a media type that nobody
+// knows stands the range of its kind (R63).
+func (f file) chunk(kind string, id Text) object {
+	chunk := object{"type": kind, "url": f.URL, "mediaType": f.MediaType}
+	if f.Data != "" {
+		chunk["url"] = "data:" + f.MediaType + ";base64," + f.Data
+	}
+	if f.MediaType == "" {
+		chunk["mediaType"] = "*/*"
+		if family, _, _ := strings.Cut(f.Kind, "-"); family == "image" || family == "audio" || family == "video" {
+			chunk["mediaType"] = family + "/*"
+		}
+	}
+	names := known(object{"id": id, "identifier": f.Identifier})
+	if f.Identifier == f.usualName() {
+		delete(names, "identifier")
+	}
+	if len(names) > 0 {
+		chunk["providerMetadata"] = object{"pydantic_ai": names}
+	}
+	return chunk
 }
 
 // =============================================================================================== 6. Tools
@@ -1087,6 +1107,7 @@ func (r *run) endTool(text raw) {
 		return
 	}
 	result := event.Part
+	result.Outcome = result.outcome()
 	c := r.calls[result.ToolCallID]
 	if c == nil || c.answered || c.ofProvider || result.Outcome == "interrupted" {
 		return
@@ -1117,6 +1138,20 @@ func (r *run) endTool(text raw) {
 	}
 }
 
+// outcome returns the outcome of a result; one without says it by its status, if it says it at all (R62).
+func (t toolResult) outcome() string {
+	if t.Outcome != "" {
+		return t.Outcome
+	}
+	switch t.Status {
+	case "", "success":
+		return "success"
+	case "validation_error":
+		return "retried"
+	}
+	return "failed"
+}
+
 // A dataEntry is an event among the metadata of a return, as the tools of Pydantic AI send them.
 type dataEntry struct {
 	Type      string
@@ -1131,15 +1166,9 @@ func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 		kept.Kind = t.Kind
 		return kept, nil
 	}
-	switch {
-	case t.Status != "":
-		kept.Status = t.Status
-	case t.Outcome == "" || t.Outcome == "success":
-		kept.Status = "success"
-	case t.Outcome == "retried":
-		kept.Status = "validation_error"
-	default:
-		kept.Status = "error"
+	kept.Status = "error" // of an outcome that nobody knows, too
+	if word, ok := map[string]string{"success": "success", "retried": "validation_error"}[t.Outcome]; ok {
+		kept.Status = word
 	}
 	if !isNull(t.ContentRef) { // R6: one of the two
 		kept.Content, kept.ContentRef = nil, t.ContentRef
@@ -1167,7 +1196,7 @@ func (r *run) sendOutput(c *call, result toolResult) {
 	switch {
 	case result.Kind == "retry-prompt":
 		r.send(object{"type": "tool-output-error", "toolCallId": c.id, "errorText": text})
-	case result.Outcome == "" || result.Outcome == "success":
+	case result.Outcome == "success":
 		r.send(object{"type": "tool-output-available", "toolCallId": c.id, "output": orNull(result.Content)})
 	case result.Outcome == "retried":
 		r.send(object{
@@ -1307,15 +1336,10 @@ func (p prompt) items() []object {
 	var found []object
 	for _, item := range items {
 		var text Text
-		var file struct {
-			Data, URL *string
-			MediaType string `json:"media_type"`
-		}
 		if json.Unmarshal(item, &text) == nil {
 			found = append(found, object{"type": "text", "text": text})
-		} else if json.Unmarshal(item, &file) == nil {
-			url := address(file.MediaType, file.Data, file.URL)
-			found = append(found, object{"type": "file", "url": url, "mediaType": file.MediaType})
+		} else if f, ok := readFile(item); ok {
+			found = append(found, f.chunk("file", ""))
 		}
 	}
 	return found
@@ -1477,7 +1501,8 @@ func (r *run) turn(reason string) *agentTurn {
 
 // message returns a fact as the thread has it, and whether it is kept.
 func (r *run) message(f *fact, interrupted bool) (message, bool) {
-	if f.response != nil && !f.response.kept(interrupted) {
+	ofThisTurn := f.response != nil && r.holds(f.response) // returns for an earlier turn stay, one by one (R61)
+	if ofThisTurn && !f.response.kept(interrupted) {
 		return message{}, false
 	}
 	switch f.kind {
