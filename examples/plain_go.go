@@ -748,7 +748,7 @@ func (r *run) finishResponse() {
 	}
 	r.response.finished = true
 	for _, c := range r.response.calls {
-		if c.text != "" || c.fields != nil {
+		if c.text != "" || c.fields != nil || c.ofProvider {
 			r.sendInput(c)
 		}
 	}
@@ -898,7 +898,7 @@ func (r *run) addArgs(c *call, piece raw) {
 	case isNull(piece):
 	case json.Unmarshal(piece, &text) == nil:
 		c.text = c.text.plus(text)
-		if text != "" && !c.ofProvider {
+		if text != "" {
 			r.send(object{"type": "tool-input-delta", "toolCallId": c.id, "inputTextDelta": text})
 		}
 	case json.Unmarshal(piece, &fields) == nil:

@@ -19,7 +19,7 @@ from tpharness.findings import Finding
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
 from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name, outcome_of
-from tpharness.server_events.wire_parts import custom_chunk, end_metadata, file_fields, steering_parts
+from tpharness.server_events.wire_parts import custom_chunk, end_metadata, file_fields, provider_fields, steering_parts
 
 __all__ = ["Encoder"]
 
@@ -131,10 +131,10 @@ class Encoder:
                 chunks.append({"type": f"{word}-start", "id": ident})
                 if content:
                     chunks.append({"type": f"{word}-delta", "id": ident, "delta": content})
-            case "tool-call":
+            case "tool-call" | "builtin-tool-call":
                 chunks += self._call_start(index, part)
-            case "builtin-tool-call" | "builtin-tool-return":
-                chunks += self._provider_part(part)
+            case "builtin-tool-return":
+                chunks += self._provider_return(part)
                 self._parts[index] = ("whole", "")
             case "file":
                 chunks.append({"type": "file", **file_fields(content, part.get("id"))})
@@ -149,28 +149,24 @@ class Encoder:
         call_id, name, args = part["tool_call_id"], part["tool_name"], part.get("args")
         self._parts[index] = ("tool-input", call_id)
         self._returned.discard(call_id)
-        self._calls[call_id] = {"toolName": name, "args": args if isinstance(args, Mapping) else None, "held": []}
-        chunks: Chunks = [{"type": "tool-input-start", "toolCallId": call_id, "toolName": name}]
+        more = provider_fields(part)
+        if more:
+            self._provider_calls.add(call_id)
+        held = args if isinstance(args, Mapping) else None
+        self._calls[call_id] = {"toolName": name, "args": held, "held": [], "more": more}
+        chunks: Chunks = [{"type": "tool-input-start", "toolCallId": call_id, **more, "toolName": name}]
         if isinstance(args, str) and args:
             self._calls[call_id]["held"].append(args)
             chunks.append({"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": args})
         return chunks
 
-    def _provider_part(self, part: Mapping[str, Any]) -> Chunks:
-        base = {"toolCallId": part["tool_call_id"], "providerExecuted": True}
-        provider = part.get("provider_name")
-        metadata = {"providerMetadata": {"pydantic_ai": {"provider_name": provider}}} if provider else {}
-        if part["part_kind"] == "builtin-tool-return":
-            if part["tool_call_id"] not in self._provider_calls:
-                return []  # R36: the recorder reports it
-            self._provider_calls.discard(part["tool_call_id"])
-            return [{"type": "tool-output-available", **base, "output": part.get("content")}]
-        self._provider_calls.add(part["tool_call_id"])
-        named = {**base, "toolName": part["tool_name"], **metadata}
-        return [
-            {"type": "tool-input-start", **named},
-            {"type": "tool-input-available", **named, "input": parse_tool_args(part.get("args"))},
-        ]
+    def _provider_return(self, part: Mapping[str, Any]) -> Chunks:
+        call_id = part["tool_call_id"]
+        if call_id not in self._provider_calls:
+            return []  # R36: the recorder reports it
+        self._provider_calls.discard(call_id)
+        output = {"type": "tool-output-available", "toolCallId": call_id, "providerExecuted": True}
+        return [*self._announce_call(call_id), {**output, "output": part.get("content")}]
 
     def _part_delta(self, event: Mapping[str, Any]) -> Chunks:
         word, ident = self._parts.get(event["index"], ("", ""))
@@ -336,23 +332,24 @@ class Encoder:
         self._responding = False
         chunks: Chunks = []
         for call_id, call in self._calls.items():
-            if "input" not in call:
-                text = "".join(call["held"])
-                if waiting and call_id != now and not text and call["args"] is None:
-                    continue
-                held = call["args"] if call["args"] is not None else parse_tool_args(text) if text else {}
-                call["input"] = call.get("given", held)
-                self._announced.add(call_id)
-                self._outstanding.add(call_id)
-                chunks.append(
-                    {
-                        "type": "tool-input-available",
-                        "toolCallId": call_id,
-                        "toolName": call["toolName"],
-                        "input": call["input"],
-                    }
-                )
+            unsaid = not any(call["held"]) and call["args"] is None
+            if not (waiting and call_id != now and unsaid and not call["more"]):
+                chunks += self._announce_call(call_id)
         return chunks
+
+    def _announce_call(self, call_id: str) -> Chunks:
+        """Send the input of a call, once."""
+        call = self._calls.get(call_id)
+        if call is None or "input" in call:
+            return []
+        text = "".join(call["held"])
+        held = call["args"] if call["args"] is not None else parse_tool_args(text) if text else {}
+        call["input"] = call.get("given", held)
+        if not call["more"]:  # R42: nobody waits for what the provider executes
+            self._announced.add(call_id)
+            self._outstanding.add(call_id)
+        named = {"toolCallId": call_id, **call["more"], "toolName": call["toolName"]}
+        return [{"type": "tool-input-available", **named, "input": call["input"]}]
 
     def _settle_step(self) -> Chunks:
         """Send finish-step as soon as no call of the step is outstanding."""

@@ -37,8 +37,6 @@ def part_fields(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
     fields = pick_fields(part, names)
     if kind == "thinking" and "id" in fields:
         fields["thinking_id"] = fields.pop("id")
-    if kind.startswith("builtin-") and "args" in fields:
-        fields["args"] = parse_tool_args(fields["args"])
     return fields
 
 

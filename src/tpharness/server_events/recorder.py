@@ -54,8 +54,9 @@ SECOND_RETURN = Kind("server-second-return")
 DISCARDED = Kind("server-open-part-discarded")
 PART_DIFFERS = Kind("server-part-differs")
 
-_TEXT_FIELDS = {"text": "content", "thinking": "content", "tool-call": "args"}
-_DELTAS = {"text": "text", "thinking": "thinking", "tool-call": "tool_call"}
+_CALLS = ("tool-call", "builtin-tool-call")
+_TEXT_FIELDS = {"text": "content", "thinking": "content", **dict.fromkeys(_CALLS, "args")}
+_DELTAS = {"text": "text", "thinking": "thinking", **dict.fromkeys(_CALLS, "tool_call")}
 
 
 class Recorder:
@@ -168,7 +169,7 @@ class Recorder:
         first = fields.pop(text_field, None)
         handle = self._writer.open_part(kind, fields, text_field)
         self._parts[index] = handle
-        if kind == "tool-call":
+        if kind in _CALLS:
             self._newest_call = handle
         if isinstance(first, str):
             handle.pieces.append(first)
@@ -204,7 +205,7 @@ class Recorder:
         if event["part"]["part_kind"] != handle.kind:
             self._report(UNKNOWN_PART, f"a {handle.kind} part {event['index']} ends as another kind", got=event)
             return
-        if handle.complete or handle.kind == "tool-call":
+        if handle.complete or handle.kind in _CALLS:
             handle.ended = True
             return  # R10: a call is complete at the end of its response, its deltas may go on after this
         final = event["part"].get("content")
@@ -344,7 +345,7 @@ class Recorder:
                 self._writer.amend_part(handle, args=given["args"])
             return
         for handle in self._parts.values():
-            if handle.kind == "tool-call" and not handle.complete:
+            if handle.kind in _CALLS and not handle.complete:
                 text = join_text(handle.pieces)
                 args = handle.fields.get("args", parse_tool_args(text) if text else {})
                 handle.raw = text if text and "args" not in handle.fields else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from tpharness.facts import binary_identifier
 
-__all__ = ["custom_chunk", "end_metadata", "file_fields", "steering_parts"]
+__all__ = ["custom_chunk", "end_metadata", "file_fields", "provider_fields", "steering_parts"]
 
 _RANGES = {"image-url": "image/*", "audio-url": "audio/*", "video-url": "video/*"}
 """What a kind of file says of its media type where nothing else does."""
@@ -17,6 +17,15 @@ def end_metadata(word: str, part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a part that travel with its end."""
     names = ("id",) if word == "text" else ("id", "signature", "provider_name")
     return {k: part[k] for k in names if part.get(k) is not None}
+
+
+def provider_fields(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what chunks about the input of a call say besides, if the provider executes it (R42); else nothing."""
+    if call["part_kind"] != "builtin-tool-call":
+        return {}
+    provider = call.get("provider_name")
+    metadata = {"providerMetadata": {"pydantic_ai": {"provider_name": provider}}} if provider else {}
+    return {"providerExecuted": True, **metadata}
 
 
 def file_fields(content: Mapping[str, Any], part_id: str | None = None) -> dict[str, Any]:
