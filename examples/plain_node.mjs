@@ -464,17 +464,19 @@ class Run {
     if (!this.thread.response || this.blocks.has(index)) yield* this.beginResponse(); // again: another model call
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
-    else if (kind !== "builtin-tool-return" || this.takeOutput(doc.tool_call_id)) {
+    else if (kind !== "builtin-tool-return" || this.takeOutput(doc)) {
       this.blocks.set(index, ["", this.thread.addPart(stored(doc), true)]);
       yield* wholePart(doc);
     }
   }
 
-  /** Whether a provider's call waits for this output; the first one stands (R14, R42). */
-  takeOutput(callId) {
-    const call = this.thread.calls.get(callId);
+  /** Whether a provider's call waits for this output, which is its provider's; the first one stands (R14, R42). */
+  takeOutput(output) {
+    const call = this.thread.calls.get(output.tool_call_id);
     if (!call || call.answered) return false;
     call.answered = true;
+    const { provider_name } = call.part.doc;
+    if (provider_name) output.provider_name ??= provider_name;
     return true;
   }
 

@@ -545,16 +545,17 @@ class Run:
             yield from self.start_text(index, doc)
         elif kind in ("tool-call", "builtin-tool-call"):
             yield from self.start_call(index, doc)
-        elif kind != "builtin-tool-return" or self.take_output(doc["tool_call_id"]):
+        elif kind != "builtin-tool-return" or self.take_output(doc):
             self.blocks[index] = ("", self.thread.add_part(stored(doc), done=True))
             yield from whole_part(doc)
 
-    def take_output(self, call_id: str) -> bool:
-        """Whether a provider's call waits for this output; the first one stands (R14, R42)."""
-        call = self.thread.calls.get(call_id)
+    def take_output(self, output: Json) -> bool:
+        """Whether a provider's call waits for this output, which is its provider's; the first one stands (R14, R42)."""
+        call = self.thread.calls.get(output["tool_call_id"])
         if call is None or call.answered:
             return False
         call.answered = True
+        output |= {**pick(call.part.doc, "provider_name"), **output}
         return True
 
     def start_text(self, index: int, doc: Json) -> Iterator[Json]:

@@ -85,7 +85,7 @@ class Recorder:
         self.state = RunState.BETWEEN
         self._parts: dict[int, OpenPart] = {}
         self._calls: dict[str, OpenPart] = {}
-        self._provider_calls: set[str] = set()
+        self._provider_calls: dict[str, str | None] = {}  # with their providers
         self._newest_call: OpenPart | None = None
         self._request_facts: dict[str, Any] = {}
         self._last_finish: str | None = None
@@ -154,12 +154,13 @@ class Recorder:
         fields = part_fields(kind, part)
         text_field = _TEXT_FIELDS.get(kind)
         if kind == "builtin-tool-call":
-            self._provider_calls.add(part["tool_call_id"])
+            self._provider_calls[part["tool_call_id"]] = part.get("provider_name")
         if kind == "builtin-tool-return" and part["tool_call_id"] not in self._provider_calls:
             self._report(UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
             return  # R14, R36, R42
         if kind == "builtin-tool-return":
-            self._provider_calls.discard(part["tool_call_id"])
+            provider = self._provider_calls.pop(part["tool_call_id"])
+            fields |= {"provider_name": fields.get("provider_name") or provider} if provider else {}
         if text_field is None:
             if kind == "file":
                 fields["content"] = file_content(fields["content"])
