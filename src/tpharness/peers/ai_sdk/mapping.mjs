@@ -143,14 +143,18 @@ function prompt(part) {
   return contents.length === 1 && typeof contents[0] === "string" ? contents[0] : contents;
 }
 
+/** R63: a file's own names stand in its metadata, and a range is no media type. */
 function fileOf(part) {
+  const { id, identifier: named } = part.providerMetadata?.pydantic_ai ?? {};
+  const own = id ? { id } : {};
   const match = /^data:[^,]*;base64,(.*)$/s.exec(part.url);
   if (match) {
-    const identifier = createHash("sha1").update(Buffer.from(match[1], "base64")).digest("hex").slice(0, 6);
-    return { content: { kind: "binary", data: match[1], media_type: part.mediaType, identifier } };
+    const identifier = named ?? createHash("sha1").update(Buffer.from(match[1], "base64")).digest("hex").slice(0, 6);
+    return { content: { kind: "binary", data: match[1], media_type: part.mediaType, identifier }, ...own };
   }
   const kind = URL_KINDS[part.mediaType.split("/")[0]] ?? "document-url";
-  return { content: { kind, url: part.url, media_type: part.mediaType, identifier: part.url } };
+  const typed = part.mediaType.endsWith("/*") ? {} : { media_type: part.mediaType };
+  return { content: { kind, url: part.url, identifier: named ?? part.url, ...typed }, ...own };
 }
 
 function source(part) {
