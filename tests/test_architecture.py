@@ -13,6 +13,7 @@ SRC = Path(__file__).parent.parent / "src" / "tpharness"
 LAYERS = {
     "causes": 1,
     "errors": 1,
+    "finding_log": 1,
     "facts": 0,
     "file_lock": 0,
     "imports": 0,

@@ -17,7 +17,8 @@ import pytest
 import yaml
 
 from tpharness.clauses import clause_texts, load_rulings
-from tpharness.findings import FindingLog, Kind, Level, Place, keep_first, load_kinds, shorten_both
+from tpharness.finding_log import FindingLog, keep_first
+from tpharness.findings import Kind, Level, Place, load_kinds, shorten_both
 from tpharness.protocol.diff import diff
 from tpharness.report import failure_lines
 from tpharness.resources import conformance_dir, schema_path

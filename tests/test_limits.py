@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tpharness.findings import MOST_OF_A_KIND
+from tpharness.finding_log import MOST_OF_A_KIND
 from tpharness.protocol.parse import MAX_DEPTH, MAX_SIZE
 from tpharness.run import cluster
 from tpharness.targets import capture

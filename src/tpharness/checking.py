@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tpharness.errors import ScenarioError, UsageError
-from tpharness.findings import Finding, Kind, Place, keep_first
+from tpharness.finding_log import keep_first
+from tpharness.findings import Finding, Kind, Place
 from tpharness.folding import NO_EVENTS, NO_TIME, fold, fold_events, is_of_server, read_file
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read

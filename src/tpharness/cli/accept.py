@@ -8,7 +8,8 @@ from tpharness.acceptance import RULES, Confidence, ModelRequest, Rule, check_pa
 from tpharness.acceptance.sdk import check_sdk_types
 from tpharness.cli.files import print_json, read_json
 from tpharness.cli.options import Argument, Exit, Option
-from tpharness.findings import Finding, Level, keep_first, shorten
+from tpharness.finding_log import keep_first
+from tpharness.findings import Finding, Level, shorten
 from tpharness.printable import counted, say
 
 __all__ = ["FORMAT", "accept"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.findings import Finding, FindingLog, Kind, Place
+from tpharness.finding_log import FindingLog
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.rules import check_thread
 
 __all__ = ["check_as_read", "fill_agents"]

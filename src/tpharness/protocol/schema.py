@@ -14,7 +14,8 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
-from tpharness.findings import MOST_OF_A_KIND, Finding, Kind, Place
+from tpharness.finding_log import MOST_OF_A_KIND
+from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.pieces import split
 from tpharness.protocol.versions import Version, version_names

@@ -17,7 +17,8 @@ from enum import Enum, auto
 from typing import Any
 
 from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage, parse_tool_args
-from tpharness.findings import Finding, FindingLog, Kind, Place
+from tpharness.finding_log import FindingLog
+from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tpharness.facts import later_time
-from tpharness.findings import FindingLog, Kind, Place
+from tpharness.finding_log import FindingLog
+from tpharness.findings import Kind, Place
 from tpharness.journal import JournalWriter, OpenPart
 from tpharness.vsp.carrier import CarriedFacts
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tpharness.errors import UsageError
-from tpharness.findings import FindingLog, Kind, Place
+from tpharness.finding_log import FindingLog
+from tpharness.findings import Kind, Place
 
 if TYPE_CHECKING:
     from typing import Self

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from tpharness.findings import Finding, Level, Place, keep_first
+from tpharness.finding_log import keep_first
+from tpharness.findings import Finding, Level, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol import schema
 from tpharness.protocol.jcs import MAX_SAFE_INTEGER, CanonicalError, jcs, unsafe_places
