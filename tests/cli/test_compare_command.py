@@ -20,8 +20,8 @@ def test_the_tables_are_readable_at_a_hundred_columns(call: Any) -> None:
     for word in ("thought", "documented", "0.0.4", "between steps", "that the turn was cut at all"):
         assert word in called.out
     rows = [line for line in lines if line.strip().startswith("k of n tools done") and "✓" in line]
-    assert sum(row.count("✓") for row in rows) == 7
-    assert sum(row.count("✗") for row in rows) == 2
+    assert sum(row.count("✓") for row in rows) == 8
+    assert sum(row.count("✗") for row in rows) == 3
 
 
 def test_named_histories_and_scenarios_alone_are_compared(call: Any) -> None:
@@ -96,10 +96,11 @@ def test_histories_stand_beside_versions(call: Any, tmp_path: Path) -> None:
     options = ["--dialect", "message-parts", "--dialect", "0.0.4", "--report", "console", "--report", f"json:{report}"]
     called = call("run", "histories/k08*", *options)
     assert called.code == 0
-    assert "PASSED 3 of 3 pairs" in called.out
+    assert "PASSED 4 of 4 pairs" in called.out
     reports = json.loads(report.read_text("utf-8"))["reports"]
-    assert [r["client"] for r in reports][1:] == ["history message-parts/plan", "history message-parts/current"]
-    assert [r["versions"] for r in reports] == [["0.0.4"], [], []]
+    names = [f"history message-parts/{variant}" for variant in ("plan", "2.32", "current")]
+    assert [r["client"] for r in reports][1:] == names
+    assert [r["versions"] for r in reports] == [["0.0.4"], [], [], []]
 
 
 def test_an_unexpected_refusal_fails(call: Any, tmp_path: Path) -> None:

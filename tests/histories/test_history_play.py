@@ -22,7 +22,7 @@ from tpharness.run.judge import CheckState
 from tpharness.run.plan import base_case, cut_places
 from tpharness.scenario import load_text
 
-PLAN, CURRENT, CODE, REPAIRED, *_ = OTHER_HISTORIES.values()
+PLAN, RELEASED, CURRENT, CODE, REPAIRED, *_ = OTHER_HISTORIES.values()
 DANGLING = {"chat-call-unanswered", "responses-call-unanswered", "anthropic-call-unanswered", "gemini-responses-uneven"}
 ONE_OF_TWO = "histories/l-08-one-of-two-tools-done"
 

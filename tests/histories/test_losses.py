@@ -308,6 +308,7 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
         found = find_losses(journal_contents(journal), history.turn_contents(history.store(journal)))
         unmarked: set[str] = {CUT} if name in UNMARKED else set()
         others: dict[str, set[str]] = {
+            "message-parts/2.32": expected[CURRENT],
             "langgraph": STREAMED[name],
             "pydantic-ai": set(),
             "ai-sdk": unmarked,

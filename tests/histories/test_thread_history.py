@@ -103,7 +103,8 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
     assert find_histories("0.0.4", OTHER_HISTORIES) == find_histories("lang") == find_histories("") == []
     assert list(HISTORIES)[:3] == ["0.0.4", "0.0.3", "2.0.0"]
     assert all_names() == [
-        *("0.0.4", "0.0.3", "2.0.0", "message-parts", "message-parts/plan", "message-parts/current"),
+        *("0.0.4", "0.0.3", "2.0.0", "message-parts", "message-parts/plan"),
+        *("message-parts/2.32", "message-parts/current"),
         *("langchain", "langchain/documented", "langchain/repaired", "langgraph", "pydantic-ai", "ai-sdk"),
     ]
 

@@ -17,7 +17,7 @@ from tests.seeded_defects.seeding import put, wrap
 
 from tpharness.explore.mutation import Seed
 from tpharness.histories.langchain import DOCUMENTED, Choices, reducer
-from tpharness.histories.message_parts import dialect, store
+from tpharness.histories.message_parts import dialect, load, store
 from tpharness.histories.message_parts.dialect import MessageParts
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
@@ -364,7 +364,7 @@ PLAYED_DEFECTS = (
     defect(
         "open-calls-sent",
         "Calls that a crash left without results are sent as they are.",
-        put(dialect, "add_missing_results", list),
+        put(load, "add_missing_results", list),
         CURRENT,
         "histories/k15-program-ends-while-a-tool-runs",
         *UNANSWERED,

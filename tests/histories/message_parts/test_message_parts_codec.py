@@ -50,31 +50,38 @@ statuses = st.sampled_from(["success", "error", "aborted"])
 stops = st.none() | st.sampled_from(["stop", "length", "tool_use", "error", "aborted"])
 positions = st.none() | st.sampled_from(["append", "prepend"])
 
-planned = st.one_of(
-    st.builds(SystemMessage, parts=st.lists(texts, max_size=2).map(tuple), **common),
-    st.builds(DeveloperMessage, parts=parts, attachment_position=positions, ui_extra=objects, **common),
-    st.builds(UserMessage, parts=parts, source=st.sampled_from([None, "user", "bash_mode"]), **common),
-    st.builds(AssistantMessage, parts=parts, usage=objects, stop_reason=stops, **common),
-    st.builds(
-        ToolResultMessage,
-        call_id=words,
-        tool_name=words,
-        status=statuses,
-        output_text=words,
-        parts=no_text,
-        ui_extra=objects,
-        side_effects=st.none() | st.just(("todo_change",)),
-        task_metadata=objects,
-        **common,
-    ),
-    st.builds(StreamErrorItem, error=words, created_at=times),
-    st.builds(OtherEntry, kind=st.just("TaskMetadataItem"), data=st.dictionaries(words, words, max_size=2)),
-)
+
+def messages(developer_ui: Any, result_ui: Any) -> st.SearchStrategy[HistoryEvent]:
+    """What every variant has, with these fields for the UI."""
+    return st.one_of(
+        st.builds(SystemMessage, parts=st.lists(texts, max_size=2).map(tuple), **common),
+        st.builds(DeveloperMessage, parts=parts, attachment_position=positions, ui_extra=developer_ui, **common),
+        st.builds(UserMessage, parts=parts, source=st.sampled_from([None, "user", "bash_mode"]), **common),
+        st.builds(AssistantMessage, parts=parts, usage=objects, stop_reason=stops, **common),
+        st.builds(
+            ToolResultMessage,
+            call_id=words,
+            tool_name=words,
+            status=statuses,
+            output_text=words,
+            parts=no_text,
+            ui_extra=result_ui,
+            side_effects=st.none() | st.just(("todo_change",)),
+            task_metadata=objects,
+            **common,
+        ),
+        st.builds(StreamErrorItem, error=words, created_at=times),
+        st.builds(OtherEntry, kind=st.just("TaskMetadataItem"), data=st.dictionaries(words, words, max_size=2)),
+    )
+
+
+planned = messages(objects, objects)
+typed = st.sampled_from([None, {"type": "markdown_doc", "file_path": "a.md", "content": "x"}])
 current = st.one_of(
-    planned,
+    messages(st.sampled_from([None, {"items": []}, {"items": [{"type": "skill_listing"}]}]), typed),
     st.builds(InterruptEntry, show_notice=st.booleans(), created_at=times),
     st.builds(RetractEntry, retracted_text=words, created_at=times),
-    st.builds(OtherEntry, kind=st.just("AwaySummaryEntry"), data=st.dictionaries(words, words, max_size=2)),
+    st.builds(OtherEntry, kind=st.just("AwaySummaryEntry"), data=st.fixed_dictionaries({"text": words})),
 )
 
 
@@ -215,3 +222,38 @@ def test_a_tool_result_with_a_text_part_cannot_be_made() -> None:
     """The plan, "Tool result text strictness": parts must not contain TextPart."""
     with pytest.raises(ValueError, match="not text"):
         ToolResultMessage(status="success", output_text="", parts=(TextPart(text="x"),))
+
+
+@pytest.mark.parametrize("kind", ["CompactionEntry", "AwaySummaryEntry", "SideQuestionEntry", "LLMRequestEntry"])
+def test_an_entry_without_what_it_is_about_is_dropped(kind: str) -> None:
+    """As the program does: an empty compaction compacts nothing."""
+    decoded = decode([user("q"), {"type": kind, "data": {}}], "current")
+    assert (len(decoded.events), decoded.dropped, decoded.lines) == (1, 1, (0,))
+
+
+def test_each_release_reads_its_sources_and_entries() -> None:
+    """2.32 drops whole user messages of sources that came later, and entries that it does not know."""
+    sources = ("user", "bash_mode", "shell_completion", "task_completion", "peer_message")
+    lines = [{**user("q"), "data": {**user("q")["data"], "source": source}} for source in sources]
+    assert decode(lines, "current").dropped == 0
+    assert decode(lines, "2.32").lines == (0, 1)
+    assert decode([retract("q")], "2.32").dropped == 1
+    fork = {"summary": "S", "source_session_id": "s", "source_pivot_index": 1, "source_message_count": 2}
+    assert decode([{"type": "ForkSummaryEntry", "data": fork}], "current").dropped == 0
+    assert decode([{"type": "ForkSummaryEntry", "data": fork}], "2.32").dropped == 1
+
+
+def test_fields_for_the_ui_of_an_unknown_type_are_dropped() -> None:
+    """The message stays; the plan does not say which types there are."""
+    wrong = {**result("c1", "t", "success", "x"), "data": {**result("c1", "t", "success", "x")["data"]}}
+    wrong["data"]["ui_extra"] = {"type": "other"}
+    (finding,) = decode([wrong], "current").findings
+    assert finding.code == "history-ui-extra-dropped"
+    assert "ui_extra" not in encode(decode([wrong], "current").events[0])["data"]
+    assert decode([wrong], "plan").findings == ()
+
+
+def test_times_may_be_numbers() -> None:
+    """Seconds since 1970, as the program reads them."""
+    line = {**user("q"), "data": {**user("q")["data"], "created_at": 1737367200.5}}
+    assert list(map(encode, decode([line], "current").events)) == [line]

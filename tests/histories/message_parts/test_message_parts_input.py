@@ -23,7 +23,6 @@ from tests.histories.message_parts.build import (
     user,
 )
 
-from tpharness.errors import UsageError
 from tpharness.histories.message_parts import MESSAGE_PARTS, MessageParts
 from tpharness.histories.projections import PROVIDERS, HistoryDialect, Provider
 
@@ -324,48 +323,6 @@ def test_system_messages() -> None:
     assert len(responses(CURRENT, history)) == len(gemini(CURRENT, history)) == 1
 
 
-A, B, X = thought("A"), thought("B"), text("X")
-S, T = signature("S"), signature("T")
-
-
-@pytest.mark.parametrize(
-    ("parts", "sent"),
-    [
-        ([A, X, S], [("thinking", "A", "S"), ("text", "X")]),
-        ([A, B, S, T], [("thinking", "A", "T"), ("thinking", "B", "S")]),
-        ([A, B, S], [("text", "<thinking>\nA\n</thinking>"), ("thinking", "B", "S")]),
-        ([A, S, B, T], [("thinking", "A", "S"), ("thinking", "B", "T")]),
-        ([S, A], [("thinking", "", "S"), ("text", "<thinking>\nA\n</thinking>")]),
-        ([A, call("c1", "fast"), S], [("thinking", "A", "S"), ("tool_use",)]),
-    ],
-)
-def test_a_signature_consumes_the_nearest_thought_before_it(parts: list[Line], sent: list[tuple[str, ...]]) -> None:
-    """Document 002, "Thinking pairing rule", by order and whatever stands between; no thought is lost."""
-    blocks = anthropic(PLAN, [user("q"), answer(*parts)])[1]["content"]
-    fields = ("type", "thinking", "text", "signature")
-    assert [tuple(block[name] for name in fields if name in block) for block in blocks] == sent
-
-
-def test_the_current_program_pairs_neighbours_only() -> None:
-    """Driven: a text between a thought and its signature parts them, and the first of two unsigned thoughts is lost."""
-    parted = anthropic(CURRENT, [user("q"), answer(A, X, S)])[1]["content"]
-    assert [block.get("thinking", block.get("text")) for block in parted] == ["<thinking>\nA\n</thinking>", "X", ""]
-    assert len(anthropic(CURRENT, [user("q"), answer(A, B, S)])[1]["content"]) == 1
-
-
-def test_pairs_of_the_plan_are_the_same_for_every_api() -> None:
-    """Responses: an item for each; Gemini: the signature on its thought."""
-    google = {**S, "format": "google", "signature": "UzE="}
-    items = responses(PLAN, [user("q"), answer(A, X, S)])
-    assert items[1] == {
-        "type": "reasoning",
-        "summary": [{"type": "summary_text", "text": "A"}],
-        "encrypted_content": "S",
-    }
-    parts = gemini(PLAN, [user("q"), answer(A, X, google)])[1]["parts"]
-    assert parts == [{"text": "A", "thought": True, "thoughtSignature": "UzE="}, {"text": "X"}]
-
-
 # ------------------------------------------------------------------------------------------------ interrupted
 
 
@@ -420,13 +377,6 @@ def test_a_withdrawn_message_is_not_sent() -> None:
     assert len(chat(CURRENT, [user("q"), retract("Q")])) == 1
     assert len(chat(CURRENT, [user("q"), user("r"), retract("q")])) == 2
     assert len(chat(CURRENT, [user("q"), user("q"), retract("q")])) == 1
-
-
-@pytest.mark.parametrize("kind", ["RewindEntry", "CompactionEntry"])
-def test_a_history_that_was_cut_back_is_refused(kind: str) -> None:
-    """What these do is not stated: better an error than a wrong input."""
-    with pytest.raises(UsageError, match=kind):
-        chat(CURRENT, [user("q"), {"type": kind, "data": {}}])
 
 
 # ------------------------------------------------------------------------------------------------ images

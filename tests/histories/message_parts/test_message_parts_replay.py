@@ -234,3 +234,33 @@ def test_images_of_the_model_are_shown_by_the_plan() -> None:
     file = {"type": "image_file", "file_path": "a.png"}
     events = PLAN.replay([user("q"), answer(file, stop="stop")])
     assert events[-1] == {"event": "AssistantImageDeltaEvent", "file_path": "a.png"}
+
+
+def test_a_command_of_the_user_is_shown_as_one() -> None:
+    """`bash_mode`: the message has the command and its output in tags."""
+    said = "<bash-input>ls</bash-input><bash-stdout>a b</bash-stdout>"
+    line = {**user(said), "data": {**user(said)["data"], "source": "bash_mode"}}
+    assert list(MESSAGE_PARTS["message-parts/current"].replay([line]))[1:] == [
+        {"event": "UserMessageEvent", "content": "!ls"},
+        {"event": "BashCommandStartEvent", "command": "ls"},
+        {"event": "BashCommandOutputDeltaEvent", "content": "a b"},
+        {"event": "BashCommandEndEvent", "cancelled": False},
+    ]
+
+
+def test_the_end_of_a_background_task_begins_no_task() -> None:
+    """Its message stands in the user's place, and does not end the task before it."""
+    ended = {**user("done"), "data": {**user("done")["data"], "source": "task_completion"}}
+    history = [user("q"), answer(text("a"), stop="stop"), ended]
+    shown = [event["event"] for event in MESSAGE_PARTS["message-parts/current"].replay(history)]
+    assert shown.count("TaskStartEvent") == 1
+    assert shown[-1] == "TaskFinishEvent"
+
+
+def test_what_was_compacted_is_shown_by_the_newer_release() -> None:
+    """2.32 shows the history from the compaction on."""
+    entry = {"type": "CompactionEntry", "data": {"summary": "S", "first_kept_index": 1}}
+    history = [user("q"), user("r"), entry]
+    for name, words in (("message-parts/current", ["q", "r"]), ("message-parts/2.32", ["r"])):
+        shown = [e["content"] for e in MESSAGE_PARTS[name].replay(history) if e["event"] == "UserMessageEvent"]
+        assert shown == words, name

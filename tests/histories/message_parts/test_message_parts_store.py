@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.histories.message_parts.build import (
     Line,
@@ -282,10 +284,28 @@ def test_a_prompt_inside_of_a_turn_is_a_user_message() -> None:
 
 
 def test_a_response_without_parts() -> None:
-    """The plan: exactly one assistant message a model call; the current program keeps no empty one."""
+    """The plan: exactly one assistant message a model call; the program keeps it, too, and asks again in that turn."""
     turns = "  - user: q\n  - steps: [{response: [{text: ''}]}]"
     assert stored("plan", inline(turns)) == [U, answer(stop="stop")]
-    assert stored("current", inline(turns)) == [U]
+    kept, empty, asked = stored("current", inline(turns))
+    assert [kept, empty] == [U, answer(stop="stop")]
+    assert asked["data"]["parts"][0]["text"].startswith("The previous model response was empty")
+    history = MESSAGE_PARTS[CURRENT]
+    assert len(history.turn_contents([kept, empty, asked])) == 1
+
+
+def test_an_interrupted_bash_says_so_itself() -> None:
+    """In the program's words; other tools, and the plan, have the words that all tools have."""
+    turns = (
+        "  - user: q\n  - steps:\n      - response: [{call: Bash, id: c1, args: {command: ls}}]\n"
+        "      - {start_tools: true, label: t}\n"
+        "    interrupt: {reason: user_cancelled, after: t}"
+    )
+    (told,) = [line["data"] for line in stored("current", inline(turns)) if line["type"] == "ToolResultMessage"]
+    assert told["status"] == "aborted"
+    assert re.fullmatch(r"Interrupted by user after \d+\.\d\d seconds running: ls", told["output_text"])
+    (planned,) = [line["data"] for line in stored("plan", inline(turns)) if line["type"] == "ToolResultMessage"]
+    assert planned["output_text"] == "[Request interrupted by user for tool use]"
 
 
 def test_a_task_is_followed_by_its_metadata() -> None:

@@ -18,13 +18,16 @@ import msgspec
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.histories.message_parts.records import (
-    CURRENT_EVENTS,
-    PLAN_EVENTS,
+    EVENTS,
+    REQUIRED,
     DeveloperMessage,
     HistoryEvent,
     OtherEntry,
+    ToolResultMessage,
+    UserMessage,
     Variant,
 )
+from tpharness.histories.message_parts.releases import PROGRAMS
 
 __all__ = ["DecodeResult", "decode", "dumps", "encode", "loads"]
 
@@ -34,10 +37,14 @@ UI_DROPPED = Kind("history-ui-extra-dropped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeResult:
-    """The events of a history in order, and one finding for each line that did not decode completely."""
+    """The events of a history in order, and one finding for each line that did not decode completely.
+
+    `lines` has for each event the number of its line, from 0; lines that did not decode count.
+    """
 
     events: tuple[HistoryEvent, ...]
     findings: tuple[Finding, ...]
+    lines: tuple[int, ...] = ()
 
     @property
     def dropped(self) -> int:
@@ -98,49 +105,79 @@ def _parsed(line: str) -> tuple[Any, str]:
 
 
 def _decode_all(items: list[tuple[Any, str]], variant: Variant, *, numbered: bool) -> DecodeResult:
-    known = PLAN_EVENTS if variant == "plan" else CURRENT_EVENTS
     events: list[HistoryEvent] = []
     findings: list[Finding] = []
+    lines: list[int] = []
     for index, (item, wrong) in enumerate(items):
         place = Place(line=index + 1) if numbered else Place(pointer=f"/{index}")
-        event, why, ui_dropped = (None, wrong, False) if wrong else _decode(item, known)
+        event, why, ui_dropped = (None, wrong, False) if wrong else _decode(item, variant)
         if event is None:
             findings.append(DROPPED.at(place, why, got=item))
             continue
         if ui_dropped:
             findings.append(UI_DROPPED.at(place, got=item["data"]["ui_extra"]))
         events.append(event)
-    return DecodeResult(events=tuple(events), findings=tuple(findings))
+        lines.append(index)
+    return DecodeResult(events=tuple(events), findings=tuple(findings), lines=tuple(lines))
 
 
-def _with_ui_fields(
-    event: HistoryEvent, data: Mapping[str, Any], known: Mapping[str, type[HistoryEvent]]
-) -> HistoryEvent:
-    """Return a developer message of the plan with its fields for the UI, and any other event as it is."""
-    if known is not PLAN_EVENTS or not isinstance(event, DeveloperMessage):
-        return event
-    fields = {name: value for name, value in data.items() if name not in DeveloperMessage.__struct_fields__}
-    return msgspec.structs.replace(event, ui_fields=fields or None)
-
-
-def _decode(item: Any, known: Mapping[str, type[HistoryEvent]]) -> tuple[HistoryEvent | None, str, bool]:
+def _decode(item: Any, variant: Variant) -> tuple[HistoryEvent | None, str, bool]:
     """Return the event or None, why it did not decode, and whether its `ui_extra` was dropped."""
     if not isinstance(item, Mapping):
         return None, "not an object", False
     name, data = item.get("type"), item.get("data", {})
     if not isinstance(name, str) or not isinstance(data, Mapping):
         return None, "not a type and its data", False
-    record = known.get(name)
+    record = EVENTS[variant].get(name)
     if record is None:
         return None, f"{name!r} is not the name of an event", False
     if record is OtherEntry:
-        return OtherEntry(kind=name, data=data), "", False
+        missing = [field for field in REQUIRED[name] if field not in data]
+        return (None, f"without {missing[0]}", False) if missing else (OtherEntry(kind=name, data=data), "", False)
+    event, why = _converted(data, record, variant)
+    if event is not None and (variant not in PROGRAMS or _is_for_ui(event)):
+        return event, "", False
+    if "ui_extra" not in data:
+        return None, why, False
+    event, why = _converted({**data, "ui_extra": None}, record, variant)
+    return event, why, event is not None
+
+
+def _converted(
+    data: Mapping[str, Any], record: type[HistoryEvent], variant: Variant
+) -> tuple[HistoryEvent | None, str]:
+    """Return the event, or None and why the data is not one."""
     try:
-        return _with_ui_fields(msgspec.convert(data, record), data, known), "", False
+        event = msgspec.convert(data, record)
     except (msgspec.ValidationError, RecursionError) as error:
-        if "ui_extra" not in data:
-            return None, str(error), False
-    try:
-        return msgspec.convert({**data, "ui_extra": None}, record), "", True
-    except (msgspec.ValidationError, RecursionError) as error:
-        return None, str(error), False
+        return None, str(error)
+    if isinstance(event, DeveloperMessage) and variant == "plan":
+        fields = {name: value for name, value in data.items() if name not in DeveloperMessage.__struct_fields__}
+        return msgspec.structs.replace(event, ui_fields=fields or None), ""
+    if isinstance(event, UserMessage) and event.source is not None:
+        program = PROGRAMS.get(variant)
+        if program is not None and event.source not in program.user_sources:
+            return None, f"a user message from {event.source!r}"
+    return event, ""
+
+
+_DEVELOPER_UI = (
+    *("memory_loaded", "external_file_changes", "todo_attachment", "at_file_ops", "user_images", "skill_activated"),
+    *("skill_discovered", "skill_listing", "at_file_images", "paste_files"),
+)
+_TOOL_UI = (
+    *("diff", "todo_list", "session_id", "image", "bash", "web_search", "shell_task", "control", "markdown_doc"),
+    *("read_preview", "ask_user_question_summary", "session_stats", "multi"),
+)
+
+
+def _is_for_ui(event: HistoryEvent) -> bool:
+    """Whether `ui_extra` has the types that the program knows; the fields of each are not checked."""
+    if isinstance(event, DeveloperMessage) and event.ui_extra is not None:
+        items = event.ui_extra.get("items", [])
+        return isinstance(items, list) and all(
+            isinstance(item, Mapping) and item.get("type") in _DEVELOPER_UI for item in items
+        )
+    if isinstance(event, ToolResultMessage) and event.ui_extra is not None:
+        return event.ui_extra.get("type") in _TOOL_UI
+    return True

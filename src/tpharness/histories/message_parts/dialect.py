@@ -14,8 +14,9 @@ from tpharness.histories.message_parts.input_chat import chat_input, openrouter_
 from tpharness.histories.message_parts.input_gemini import gemini_input
 from tpharness.histories.message_parts.input_items import InputItem, input_items
 from tpharness.histories.message_parts.input_responses import responses_input
-from tpharness.histories.message_parts.load import add_missing_results, apply_retractions
-from tpharness.histories.message_parts.records import AssistantMessage, HistoryEvent, TextPart, UserMessage, Variant
+from tpharness.histories.message_parts.load import Row, for_model, load
+from tpharness.histories.message_parts.records import EVENTS, AssistantMessage, TextPart, UserMessage, Variant
+from tpharness.histories.message_parts.releases import PROGRAMS
 from tpharness.histories.message_parts.replay import UIEvent, replay
 from tpharness.histories.message_parts.store import history_events
 from tpharness.histories.message_parts.turn_contents import turn_contents
@@ -40,7 +41,7 @@ _PLANNED_INPUTS: Mapping[str, Callable[[Iterable[InputItem], str | None], Any]] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageParts:
-    """A history of messages and parts, as planned or as the current program keeps it.
+    """A history of messages and parts, as planned or as a release of the program keeps it.
 
     `model` is the model that the input is for; None means the model that wrote the history. `skip_empty` leaves out
     assistant messages without parts. The plan's interrupted turns have such messages and no API accepts them, but
@@ -54,7 +55,7 @@ class MessageParts:
 
     @property
     def name(self) -> str:
-        """`message-parts/plan` or `message-parts/current`."""
+        """`message-parts/plan`, `message-parts/2.32` or `message-parts/current`."""
         return f"message-parts/{self.variant}"
 
     def store(self, journal: Journal) -> list[dict[str, Any]]:
@@ -71,7 +72,7 @@ class MessageParts:
 
     def replay(self, document: Any) -> list[UIEvent]:
         """Return the UI's events; lines that do not decode give none."""
-        return replay(self._loaded(document), self.variant)
+        return replay([event for _, event in self._loaded(document)], self.variant)
 
     def model_input(
         self, document: Any, provider: Provider | Literal["openrouter"], *, next_user: str | None = None
@@ -81,26 +82,39 @@ class MessageParts:
         Under the plan it is `{"instructions", "input"}` for Responses and `{"system_instruction", "contents"}` for
         Gemini where the history has system messages.
         """
-        events = self._loaded(document)
+        loaded = self._loaded(document)
         if next_user is not None:
-            events.append(UserMessage(parts=(TextPart(text=next_user),)))
+            loaded.append((len(document), UserMessage(parts=(TextPart(text=next_user),))))
         if self.skip_empty:
-            events = [event for event in events if not (isinstance(event, AssistantMessage) and not event.parts)]
-        if self.variant == "current":
-            return _INPUTS[provider](input_items(add_missing_results(events)), self.model)
-        items = input_items(map(with_pairs, events))
-        return with_instructions(items, provider, _PLANNED_INPUTS[provider](items, self.model))
+            loaded = [row for row in loaded if not (isinstance(row[1], AssistantMessage) and not row[1].parts)]
+        program = PROGRAMS.get(self.variant)
+        if program is None:
+            items = input_items(with_pairs(event) for _, event in loaded)
+            return with_instructions(items, provider, _PLANNED_INPUTS[provider](items, self.model))
+        items = input_items(for_model(loaded, program))
+        if provider == "openai-chat":
+            return chat_input(
+                items, self.model, leaves_out_empty=program.leaves_out_empty, images_wait=program.images_wait
+            )
+        if provider == "openrouter":
+            return openrouter_input(items, self.model, images_wait=program.images_wait)
+        return _INPUTS[provider](items, self.model)
 
     def turn_contents(self, document: Any) -> tuple[TurnContent, ...]:
         """Return what the stored document keeps, one entry for each agent turn."""
         return turn_contents(decode(document, self.variant).events)
 
-    def _loaded(self, document: Any) -> list[HistoryEvent]:
-        events = decode(document, self.variant).events
-        return apply_retractions(events) if self.variant == "current" else list(events)
+    def _loaded(self, document: Any) -> list[Row]:
+        read = decode(document, self.variant)
+        program = PROGRAMS.get(self.variant)
+        return (
+            list(zip(read.lines, read.events, strict=True))
+            if program is None
+            else load(read.events, read.lines, program)
+        )
 
 
 MESSAGE_PARTS: Mapping[str, MessageParts] = {
-    dialect.name: dialect for dialect in (MessageParts(variant="plan"), MessageParts(variant="current"))
+    f"message-parts/{variant}": MessageParts(variant=variant) for variant in EVENTS
 }
-"""Both variants, by name."""
+"""All variants, by name."""

@@ -1,9 +1,9 @@
 """A history as the messages of OpenAI Chat Completions, and of OpenRouter, which adds reasoning details.
 
 Source: HISTORIES 1.6, column "chat". A thought is sent only in the provider's field that it came in, and then to any
-model (the column says that it is dropped for another model; the program at c7f22216 does not check). OpenRouter gets
-thoughts as `reasoning_details`, those of other models as text. An assistant message without text and calls is sent as
-it is, although no API accepts it.
+model (the column says that it is dropped for another model; the program does not check). OpenRouter gets
+thoughts as `reasoning_details`, those of other models as text. Releases differ in whether an assistant message without
+text and calls is sent, which no API accepts, and where the images of results stand, which may not part two results.
 Choices: cache hints, and the one-text lists that carry them, are not sent; nor is OpenRouter's own format for thoughts
 of GPT-5, which our sources do not describe. A tool message cannot carry images, so a user message with them follows.
 """
@@ -34,22 +34,39 @@ from tpharness.histories.message_parts.records import (
 __all__ = ["chat_input", "openrouter_input"]
 
 
-def chat_input(items: Iterable[InputItem], model: str | None) -> list[dict[str, Any]]:
-    """Return the list of messages for Chat Completions, the same for every `model`."""
+def chat_input(
+    items: Iterable[InputItem], model: str | None, *, leaves_out_empty: bool = False, images_wait: bool = False
+) -> list[dict[str, Any]]:
+    """Return the list of messages for Chat Completions, the same for every `model`.
+
+    With `leaves_out_empty` an answer without text and calls is not sent; with `images_wait` the images of results
+    follow all results of an answer.
+    """
     del model
-    return _messages(items, _assistant)
+    messages = _messages(items, _assistant, images_wait=images_wait)
+    return [m for m in messages if not leaves_out_empty or m["role"] != "assistant" or _says_something(m)]
 
 
-def openrouter_input(items: Iterable[InputItem], model: str | None) -> list[dict[str, Any]]:
+def openrouter_input(
+    items: Iterable[InputItem], model: str | None, *, images_wait: bool = False
+) -> list[dict[str, Any]]:
     """Return the list of messages for OpenRouter and `model`, which decides whose thoughts are sent as thoughts."""
-    return _messages(items, lambda message: _openrouter(message, model))
+    return _messages(items, lambda message: _openrouter(message, model), images_wait=images_wait)
+
+
+def _says_something(message: dict[str, Any]) -> bool:
+    return bool(message.get("content") or message.get("tool_calls"))
 
 
 def _messages(
-    items: Iterable[InputItem], assistant: Callable[[AssistantMessage], dict[str, Any]]
+    items: Iterable[InputItem], assistant: Callable[[AssistantMessage], dict[str, Any]], *, images_wait: bool
 ) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
+    waiting: list[dict[str, Any]] = []
     for item in items:
+        if not (images_wait and isinstance(item, ToolOutput)):
+            messages += waiting
+            waiting = []
         match item:
             case SystemText(text=text):
                 messages.append({"role": "system", "content": text})
@@ -60,9 +77,9 @@ def _messages(
             case ToolOutput(result=result, text=text, images=images):
                 messages.append({"role": "tool", "content": text, "tool_call_id": result.call_id})
                 if images:
-                    title = {"type": "text", "text": "Images of the tool result:"}
-                    messages.append({"role": "user", "content": [title, *map(_content, images)]})
-    return messages
+                    title = {"type": "text", "text": "Attached image(s) from tool result:"}
+                    waiting.append({"role": "user", "content": [title, *map(_content, images)]})
+    return [*messages, *waiting]
 
 
 def _content(part: TextPart | ImageURLPart) -> dict[str, Any]:

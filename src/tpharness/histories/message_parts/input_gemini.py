@@ -52,7 +52,7 @@ def gemini_input(items: Iterable[InputItem], model: str | None) -> list[dict[str
                     contents.append({"role": "user", "parts": results})
                 results.append(_result(item))
                 if item.images:
-                    title = {"text": "Images of the tool result:"}
+                    title = {"text": "Tool result image:"}
                     images.append({"role": "user", "parts": [title, *map(_part, item.images)]})
             case UserContent(content=content):
                 end_results()
@@ -77,7 +77,8 @@ def _part(part: TextPart | ImageURLPart) -> dict[str, Any]:
 
 def _result(item: ToolOutput) -> dict[str, Any]:
     key = "output" if item.result.status == "success" else "error"
-    return {"functionResponse": {"name": item.result.tool_name, "response": {key: item.text}}}
+    text = item.text if item.text.strip() else "(see attached image)" if item.images else ""
+    return {"functionResponse": {"name": item.result.tool_name, "response": {key: text}}}
 
 
 def _answer(message: AssistantMessage, model: str | None) -> list[dict[str, Any]]:

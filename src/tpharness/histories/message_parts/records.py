@@ -2,8 +2,8 @@
 
 Source: the plan "Message + Part" (document 002, section "Final schema") and what klaude-code added to it since; a field
 that only the later code has is None, and absent on disk, under the plan. JSON that breaks a rule does not decode
-(`codec`); a tool result with a text part, or an invalid time, raises `ValueError`. Times are ISO 8601 texts, kept as
-they are written.
+(`codec`); a tool result with a text part, or an invalid time, raises `ValueError`. Times are ISO 8601 texts or
+seconds since 1970, kept as they are written.
 
 `usage`, `ui_extra`, `side_effects` and `task_metadata` are plain JSON values, because the sources name their types but
 not their fields.
@@ -18,10 +18,12 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 __all__ = [
-    "CURRENT_EVENTS",
-    "PLAN_EVENTS",
+    "EVENTS",
+    "REQUIRED",
     "AssistantMessage",
+    "CompactionEntry",
     "DeveloperMessage",
+    "ForkSummaryEntry",
     "HistoryEvent",
     "ImageFilePart",
     "ImageURLPart",
@@ -29,6 +31,7 @@ __all__ = [
     "OtherEntry",
     "Part",
     "RetractEntry",
+    "RewindEntry",
     "StopReason",
     "StreamErrorItem",
     "SystemMessage",
@@ -39,12 +42,15 @@ __all__ = [
     "ToolResultMessage",
     "ToolStatus",
     "UserMessage",
+    "UserSource",
     "Variant",
     "join_text_parts",
 ]
 
-Variant = Literal["plan", "current"]
-"""`plan`: as document 002 asks. `current`: as klaude-code does it at commit c7f22216."""
+Variant = Literal["plan", "2.32", "current"]
+"""`plan`: as document 002 asks, which no release does. The others are releases of klaude-code (`releases`)."""
+
+UserSource = Literal["user", "bash_mode", "shell_completion", "task_completion", "peer_message"]
 
 StopReason = Literal["stop", "length", "tool_use", "error", "aborted"]
 ToolStatus = Literal["success", "error", "aborted"]
@@ -119,10 +125,10 @@ def join_text_parts(parts: tuple[Part, ...]) -> str:
 
 
 class _Dated(msgspec.Struct, frozen=True, kw_only=True):
-    created_at: str | None = None
+    created_at: str | float | None = None
 
     def __post_init__(self) -> None:
-        if self.created_at is not None:
+        if isinstance(self.created_at, str):
             datetime.fromisoformat(self.created_at)
 
 
@@ -152,11 +158,17 @@ class DeveloperMessage(_Message, frozen=True, kw_only=True):
 
 
 class UserMessage(_Message, frozen=True, kw_only=True):
-    """What the user said."""
+    """What the user said, or what the program says in the user's place; `source` tells which.
+
+    The last three are for the UI and never sent; their fields are not checked.
+    """
 
     role: Literal["user"] = "user"
     parts: tuple[Part, ...]
-    source: Literal["user", "bash_mode"] | None = None
+    source: UserSource | None = None
+    peer_message: Mapping[str, Any] | None = None
+    shell_tasks: tuple[Any, ...] | None = None
+    task_response: Mapping[str, Any] | None = None
 
 
 class AssistantMessage(_Message, frozen=True, kw_only=True):
@@ -181,6 +193,7 @@ class ToolResultMessage(_Message, frozen=True, kw_only=True):
     ui_extra: Mapping[str, Any] | None = None
     side_effects: tuple[Any, ...] | None = None
     task_metadata: Mapping[str, Any] | None = None
+    task_delivery_id: str | None = None
 
     def __post_init__(self) -> None:
         _Dated.__post_init__(self)
@@ -204,9 +217,47 @@ class InterruptEntry(_Dated, frozen=True, kw_only=True):
 
 
 class RetractEntry(_Dated, frozen=True, kw_only=True):
-    """Retracts the nearest user message before it, if this is its text."""
+    """Retracts the user message of a line, or the nearest one before it if this is its text; lines count from 0."""
 
     retracted_text: str
+    retracted_line: int | None = None
+
+
+class CompactionEntry(_Dated, frozen=True, kw_only=True):
+    """What was said before is sent as a summary from here on, except for what is kept.
+
+    `first_kept_index` counts the events of the loaded history, `first_kept_line` the lines of its file, both from 0.
+    """
+
+    summary: str
+    first_kept_index: int
+    first_kept_line: int | None = None
+    tokens_before: int | None = None
+    details: Mapping[str, Any] | None = None
+    kept_items_brief: tuple[Any, ...] | None = None
+    request_id: str | None = None
+
+
+class RewindEntry(_Dated, frozen=True, kw_only=True):
+    """What came after a checkpoint is taken back; older releases wrote it."""
+
+    checkpoint_id: int
+    note: str
+    rationale: str
+    reverted_from_index: int
+    original_user_message: str
+
+
+class ForkSummaryEntry(_Dated, frozen=True, kw_only=True):
+    """What a rewind took away, as a summary that goes to the model where it stands."""
+
+    summary: str
+    source_session_id: str
+    source_pivot_index: int
+    source_message_count: int
+    tokens_before: int | None = None
+    cache_hit_rate: float | None = None
+    request_id: str | None = None
 
 
 class OtherEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,6 +276,9 @@ HistoryEvent: TypeAlias = (
     | StreamErrorItem
     | InterruptEntry
     | RetractEntry
+    | CompactionEntry
+    | RewindEntry
+    | ForkSummaryEntry
     | OtherEntry
 )
 
@@ -236,27 +290,28 @@ _MESSAGES: tuple[type[HistoryEvent], ...] = (
     ToolResultMessage,
     StreamErrorItem,
 )
-_OTHER_CURRENT = (
-    "TaskMetadataItem",
-    "CompactionEntry",
-    "RewindEntry",
-    "CacheHitRateEntry",
-    "TaskFileChangeSummaryEntry",
-    "FallbackModelConfigWarnEntry",
-    "SpawnSubAgentEntry",
-    "AwaySummaryEntry",
-    "PromptSuggestionEntry",
-    "SideQuestionEntry",
-)
-
-PLAN_EVENTS: Mapping[str, type[HistoryEvent]] = {
-    **{record.__name__: record for record in _MESSAGES},
-    "TaskMetadataItem": OtherEntry,
+REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "TaskMetadataItem": (),
+    "CacheHitRateEntry": ("cache_hit_rate", "cached_tokens"),
+    "TaskFileChangeSummaryEntry": (),
+    "FallbackModelConfigWarnEntry": ("from_model", "to_model", "reason"),
+    "SpawnSubAgentEntry": ("session_id", "sub_agent_type", "sub_agent_desc"),
+    "AwaySummaryEntry": ("text",),
+    "PromptSuggestionEntry": ("text",),
+    "SideQuestionEntry": ("question", "answer"),
+    "LLMRequestEntry": ("kind",),
 }
-"""The events of the plan by their names on disk. An interruption is not an event of its own (decision 6)."""
+"""The entries that are kept unchanged, and the fields without which the program does not read one."""
 
-CURRENT_EVENTS: Mapping[str, type[HistoryEvent]] = {
-    **{record.__name__: record for record in (*_MESSAGES, InterruptEntry, RetractEntry)},
-    **dict.fromkeys(_OTHER_CURRENT, OtherEntry),
+_OLD = tuple(name for name in REQUIRED if name not in ("SideQuestionEntry", "LLMRequestEntry"))
+_PROGRAM = (*_MESSAGES, InterruptEntry, CompactionEntry, RewindEntry)
+
+EVENTS: Mapping[Variant, Mapping[str, type[HistoryEvent]]] = {
+    "plan": {**{record.__name__: record for record in _MESSAGES}, "TaskMetadataItem": OtherEntry},
+    "2.32": {**{record.__name__: record for record in _PROGRAM}, **dict.fromkeys(_OLD, OtherEntry)},
+    "current": {
+        **{record.__name__: record for record in (*_PROGRAM, RetractEntry, ForkSummaryEntry)},
+        **dict.fromkeys(REQUIRED, OtherEntry),
+    },
 }
-"""The events of the current program by their names on disk."""
+"""The events by their names on disk. Under the plan an interruption is not an event of its own (decision 6)."""

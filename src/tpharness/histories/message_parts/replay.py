@@ -17,13 +17,16 @@ import msgspec
 from tpharness.findings import Finding, Kind, Place
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
+    CompactionEntry,
     DeveloperMessage,
+    ForkSummaryEntry,
     HistoryEvent,
     ImageFilePart,
     ImageURLPart,
     InterruptEntry,
     OtherEntry,
     RetractEntry,
+    RewindEntry,
     StreamErrorItem,
     TextPart,
     ThinkingTextPart,
@@ -33,6 +36,7 @@ from tpharness.histories.message_parts.records import (
     Variant,
     join_text_parts,
 )
+from tpharness.histories.message_parts.releases import PROGRAMS, Program
 
 __all__ = ["UIEvent", "interrupt_findings", "replay"]
 
@@ -44,7 +48,8 @@ MISSING = Kind("missing-interrupt")
 
 def replay(events: Sequence[HistoryEvent], variant: Variant) -> list[UIEvent]:
     """Return the UI's events for a loaded history."""
-    return list(_plan_events(events) if variant == "plan" else _CurrentReplay().events(events))
+    program = PROGRAMS.get(variant)
+    return list(_plan_events(events) if program is None else _ProgramReplay(program).events(events))
 
 
 _BEGINS_TURN = ("UserMessageEvent", "AssistantTextStartEvent", "ThinkingStartEvent")
@@ -121,17 +126,17 @@ def _plan_answer(message: AssistantMessage) -> Iterator[UIEvent]:
 # ------------------------------------------------------------------------------------------------ as it is
 
 
-_BEFORE_A_STEP = (UserMessage, ToolResultMessage, DeveloperMessage, InterruptEntry, RetractEntry)
-_ENTRIES_BEFORE_A_STEP = (
-    "CacheHitRateEntry",
-    "FallbackModelConfigWarnEntry",
-    "SideQuestionEntry",
-    "CompactionEntry",
-    "RewindEntry",
+_BEFORE_A_STEP = (
+    UserMessage,
+    ToolResultMessage,
+    DeveloperMessage,
+    InterruptEntry,
+    RetractEntry,
+    CompactionEntry,
+    RewindEntry,
 )
+_ENTRIES_BEFORE_A_STEP = ("CacheHitRateEntry", "FallbackModelConfigWarnEntry", "SideQuestionEntry")
 _ENTRY_EVENTS = {
-    "TaskMetadataItem": "TaskMetadataEvent",
-    "TaskFileChangeSummaryEntry": "TaskFileChangeSummaryEvent",
     "CacheHitRateEntry": "CacheHitRateEvent",
     "FallbackModelConfigWarnEntry": "FallbackModelConfigWarnEvent",
     "AwaySummaryEntry": "AwaySummaryEvent",
@@ -141,10 +146,11 @@ _ENTRY_EVENTS = {
 """Entries that give one event with their own fields; other entries give no event."""
 
 
-class _CurrentReplay:
+class _ProgramReplay:
     """Replays a history; a call waits for its result, and the end of a task for the next event."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program) -> None:
+        self._program = program
         self._waiting: dict[str, UIEvent] = {}
         self._stepped = False
         self._to_finish: str | None = None
@@ -152,18 +158,19 @@ class _CurrentReplay:
         self._interrupted = False
 
     def events(self, history: Sequence[HistoryEvent]) -> Iterator[UIEvent]:
-        """Yield the UI's events in order; none for an empty history."""
-        if history:
+        """Yield the UI's events in order."""
+        if history or self._program.starts_when_empty:
             yield {"event": "TaskStartEvent"}
         previous: HistoryEvent | None = None
         for index, event in enumerate(history):
             if not isinstance(event, ToolResultMessage):
                 yield from self._flush_calls()
-            if isinstance(event, UserMessage):
+            if isinstance(event, UserMessage) and event.source != "task_completion":
                 if self._stepped:
                     yield from self._finish()
                     yield {"event": "TaskStartEvent"}
-                self._interrupted = False
+                if self._program.finishes_with_metadata:
+                    self._interrupted = False
             if isinstance(event, AssistantMessage) and _begins_step(previous):
                 yield {"event": "StepStartEvent"}
             following = history[index + 1] if index + 1 < len(history) else None
@@ -174,10 +181,16 @@ class _CurrentReplay:
 
     def _one(self, event: HistoryEvent, *, last: bool) -> Iterator[UIEvent]:
         match event:
+            case UserMessage(source="bash_mode"):
+                yield from _bash(join_text_parts(event.parts))
             case UserMessage():
-                yield _user(event)
+                yield {**_user(event), **(_told_by(event) if self._program.tells_source else {})}
             case DeveloperMessage():
-                yield _developer(event)
+                item = {name: value for name, value in msgspec.to_builtins(event).items() if value is not None}
+                yield {
+                    "event": "DeveloperMessageEvent",
+                    "item": {**item, "parts": [_present(p) for p in item["parts"]]},
+                }
             case AssistantMessage():
                 yield from self._answer(event)
             case ToolResultMessage():
@@ -188,14 +201,37 @@ class _CurrentReplay:
             case InterruptEntry():
                 self._interrupted = True
                 yield {"event": "InterruptEvent", "show_notice": event.show_notice}
-            case OtherEntry() if event.kind in _ENTRY_EVENTS:
-                if event.kind == "AwaySummaryEntry":
-                    yield from self._finish()
-                yield {"event": _ENTRY_EVENTS[event.kind], **event.data}
-                if event.kind == "TaskMetadataItem":
-                    yield from self._finish()
+            case CompactionEntry():
+                yield {"event": "CompactionStartEvent", "reason": "threshold"}
+                kept = {"kept_from_index": event.first_kept_index, "summary": event.summary}
+                yield {"event": "CompactionEndEvent", "reason": "threshold", "aborted": False, **kept}
+            case RewindEntry():
+                fields = ("checkpoint_id", "note", "rationale", "original_user_message")
+                yield {"event": "RewindEvent", **{name: getattr(event, name) for name in fields}}
+            case ForkSummaryEntry():
+                count = event.source_message_count
+                yield {"event": "ForkSummaryEvent", "summary": event.summary, "source_message_count": count}
+            case OtherEntry():
+                yield from self._entry(event)
             case _:
                 pass  # failed model calls and retracted messages are not shown
+
+    def _entry(self, entry: OtherEntry) -> Iterator[UIEvent]:
+        data = {name: value for name, value in entry.data.items() if name not in ("created_at", "request_id")}
+        if entry.kind == "TaskMetadataItem":
+            partial = bool(data.get("is_partial"))
+            if data.get("background_task_id") is not None and self._program.finishes_with_metadata:
+                yield {"event": "TaskMetadataEvent", "metadata": data}
+                return
+            yield {"event": "TaskMetadataEvent", "metadata": data, "is_partial": partial}
+            if self._program.finishes_with_metadata and not partial:
+                yield from self._finish()
+        elif entry.kind == "TaskFileChangeSummaryEntry":
+            yield {"event": "TaskFileChangeSummaryEvent", "summary": data}
+        elif entry.kind in _ENTRY_EVENTS:
+            if entry.kind == "AwaySummaryEntry" and self._stepped:
+                yield from self._finish()
+            yield {"event": _ENTRY_EVENTS[entry.kind], **data}
 
     def _answer(self, message: AssistantMessage) -> Iterator[UIEvent]:
         self._stepped = True
@@ -265,6 +301,33 @@ def _user(message: UserMessage) -> UIEvent:
     ]
     event: UIEvent = {"event": "UserMessageEvent", "content": join_text_parts(message.parts)}
     return {**event, "images": images} if images else event
+
+
+def _present(fields: Any) -> Any:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _told_by(message: UserMessage) -> UIEvent:
+    """Return who speaks in the user's place, where it is not the user."""
+    told = {name: getattr(message, name) for name in ("source", "peer_message", "shell_tasks", "task_response")}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _bash(text: str) -> Iterator[UIEvent]:
+    """Yield the events of a command that the user ran: the message has it and its output in tags."""
+    command, output = _tag(text, "bash-input"), _tag(text, "bash-stdout")
+    if command:
+        yield {"event": "UserMessageEvent", "content": f"!{command}"}
+        yield {"event": "BashCommandStartEvent", "command": command}
+    if output and output != "(no output)":
+        yield {"event": "BashCommandOutputDeltaEvent", "content": output}
+    yield {"event": "BashCommandEndEvent", "cancelled": "(command cancelled)" in output}
+
+
+def _tag(text: str, name: str) -> str:
+    _, found, rest = text.partition(f"<{name}>")
+    inside, ended, _ = rest.partition(f"</{name}>")
+    return inside if found and ended else ""
 
 
 def _developer(message: DeveloperMessage) -> UIEvent:

@@ -28,7 +28,10 @@ Choices where the sources leave a gap:
   error, and under `current` the continuation prompt that its retry sends (the program's frame with our words);
 - at a reason of an application's own, and at any other failure while tools run, the program ends: nothing more is
   written, and calls stay without results;
-- a response that ended without a part is kept by the plan (one message a model call) and not by the current program;
+- a response that ended without a part is kept; the program then asks the model again, with a user message of its own
+  that does not begin a turn;
+- the program's `Bash` tells in its aborted result for how long the command ran, and its output so far: the time is that
+  since the response began, and a journal does not have the output;
 - a task that ends, or that the user interrupts after the model has told token counts, is followed by its metadata, as
   the program at release 2.0.0 and since writes it: token counts, model, number of model calls;
 - the events `app-developer`, `app-retract` and `app-system` carry what a model's stream does not contain: a developer
@@ -40,10 +43,12 @@ Choices where the sources leave a gap:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from tpharness.facts import parse_tool_args
 from tpharness.histories.message_parts.convert_parts import assistant_parts, response_text, result_content, user_parts
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
@@ -63,6 +68,7 @@ from tpharness.histories.message_parts.records import (
     Variant,
     join_text_parts,
 )
+from tpharness.histories.message_parts.releases import EMPTY_RESPONSE_PROMPT, PROGRAMS
 from tpharness.journal import (
     AgentTurn,
     Completed,
@@ -113,6 +119,8 @@ class _TurnWriter:
     def __init__(self, turn: AgentTurn, variant: Variant, events: list[HistoryEvent]) -> None:
         self._turn = turn
         self._plan = variant == "plan"
+        program = PROGRAMS.get(variant)
+        self._retracts = program is not None and program.retracts
         self._events = events
         self._visible = False
         """Whether anything of this turn was visible."""
@@ -168,8 +176,6 @@ class _TurnWriter:
             return
         facts = response.facts
         parts = assistant_parts(response.parts, facts.get("model_name"), calls=True)
-        if not parts and not self._plan:
-            return
         self._visible = self._visible or any(isinstance(part, TextPart | ToolCallPart) for part in parts)
         self._last_message = len(self._events)
         self._events.append(
@@ -181,6 +187,8 @@ class _TurnWriter:
                 stop_reason=_STOP_REASONS.get(str(facts.get("finish_reason"))),
             )
         )
+        if not parts and not self._plan:
+            self._events.append(UserMessage(created_at=response.at, parts=(TextPart(text=EMPTY_RESPONSE_PROMPT),)))
 
     def _add_result(self, entry: Return) -> None:
         text, images = result_content(entry.fields)
@@ -205,7 +213,7 @@ class _TurnWriter:
             self._events.append(_developer(data, event.at, plan=self._plan))
         elif event.name == _SYSTEM and self._plan:
             self._events.append(SystemMessage(created_at=event.at, parts=(TextPart(text=str(data)),)))
-        elif event.name == _RETRACT and not self._plan:
+        elif event.name == _RETRACT and self._retracts:
             text = _last_user_text(self._events) if data is None else str(data)
             self._events.append(RetractEntry(created_at=event.at, retracted_text=text))
 
@@ -228,7 +236,7 @@ class _TurnWriter:
         open_calls = list(self._unanswered())
         if end.reason == _USER:
             for call_id, name in open_calls:
-                self._stop_tool(call_id, name, "aborted", CANCEL_OUTPUT, end.at)
+                self._stop_tool(call_id, name, "aborted", self._cancelled(call_id, name, end.at), end.at)
             (self._cut_plan if self._plan else self._cut_current)(end.at, running=bool(open_calls))
         elif open_calls:
             for call_id, name in open_calls if end.reason == "timeout" else ():
@@ -236,6 +244,17 @@ class _TurnWriter:
                 self._stop_tool(call_id, name, "error", text, end.at)
         elif end.reason in _FAILED_CALL and not self._failed and not self._is_complete():
             self._add_model_error(end.reason, end.at)
+
+    def _cancelled(self, call_id: str, name: str, at: str) -> str:
+        """Return the text of an aborted result."""
+        if name != "Bash" or self._plan:
+            return CANCEL_OUTPUT
+        responses = [entry for entry in self._entries() if isinstance(entry, Response) and call_id in entry.calls()]
+        (call,) = [part for part in responses[-1].parts if part.call_id == call_id]
+        args = parse_tool_args(call.raw) if call.raw else call.fields.get("args")
+        command = args.get("command", "") if isinstance(args, Mapping) else ""
+        seconds = (datetime.fromisoformat(at) - datetime.fromisoformat(responses[-1].at)).total_seconds()
+        return f"Interrupted by user after {seconds:.2f} seconds running: {command}"
 
     def _cut_plan(self, at: str, *, running: bool) -> None:
         response = self._open_response()
@@ -314,7 +333,7 @@ def _last_user_text(events: list[HistoryEvent]) -> str:
 
 
 def _continuation(text: str) -> str:
-    """Return the prompt of the current program's retry after a failed model call."""
+    """Return the prompt of the program's retry after a failed model call."""
     return (
         f"<assistant>\n{text}\n</assistant>\n\n<system-reminder>The response above broke off because of an error. "
         "Continue it where it stopped; do not repeat it.</system-reminder>"

@@ -26,6 +26,7 @@ from tpharness.histories.message_parts.records import (
     UserMessage,
     join_text_parts,
 )
+from tpharness.histories.message_parts.releases import EMPTY_RESPONSE_PROMPT
 from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 
 __all__ = ["CONTINUATION_FRAME", "turn_contents"]
@@ -65,7 +66,7 @@ def _turn_content(events: list[_TurnEvent]) -> TurnContent:
     calls = [event for event in events if isinstance(event, AssistantMessage | StreamErrorItem)]
     failed = bool(calls) and isinstance(calls[-1], StreamErrorItem)
     return TurnContent(
-        texts=tuple(text for text in texts if text is not None),
+        texts=tuple(text for text in texts if text),
         thinking=tuple(filter(None, thinking)),
         signatures=tuple(part.signature for part in parts if isinstance(part, ThinkingSignaturePart)),
         calls=tuple(
@@ -81,6 +82,8 @@ def _turn_content(events: list[_TurnEvent]) -> TurnContent:
 
 def _continued_text(prompt: str) -> str | None:
     """Return the text of the response that a prompt continues, None if it does not continue one."""
+    if prompt == EMPTY_RESPONSE_PROMPT:
+        return ""
     start, middle = CONTINUATION_FRAME
     before, found, _ = prompt.partition(middle)
     return before.removeprefix(start) if found and before.startswith(start) else None
