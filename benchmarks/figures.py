@@ -22,7 +22,7 @@ from importlib.metadata import version
 
 __all__ = ["FIGURES", "Figure", "Pair", "Point", "figure", "peer_version"]
 
-_ROUNDS, _ROUNDS_OF_LARGE, _LARGE = 5, 2, 1_000_000
+_ROUNDS, _ROUNDS_OF_GROWTH, _LARGE = 5, 2, 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,9 @@ class Figure:
         made = self.make(size)
         if not isinstance(made, Pair):
             return Point(key=self.key, size=size, value=statistics.median(made), low=min(made), high=max(made))
-        rounds = [_round(made) for _ in range(1 + (_ROUNDS_OF_LARGE if size >= _LARGE else _ROUNDS))][1:]
+        for _ in range(size < _LARGE):
+            _round(made)  # what is loaded on first use does not count
+        rounds = [_round(made) for _ in range(_ROUNDS if size == self.head else _ROUNDS_OF_GROWTH)]
         ratios = [peer / ours if self.at_least is not None else ours / peer for ours, peer in rounds]
         each = statistics.median(ours for ours, _ in rounds) / size
         value = statistics.median(ratios)

@@ -49,7 +49,7 @@ def main() -> int:
     """Measure, print; return the exit code."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("keys", nargs="*", metavar="KEY", help=f"figures (all): {', '.join(FIGURES)}")
-    options.add_argument("--before", type=Path, metavar="SRC", help="the src folder of another checkout, for a column")
+    options.add_argument("--before", type=Path, metavar="SRC", help="the src folder of another checkout, measured too")
     options.add_argument("--sizes", type=int, nargs="+", help="sizes in place of each figure's own")
     options.add_argument("--quick", action="store_true", help="only the size that the verdict is on")
     options.add_argument("--write", action="store_true", help=f"write {PAGE.name} and {PICTURE.name}")
@@ -66,7 +66,7 @@ def main() -> int:
     for key in args.keys or FIGURES:
         sizes = args.sizes or ([FIGURES[key].head] if args.quick else FIGURES[key].sizes)
         if args.before is not None:
-            before[key] = measure(key, args.before.resolve(), sizes)
+            before[key] = measure(key, args.before.resolve(), [FIGURES[key].head])
         points[key] = measure(key, source, sizes)
         rows += rows_of(FIGURES[key], points[key], before.get(key, ()))
         print(f"{key}: {rows[-len(points[key]) - 1].value}", file=sys.stderr)
