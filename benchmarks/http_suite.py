@@ -30,6 +30,7 @@ class Unstepped:
         self.serve = self._reference.serve
         self.receive = self._reference.receive
         self.adopt = self._reference.adopt
+        self.resolve = self._reference.resolve
 
 
 def seconds(server: str, client: str, ids: Sequence[str], repeat: int) -> tuple[float, int]:

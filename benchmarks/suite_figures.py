@@ -36,7 +36,7 @@ def _play(target: str, size: int) -> None:
         raise SystemExit(f"{target} does not pass: {finished}")
 
 
-@figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=4, head=40, sizes=(10, 40))
+@figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=3, head=40, sizes=(10, 40))
 def over_http(size: int) -> Pair:
     """Take the processor time of this process only, without that of the target; in process case by case as well."""
     return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size))

@@ -10,6 +10,8 @@ import pytest
 from benchmarks import performance, performance_page, table
 from benchmarks.figures import FIGURES, Point
 
+from tpharness.run import RunFinished, RunOptions, run_suite
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SHARED = {
     "bodies",
@@ -72,3 +74,11 @@ def test_the_measured_part_of_the_page_is_replaced_and_nothing_else() -> None:
     new = performance_page.replace_measured(page, "new\n")
     assert new == f"before\n{performance_page.BEGIN}\n\nnew\n\n{performance_page.END}\nafter\n"
     assert performance_page.replace_measured(new, "new\n") == new
+
+
+def test_the_target_in_process_of_the_suite_over_http_passes() -> None:
+    """It stands beside the targets over HTTP, so it has to do what the reference declares, contents included."""
+    here = "python:benchmarks.http_suite:Unstepped"
+    *_, finished = run_suite(RunOptions(ids=("parts/every-kind-in-one-response",), server=here, client=here))
+    assert isinstance(finished, RunFinished)
+    assert finished.passed, finished.counts
