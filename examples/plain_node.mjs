@@ -753,7 +753,7 @@ const inputAvailable = (doc) => ({
 
 /** R63: a file by its address may have the range of its kind for a media type; its own names travel beside it. */
 function fileFields(content, id) {
-  const family = (content.kind ?? "").split("-")[0];
+  const family = content.kind.split("-")[0];
   const mediaType = content.media_type || (FAMILIES.includes(family) ? `${family}/*` : "*/*");
   const { data } = content;
   const url = content.url || `data:${content.media_type};base64,${data}`;
@@ -1066,14 +1066,14 @@ class Client {
     if (known && (!known.answered || known.response === this.thread.response)) return undefined;
     this.respond();
     const part_kind = chunk.providerExecuted ? "builtin-tool-call" : "tool-call";
-    const doc = { part_kind, tool_name: chunk.toolName, tool_call_id: chunk.toolCallId };
+    const doc = { part_kind, tool_call_id: chunk.toolCallId };
     this.thread.addPart({ ...doc, ...metadata(part_kind, chunk) });
     return this.thread.calls.get(chunk.toolCallId);
   }
 
   completeCall(call, chunk) {
-    const named = chunk.toolName ? { tool_name: chunk.toolName } : {}; // the start may have had a piece of it
-    Object.assign(call.part.doc, { args: chunk.input }, named, metadata(call.part.doc.part_kind, chunk));
+    const named = { tool_name: chunk.toolName, args: chunk.input }; // the start may have had a piece of the name alone
+    Object.assign(call.part.doc, named, metadata(call.part.doc.part_kind, chunk));
     call.part.done = true;
   }
 

@@ -847,7 +847,7 @@ def whole_part(doc: Json) -> Iterator[Json]:
 def file_fields(content: Json, part_id: str | None = None) -> Json:
     """R63: a file by its address may have the range of its kind for a media type; its own names travel beside it."""
     url = content.get("url") or f"data:{content['media_type']};base64,{content['data']}"
-    family = content.get("kind", "").partition("-")[0]
+    family = content["kind"].partition("-")[0]
     media = content.get("media_type") or (f"{family}/*" if family in FAMILIES else "*/*")
     usual = name_of(content["data"]) if content.get("data") else url
     own = {"id": part_id, "identifier": content.get("identifier")}
@@ -1146,7 +1146,7 @@ class Client:
             return None
         self.respond()
         kind = "builtin-tool-call" if chunk.get("providerExecuted") else "tool-call"
-        doc = {"part_kind": kind, "tool_name": chunk["toolName"], "tool_call_id": chunk["toolCallId"]}
+        doc = {"part_kind": kind, "tool_call_id": chunk["toolCallId"]}
         self.thread.add_part({**doc, **metadata(kind, chunk)})
         return self.thread.calls[chunk["toolCallId"]]
 
@@ -1161,10 +1161,8 @@ class Client:
             self.complete_call(call, chunk)
 
     def complete_call(self, call: Call, chunk: Json) -> None:
-        named = (
-            {"tool_name": chunk["toolName"]} if chunk.get("toolName") else {}
-        )  # the start may have had a piece of it
-        call.part.doc.update(args=chunk["input"], **named, **metadata(call.part.doc["part_kind"], chunk))
+        named = {"tool_name": chunk["toolName"], "args": chunk["input"]}  # the start may have had a piece of the name
+        call.part.doc.update(named, **metadata(call.part.doc["part_kind"], chunk))
         call.part.done = True
 
     def on_tool_input_error(self, chunk: Json) -> None:
