@@ -137,6 +137,18 @@ def test_any_messages_are_formatted_as_the_integration_does(real: Any, messages:
     assert CODE.model_input(from_messages(messages), provider) == formatted(messages)
 
 
+@pytest.mark.parametrize("arguments", ['{"a": 1}', '{"a'])
+def test_calls_that_the_message_of_the_api_still_has_are_sent(real: Any, arguments: str) -> None:
+    """`additional_kwargs.tool_calls`, with `tool_calls` deleted: a message that is read has them again."""
+    provider, formatted = real
+    state = from_messages([HumanMessage("q"), AIMessage("ok")])
+    function = {"name": "f", "arguments": arguments}
+    kept = {"tool_calls": [{"id": "c1", "type": "function", "function": function}]}
+    state["messages"][1]["data"]["additional_kwargs"] = kept
+    assert CODE.model_input(state, provider) == formatted(to_messages(state))
+    assert "c1" in str(CODE.model_input(state, provider))
+
+
 @pytest.mark.parametrize("name", HISTORIES)
 @pytest.mark.parametrize("dialect", LANGCHAIN.values(), ids=lambda dialect: dialect.variant)
 def test_each_history_is_formatted_as_the_integration_does(real: Any, dialect: Any, name: str) -> None:

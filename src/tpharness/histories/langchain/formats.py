@@ -4,6 +4,9 @@ langchain-openai 1.7 for both OpenAI APIs, langchain-anthropic 1.7, langchain-go
 repair nothing: they send a call without a result, and a result without its call. Gemini's collects the results of a
 message's calls from the whole history and drops the rest.
 
+A message that the integration has read from OpenAI's API has its calls twice: as `tool_calls`, and in the API's own
+form under `additional_kwargs`. Where the first are deleted, the second are sent.
+
 Contents are texts here, because the design does not write messages of blocks.
 """
 
@@ -15,6 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tpharness.facts import parse_tool_args
 from tpharness.histories.langchain.state import Message
 from tpharness.histories.projections import Provider
 
@@ -209,10 +213,30 @@ def _gemini_response(content: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"output": value}
 
 
+def _with_calls_of_the_api(message: Message) -> Message:
+    """Return a message with the calls that the API's own form of it still has, where it has no others."""
+    data = message["data"]
+    raw = (data.get("additional_kwargs") or {}).get("tool_calls")
+    if message["type"] != "ai" or not raw or data.get("tool_calls") or data.get("invalid_tool_calls"):
+        return message
+    calls: dict[str, list[dict[str, Any]]] = {"tool_calls": [], "invalid_tool_calls": []}
+    for call in raw:
+        function = call["function"]
+        args = parse_tool_args(function["arguments"])
+        valid = isinstance(args, dict)
+        made = {"name": function["name"], "args": args if valid else function["arguments"], "id": call["id"]}
+        calls["tool_calls" if valid else "invalid_tool_calls"].append(made)
+    return {**message, "data": {**data, **calls}}
+
+
+def _reading(write: Callable[[Sequence[Message]], list[dict[str, Any]]]) -> Callable[[Any], list[dict[str, Any]]]:
+    return lambda messages: write([_with_calls_of_the_api(message) for message in messages])
+
+
 FORMATS: Mapping[Provider, Callable[[Sequence[Message]], list[dict[str, Any]]]] = {
-    "openai-chat": _openai_chat,
-    "openai-responses": _openai_responses,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
+    "openai-chat": _reading(_openai_chat),
+    "openai-responses": _reading(_openai_responses),
+    "anthropic": _reading(_anthropic),
+    "gemini": _reading(_gemini),
 }
 """Each provider's messages, items or contents for a list of messages."""
