@@ -49,9 +49,9 @@ def page_table(
 
 
 def draw(points: Mapping[str, Sequence[Point]]) -> str:
-    """Return an SVG of small charts: for each figure the time of one unit as the size grows, from its first size on.
+    """Return an SVG of small charts: each ratio as the size grows, relative to that at the first size.
 
-    A level line is linear growth.
+    What is compared with grows as the input does, so a level line is linear growth.
     """
     shown = [(FIGURES[key], taken) for key, taken in points.items() if len(taken) > 1]
     rows = math.ceil(len(shown) / _COLUMNS)
@@ -67,9 +67,8 @@ def draw(points: Mapping[str, Sequence[Point]]) -> str:
 
 
 def _chart(figure: Figure, points: Sequence[Point], left: int, top: int) -> str:
-    """Return one chart with its own axes; the value is time of one unit, or the ratio where no time was taken."""
-    values = [point.value if point.seconds is None else point.seconds for point in points]
-    relative = [value / values[0] for value in values]
+    """Return one chart with its own axes."""
+    relative = [point.value / (points[0].value or 1) for point in points]
     most = max(2.0, *relative)
     span = math.log10(points[-1].size / points[0].size)
     at = [

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import performance, performance_page, table
+from benchmarks import core_figures, performance, performance_page, table
 from benchmarks.figures import FIGURES, Point
 
 from tpharness.run import RunFinished, RunOptions, run_suite
@@ -53,6 +53,22 @@ def test_a_missed_target_is_the_exit_code(capsys: pytest.CaptureFixture[str]) ->
         "d        2000 /s  >= 2000 /s  PASS",
     ]
     assert table.report([rows[0], rows[2]]) == 0
+
+
+def test_the_page_shows_the_figures_with_their_targets() -> None:
+    """Those of the core at least; what was measured is named by version, and no target is another than the declared."""
+    page = performance.PAGE.read_text("utf-8")
+    measured = page.partition(performance_page.BEGIN)[2].partition(performance_page.END)[0]
+    rows = [line for line in measured.splitlines() if line.startswith("| ") and "---" not in line][1:]
+    by_name = {row.split(" | ")[0].removeprefix("| "): row for row in rows}
+    shown = [figure for figure in FIGURES.values() if figure.name in by_name]
+    assert [figure.name for figure in shown] == list(by_name)
+    assert {f.key for f in shown} >= {f.key for f in FIGURES.values() if f.make.__module__ == core_figures.__name__}
+    picture = performance.PICTURE.read_text("utf-8")
+    for figure in shown:
+        assert f"| {figure.target} |" in by_name[figure.name]
+        assert all(re.search(rf"{re.escape(peer.split()[0])} \d", measured) for peer in figure.peers)
+        assert len(figure.sizes) < 3 or figure.key in picture
 
 
 def test_a_figure_beyond_its_limit_fails_and_is_marked() -> None:
