@@ -27,6 +27,11 @@ def end(index: int) -> Event:
     return {"event_kind": "part_end", "index": index, "part": {"part_kind": "tool-call"}}
 
 
+def provider(kind: str, index: int, **more: Any) -> Event:
+    """Return the start of a part of a call that the provider executes."""
+    return {"event_kind": "part_start", "index": index, "part": {"part_kind": kind, "tool_call_id": "b1", **more}}
+
+
 TEXT: Event = {"event_kind": "part_start", "index": 1, "part": {"part_kind": "text", "content": "Hi"}}
 
 
@@ -40,6 +45,8 @@ TEXT: Event = {"event_kind": "part_start", "index": 1, "part": {"part_kind": "te
         pytest.param([start(0, "c1"), delta(0, "{}")], {"c1"}, id="a delta that completes JSON"),
         pytest.param([start(0, "c1"), TEXT], {"c1"}, id="another part has begun"),
         pytest.param([start(0, "c1"), end(0)], set(), id="its end"),
+        pytest.param([provider("builtin-tool-call", 0, args='{"q')], {"b1"}, id="a call of the provider"),
+        pytest.param([provider("builtin-tool-call", 0), provider("builtin-tool-return", 1)], set(), id="its output"),
         pytest.param([start(0, "c1"), start(1, "c2"), end(0)], {"c2"}, id="the end of another call"),
         pytest.param([start(0, "c1", {"x": 1})], set(), id="arguments at once"),
         pytest.param([start(0, "c1", {"x": 1}), delta(0, {"y": 2})], {"c1"}, id="a delta after arguments at once"),

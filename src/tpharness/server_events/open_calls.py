@@ -24,7 +24,8 @@ class OpenCalls:
     """The open calls of one run; `feed` it each event.
 
     A call is open from its start until its own end or that of its response (R10). One whose arguments come at once, as
-    a value and not as text, is open only from the first delta that adds to them.
+    a value and not as text, is open only from the first delta that adds to them. One of the provider's own ends with
+    its output as well (R42).
     """
 
     def __init__(self) -> None:
@@ -51,8 +52,11 @@ class OpenCalls:
             self._open.discard(self._calls[index])
 
     def _start(self, index: Any, part: Any) -> None:
-        call = part.get("tool_call_id") if isinstance(part, Mapping) and part.get("part_kind") == "tool-call" else None
-        if isinstance(part, Mapping) and isinstance(call, str):
+        if not isinstance(part, Mapping) or not isinstance(call := part.get("tool_call_id"), str):
+            return
+        if part.get("part_kind") == "builtin-tool-return":
+            self._open.discard(call)
+        elif part.get("part_kind") in ("tool-call", "builtin-tool-call"):
             self._calls[index] = call
             if not isinstance(part.get("args"), Mapping):
                 self._open.add(call)

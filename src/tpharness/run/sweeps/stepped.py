@@ -161,7 +161,7 @@ class _Pass:
         now = pair.threads(cut)
         if unchanged and all(v in self._before and only_the_cut_moved(self._before[v], now[v]) for v in now):
             return
-        whole = last or power or self._only is not None or not self._passed
+        whole = last or power or looks_whole or self._only is not None or not self._passed
         name = self._name(number)
         failed = self._failure(name, self._evidence(name, self._new(now, whole), expected_delivery, whole=whole))
         if failed is not None:
