@@ -61,7 +61,7 @@ def test_own_scenarios_are_all_compared(call: Any, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["compare", "--dialect", "langchan"], "no history is called 'langchan'"),
-        (["compare", "no/such"], "no scenario"),
+        (["compare", "no/such"], "no built-in scenario"),
         (["compare", "--json", "--markdown"], "two forms of one output"),
         (["compare", "cycles/three-steps@event-3"], "compare cycles/three-steps"),
         (["run", "--dialect", "lang"], "message-parts/plan"),

@@ -93,7 +93,7 @@ def test_what_is_seeded_is_listed(call: Any, module: str) -> None:
         (["no_such_module"], "cannot import"),
         (["json"], "does not define DEFECTS"),
         (["{}", "--defect", "nobody"], "there is no defect called 'nobody'"),
-        (["{}", "no/such"], "no scenario"),
+        (["{}", "no/such"], "no built-in scenario"),
         (["{}", "basics", "--update"], "--update plays everything"),
     ],
 )

@@ -2,7 +2,8 @@
 
 In: server events. Out: which must keep their order, and orders to try. Events that may swap:
 
-- deltas and ends of different parts of one response (their starts keep their order: R11),
+- deltas and ends of different parts of one response (their starts keep their order: R11; the output of a provider's
+  call stays behind the call, which it ends: R42),
 - results and progress of different calls (a result stays behind its own call, calls keep their order, and a call whose
   arguments come only when its tool starts stays before all results: the first one finishes the response, R40),
 - custom events with everything of the run but its boundaries: they are facts of their own (R25).
@@ -107,6 +108,7 @@ def _groups(events: Sequence[Mapping[str, Any]]) -> list[_Group]:
     """Return for each event its kind, the sort of thing it is, what it belongs to, and its response's number."""
     response = 0
     open_parts: set[Any] = set()
+    owners: dict[Any, Any] = {}  # of parts, by their index
     groups: list[_Group] = []
     silent = _calls_without_arguments(events)
     for event in events:
@@ -116,18 +118,26 @@ def _groups(events: Sequence[Mapping[str, Any]]) -> list[_Group]:
             if index in open_parts:
                 response, open_parts = response + 1, set()
             open_parts.add(index)
+            owners[index] = _owner(index, event.get("part"))
         elif kind not in _PARTS and not _free(event):
             response, open_parts = (response, open_parts) if kind in _TOOLS else (response + 1, set())
         part = event.get("part")
         call = part.get("tool_call_id") if isinstance(part, Mapping) else event.get("tool_call_id")
         if kind in _PARTS:
-            groups.append((kind, "part", index, response))
+            groups.append((kind, "part", owners.get(index, index), response))
         elif kind in _TOOLS:
             late = kind in _CALLS and call in silent
             groups.append((_LATE_CALL if late else kind, "tool", call, response))
         else:
             groups.append((kind, "free" if _free(event) else "fixed", None, response))
     return groups
+
+
+def _owner(index: Any, part: Any) -> Any:
+    """Return what the events of a part belong to: those of a provider's call and of its output to the call."""
+    if isinstance(part, Mapping) and part.get("part_kind") in ("builtin-tool-call", "builtin-tool-return"):
+        return ("call", part.get("tool_call_id"))
+    return index
 
 
 def _calls_without_arguments(events: Sequence[Mapping[str, Any]]) -> set[Any]:
