@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import defect, on_chunk, put, together, wrap
 
 from tpharness.dialects import thread
-from tpharness.journal import Event, Interrupted, Prompt, Response, Return, keep
+from tpharness.journal import Event, Interrupted, Prompt, Response, Return
 from tpharness.readings import AnswerRule, EmptyTurnRule, Readings, UnfinishedRule
 from tpharness.targets import reference
 from tpharness.vsp import records as c
@@ -23,13 +24,7 @@ def reading(side: type, **chosen: Any):
     """One side reads a ruling otherwise, and does not say so."""
 
     def make(was):
-        def read(self, script):
-            was(self, script)
-            for renderer in self._rendering._renderers.values():
-                renderer._readings = Readings(**chosen)
-            self._rendering.partial = keep.needs_partial(Readings(**chosen))
-
-        return read
+        return lambda self, script: was(self, dataclasses.replace(script, readings=Readings(**chosen)))
 
     return wrap(side, "__init__", make)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -54,8 +55,8 @@ def wrap(owner: Any, name: str, make: Make) -> Seed:
 
 
 def put(owner: Any, name: str, value: Any) -> Seed:
-    """Replace a name of a module, also one that hides a built-in there."""
-    return lambda: mock.patch.object(owner, name, value, create=True)
+    """Replace a name of a module, also one that hides a built-in there. AttributeError for any other name."""
+    return lambda: mock.patch.object(owner, name, value, create=hasattr(builtins, name))
 
 
 def on_chunk(make: Make, *records: type) -> Seed:
