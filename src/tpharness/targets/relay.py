@@ -12,6 +12,7 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Awaitable, Callable
+from itertools import chain
 from typing import Self
 
 from tpharness.faults.plan import Action, Blackhole, Fin, Notify, Plan, Reset, Send, Transmission, Wait
@@ -149,9 +150,7 @@ class Relay:
         record: bytearray,
         connected: asyncio.Event,
     ) -> None:
-        for action in carrier.begin():
-            if not await self._perform(action, writer, connected):
-                return
+        opening = carrier.begin()  # waits for the first byte: only then the server has surely had the request
         while True:
             try:
                 data = await answers.read(_READ)
@@ -159,7 +158,7 @@ class Relay:
                 _abort(writer, rst=True)
                 return
             record += data
-            for action in carrier.feed(data) if data else carrier.end():
+            for action in chain(opening, carrier.feed(data) if data else carrier.end()):
                 if not await self._perform(action, writer, connected):
                     return
             if not data:
