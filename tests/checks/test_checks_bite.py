@@ -72,12 +72,17 @@ def later(*ids: str, content: Any = 1) -> Document:
     return made
 
 
+NO_CALL = {"part_kind": "retry-prompt", "content": "a number, please", "tool_name": None, "tool_call_id": None}
 CYCLE = (reply(2, call("c1")), returns(3, "c1"))
 GOOD = thread(*CYCLE, reply(4, words("done")))
 LESS = thread(*CYCLE, cut=True)
 OTHER = thread(*CYCLE, reply(4, words("other")))
 DANGLING = thread(reply(2, call("c1")), cut=True)
 PAIR = reply(2, call("c1"), call("c2"))
+AGAIN = (
+    reply(2, words("four")),
+    {"message_type": "request", "timestamp": at(3), "agent_id": "a", "parts": [NO_CALL]},
+)
 VIOLATION = Kind("part-without-start")
 INVENTED = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "t", "input": {"city": "Par"}}
 
@@ -180,6 +185,7 @@ WRONG: dict[str, list[tuple[str, Evidence]]] = {
         ("canonical-shrank", evidence(trail=(later("c1", "c2"), later("c2", "c1")))),
         ("canonical-shrank", evidence(trail=(later("c1"), later("c1", "c2", content=2)))),
         ("canonical-shrank", evidence(trail=(thread(PAIR, returns(3, "c1")), thread(PAIR, returns(3, "c1", "c2"))))),
+        ("canonical-shrank", evidence(trail=(thread(*AGAIN), thread(*AGAIN[::-1])))),
     ],
     "chunking": [("chunking-matters", evidence(rechunked=(Variant(name="1 byte", side="client", thread=LESS),)))],
     "idempotence": [("repeat-matters", evidence(repeated=(Variant(name="again", side="client", thread=OTHER),)))],

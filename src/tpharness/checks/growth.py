@@ -105,10 +105,10 @@ def _own_calls(turn: Mapping[str, Any]) -> frozenset[Any]:
 
 
 def _answers_earlier_turns(message: Mapping[str, Any], own: frozenset[Any]) -> bool:
-    """Whether a message has returns only, for calls that its turn does not have."""
+    """Whether a message has returns only, for calls that its turn does not have; a retry prompt may have no call."""
     parts = message.get("parts") or ()
     return bool(parts) and all(
-        part.get("part_kind") in _RETURNS and part.get("tool_call_id") not in own for part in parts
+        part.get("part_kind") in _RETURNS and part.get("tool_call_id") not in (None, *own) for part in parts
     )
 
 
