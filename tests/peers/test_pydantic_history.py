@@ -125,6 +125,19 @@ def test_every_kind_of_part_makes_the_round_trip(version: Version) -> None:
     assert bare(back) == bare(messages())
 
 
+@pytest.mark.parametrize("kind", [ToolCallPart, NativeToolCallPart])
+@pytest.mark.parametrize(
+    ("held", "args"), [('{"q": 1}', {"q": 1}), ({"q": 1}, {"q": 1}), ("", {}), (None, {}), ('{"q"', '{"q"')]
+)
+def test_the_arguments_of_every_kind_of_call_are_values(kind: type[ToolCallPart], held: Any, args: Any) -> None:
+    """The library holds text or a value, for a provider's calls as well; text that is not JSON stays (R12)."""
+    request, answer = messages()[:2]
+    answer.parts = [kind(tool_name="web", args=held, tool_call_id="n1")]
+    (_, turn) = thread_of([request, answer], Version.V0_0_4)["turns"]
+    (told,) = next(m for m in turn["messages"] if m["message_type"] == "response")["parts"]
+    assert told["args"] == args
+
+
 def test_the_facts_of_the_responses_are_kept() -> None:
     """Model, provider, response id, finish reason and usage stand in the thread as the history has them (R15–R17)."""
     (_, turn) = thread_of(messages(), Version.V0_0_4)["turns"]

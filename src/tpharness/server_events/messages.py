@@ -70,9 +70,9 @@ def _response(writer: JournalWriter, message: Mapping[str, Any], at: str) -> Non
     finished = message.get("state", "complete") == "complete"
     for part in parts:
         kind = str(part["part_kind"])
-        fields = call_fields(part) if kind == "tool-call" else part_fields(kind, part)
-        if kind == "builtin-tool-call":
-            fields.setdefault("args", {})
+        fields = part_fields(kind, part)
+        if kind in ("tool-call", "builtin-tool-call"):
+            fields |= call_fields(part)
         if kind == "thinking":
             fields.setdefault("provider_name", "unknown")
         if kind == "file":
