@@ -127,7 +127,7 @@ class RealClient:
         self._opened = False
         self._pressed: deque[_Press] = deque()
         self._sent: dict[int, Downstream] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._followed: list[tuple[Reply, asyncio.Task[None]]] = []
         self.replies: list[Reply] = []
         self.posted: list[dict[str, Any]] = []
         self.differences: list[str] = []
@@ -140,9 +140,14 @@ class RealClient:
         return deepcopy(self.chat.messages)
 
     async def screen(self) -> list[dict[str, Any]]:
-        """Return the messages that the real client holds, once it has read everything that has passed the relay."""
+        """Return the messages that the real client holds, once it has read everything that has passed the relay.
+
+        Of a connection that broke it is told when it has read what came before, which is after our own side saw the
+        break: what the user does next has to wait for that, or the error is taken for that of the next answer.
+        """
         if not self._opened:
             return self.messages
+        await asyncio.gather(*(task for reply, task in self._followed if reply.end is End.BROKEN))
         held = await self._buttons.ask(self._name, "look", read=self._read())
         messages: list[dict[str, Any]] = held["messages"]
         self._compare("the screen", messages, self.messages)
@@ -193,7 +198,7 @@ class RealClient:
             with contextlib.suppress(TargetError):  # its process may have ended
                 await self._buttons.ask(self._name, "close")
             self._relay.remove(self._name)
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(task for _, task in self._followed), return_exceptions=True)
 
     # ------------------------------------------------------------------------------------------------ the relay
 
@@ -234,9 +239,8 @@ class RealClient:
         reply = Reply(fold, limits=self._limits, says=says, after_leaving=self._stop)
         self.replies.append(reply)
         self._pressed.append(_Press(reply=reply, trigger=trigger, expected=deepcopy({**self._extra, **expected})))
-        task = asyncio.create_task(self._follow(reply, self._buttons.press(self._name, do, **more)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        told = self._buttons.press(self._name, do, **more)
+        self._followed.append((reply, asyncio.create_task(self._follow(reply, told))))
         return reply
 
     def _open(self) -> None:

@@ -94,7 +94,6 @@ class PressedPage {
   /** Press a button, and wait until the chat is at rest. */
   async #press(button, argument) {
     await this.page.page.evaluate(button, argument);
-    await this.page.quiet(); // what the hook says is drawn later than the chat does it: `error` may be of the answer before
     return this.#state();
   }
 
