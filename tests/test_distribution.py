@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.scenarios import load_all
 
 TESTS = """
 import pytest
@@ -15,6 +16,16 @@ def test_short(number): pass
 @pytest.mark.whole_suite
 @pytest.mark.parametrize("number", range(3))
 def test_long(number): pass
+"""
+CHOOSING = """
+import pytest
+from pathlib import Path
+
+@pytest.mark.whole_suite
+@pytest.mark.parametrize("number", range(5))
+def test_live(number, chosen_scenarios):
+    ids = chosen_scenarios(number, *{folders})
+    Path(f"chosen.{{number}}").write_text(" ".join(ids))
 """
 INI = "[pytest]\naddopts = -n auto --dist worksteal --strict-markers\ntestpaths = .\n"
 
@@ -73,3 +84,35 @@ def test_each_share_begins_with_long_tests(project: pytest.Pytester) -> None:
     assert first == second
     kinds = [name.partition("[")[0].removeprefix("test_") for name in first]
     assert kinds == ["long", "long", "short", "short", "short", "long", "short", "short", "short"]
+
+
+def chosen(project: pytest.Pytester, *options: str, folders: tuple[str, ...] = ()) -> list[set[str]]:
+    """Return what five live targets play, and let the closing lines be the last ones of `project`."""
+    project.makepyfile(test_mine=CHOOSING.format(folders=folders))
+    result = run(project, *options)
+    result.assert_outcomes(passed=5)
+    said = "5 tests on live targets played a fifth of the scenarios each; *--every-scenario plays all of them"
+    if "--every-scenario" in options:
+        result.stdout.no_fnmatch_line(said)
+    else:
+        result.stdout.fnmatch_lines([said])
+    return [set((project.path / f"chosen.{number}").read_text("utf-8").split()) for number in range(5)]
+
+
+def test_five_live_targets_play_each_scenario_once(project: pytest.Pytester) -> None:
+    """Each has another fifth, and the closing lines say so."""
+    parts = chosen(project)
+    assert set.union(*parts) == set(load_all())
+    assert sum(map(len, parts)) == len(load_all())
+
+
+def test_a_live_target_plays_its_fifth_of_some_folders(project: pytest.Pytester) -> None:
+    """Not a fifth of what is in them: that would be the same scenarios as another target has."""
+    parts, inside = chosen(project, "-n", "0"), chosen(project, "-n", "0", folders=("basics", "tools"))
+    assert inside == [{one for one in part if one.startswith(("basics/", "tools/"))} for part in parts]
+
+
+def test_on_demand_it_plays_everything(project: pytest.Pytester) -> None:
+    """Nothing is named then, or the folders alone."""
+    assert chosen(project, "-n", "0", "--every-scenario") == [set()] * 5
+    assert chosen(project, "-n", "0", "--every-scenario", folders=("basics",)) == [{"basics"}] * 5

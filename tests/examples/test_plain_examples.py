@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distribution import ChosenScenarios
 from tests.patience import SLOW
 
 from tpharness.faults import FAULTS
@@ -105,18 +106,18 @@ def ask(address: str, method: str, path: str, body: Any = None) -> tuple[int, An
 
 
 @pytest.mark.whole_suite
-def test_it_passes_the_whole_suite_over_stdio(command: tuple[str, ...]) -> None:
+def test_it_passes_the_suite_over_stdio(command: tuple[str, ...], chosen_scenarios: ChosenScenarios) -> None:
     """An independent implementation and the reference agree on both sides: each is held to the reference's thread."""
     spec = f"stdio:{shlex.join([*command, '--stdio'])}"
-    finished = verdict(server=spec, client=spec)
+    finished = verdict(server=spec, client=spec, ids=chosen_scenarios(3))
     assert finished.passed, finished.counts
-    assert set(finished.counts) == {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
+    assert set(finished.counts) <= {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
 
 
 @pytest.mark.whole_suite
-def test_it_passes_the_whole_suite_over_http(address: str) -> None:
+def test_it_passes_the_suite_over_http(address: str, chosen_scenarios: ChosenScenarios) -> None:
     """Both sides of every case, with interruptions that happen for real."""
-    finished = verdict(server=f"http://{address}", client=f"http://{address}")
+    finished = verdict(server=f"http://{address}", client=f"http://{address}", ids=chosen_scenarios(4))
     assert finished.passed, finished.counts
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distribution import ChosenScenarios
 from tests.examples.test_plain_examples import verdict
 from tests.golang import build, find_gofmt
 
@@ -71,11 +72,11 @@ def texts_kept(ask: Ask, *pieces: str) -> list[Any]:
 
 
 @pytest.mark.whole_suite
-def test_it_passes_the_whole_suite(program: Path) -> None:
+def test_it_passes_the_suite(program: Path, chosen_scenarios: ChosenScenarios) -> None:
     """A third author, in a third language, and the reference agree."""
-    finished = verdict(server=f"stdio:{program}")
+    finished = verdict(server=f"stdio:{program}", ids=chosen_scenarios(2))
     assert finished.passed, finished.counts
-    assert set(finished.counts) == {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE, Outcome.NO_PART}
+    assert set(finished.counts) <= {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE, Outcome.NO_PART}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distribution import ChosenScenarios
 from tests.prerequisites import PEERS
 
 from tpharness.run import ResultReady, RunOptions, run_suite
@@ -129,17 +130,19 @@ def test_a_step_that_cannot_be_done_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.whole_suite
-def test_plays_scenarios_with_the_departures_of_its_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plays_scenarios_with_the_departures_of_its_baseline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen_scenarios: ChosenScenarios
+) -> None:
     """A browser changes what is on the screen, not what the package makes of a stream: the same cases depart."""
     screenshot = tmp_path / "screen.png"
     monkeypatch.setenv("TPHARNESS_SCREENSHOT", str(screenshot))
-    ids = ("basics", "tools")
+    ids = chosen_scenarios(0, "basics", "tools")
     results = [
         event.result
         for event in run_suite(RunOptions(client="peer:ai-sdk-browser", ids=ids))
         if isinstance(event, ResultReady)
     ]
-    assert len(results) > 50
+    assert len(results) > 5
     assert [f"{result.id}: {result.outcome.value}" for result in results if not result.outcome.green] == []
     assert screenshot.read_bytes().startswith(b"\x89PNG")
 
