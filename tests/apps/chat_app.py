@@ -1,6 +1,6 @@
 """A chat application that bears every interruption, and one way for each check to build it wrong.
 
-Chat Completions through the official SDK, a UI message stream to its client, histories kept on the server under the
+Chat Completions from its model, a UI message stream to its client, histories kept on the server under the
 chat's id. It knows nothing of tpharness: `python -m tests.apps.chat_app PORT [DEFECT …]` runs it alone, and the
 environment has the address of its model.
 """
@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from aiohttp import ClientSession, web
-from openai import AsyncOpenAI, AsyncStream, OpenAIError
-from openai.types.chat import ChatCompletionChunk
+from tests.apps.chat_model import ChatModel, ModelError
 
 Json = dict[str, Any]
 
@@ -115,14 +114,14 @@ class ChatApp:
         self.environment: Mapping[str, str] = {}
         self.chats: dict[str, Stored] = {}
         self.requests = 0
-        self._model: AsyncOpenAI | None = None
+        self._model: ChatModel | None = None
         self._tasks: set[asyncio.Task[str]] = set()
 
     @property
-    def model(self) -> AsyncOpenAI:
+    def model(self) -> ChatModel:
         """The client of the model, made when it is needed."""
         if self._model is None:
-            self._model = AsyncOpenAI(base_url=self.base_url, api_key=self.api_key, max_retries=0)
+            self._model = ChatModel(self.base_url, self.api_key)
         return self._model
 
     async def close(self) -> None:
@@ -223,7 +222,7 @@ class ChatApp:
             if self._has(Defect.SENDS_ODD_STREAM):
                 await out.send({"type": "text-delta", "id": "never-started", "delta": ""})
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
-        except (OpenAIError, OSError, _ModelError) as error:
+        except (ModelError, OSError) as error:
             self._interrupted(chat, begun, step)
             if self._has(Defect.HIDES_FAILURE):
                 await out.send({"type": "finish", "finishReason": "stop"}, done=True)
@@ -241,20 +240,21 @@ class ChatApp:
         try:
             async with self._stream(chat) as stream:
                 async for chunk in stream:
-                    if not chunk.choices:
+                    if not chunk["choices"]:
                         continue
-                    delta = chunk.choices[0].delta
-                    if delta.content:
+                    (choice,) = chunk["choices"]
+                    delta = choice["delta"]
+                    if delta.get("content"):
                         if not text:
                             await out.send({"type": "text-start", "id": name})
-                        text += delta.content
-                        await out.send({"type": "text-delta", "id": name, "delta": delta.content})
-                    for piece in delta.tool_calls or ():
+                        text += delta["content"]
+                        await out.send({"type": "text-delta", "id": name, "delta": delta["content"]})
+                    for piece in delta.get("tool_calls") or ():
                         await self._take_piece(piece, calls, out)
-                    whole = whole or chunk.choices[0].finish_reason is not None
-                    cut = cut or chunk.choices[0].finish_reason == "length"
+                    whole = whole or choice.get("finish_reason") is not None
+                    cut = cut or choice.get("finish_reason") == "length"
             if not whole:
-                raise _ModelError("the model's answer is not complete")
+                raise ModelError("the model's answer is not complete")
         finally:
             self._store(chat, text, list(calls.values()), whole=whole and not cut)
         if text:
@@ -270,46 +270,39 @@ class ChatApp:
             await out.send({"type": "finish-step"})
         return list(calls.values())
 
-    async def _take_piece(self, piece: Any, calls: dict[int, Json], out: Writer) -> None:
-        call = calls.setdefault(piece.index, {"id": "", "name": "", "arguments": ""})
-        if piece.id:
-            call.update(id=piece.id, name=piece.function.name)
+    async def _take_piece(self, piece: Json, calls: dict[int, Json], out: Writer) -> None:
+        call = calls.setdefault(piece["index"], {"id": "", "name": "", "arguments": ""})
+        function = piece["function"]
+        if piece.get("id"):
+            call.update(id=piece["id"], name=function["name"])
             await out.send({"type": "tool-input-start", "toolCallId": call["id"], "toolName": call["name"]})
-        if piece.function.arguments:
-            call["arguments"] += piece.function.arguments
-            delta = {"toolCallId": call["id"], "inputTextDelta": piece.function.arguments}
+        if function.get("arguments"):
+            call["arguments"] += function["arguments"]
+            delta = {"toolCallId": call["id"], "inputTextDelta": function["arguments"]}
             await out.send({"type": "tool-input-delta", **delta})
 
     @contextlib.asynccontextmanager
-    async def _stream(self, chat: Stored) -> AsyncIterator[AsyncStream[ChatCompletionChunk]]:
+    async def _stream(self, chat: Stored) -> AsyncIterator[AsyncIterator[Json]]:
         """Ask the model; its stream is closed whatever happens."""
-        for last in (False, True) if self._has(Defect.ASKS_TWICE) else (True,):
+        if self._has(Defect.ASKS_TWICE):
             self.requests += 1
-            messages = cast("Any", self.told(chat))
-            stream = await self.model.chat.completions.create(
-                model="any", messages=messages, tools=cast("Any", TOOLS), stream=True
-            )
-            if last:
-                try:
-                    yield stream
-                finally:
-                    await asyncio.shield(stream.close())
-            else:
-                async for _ in stream:
+            async with self.model.stream(self.told(chat), TOOLS) as unread:
+                async for _ in unread:
                     pass
+        self.requests += 1
+        async with self.model.stream(self.told(chat), TOOLS) as stream:
+            yield stream
 
     async def _title(self, chat: Stored) -> None:
         """Ask the model for a title: a request with the words of the user in it, and none of the chat's tools."""
         words = next(m["content"] for m in chat.messages if m["role"] == "user")
-        asked = [{"role": "user", "content": f"Write a short title for this conversation: {words}"}]
+        asked: list[Json] = [{"role": "user", "content": f"Write a short title for this conversation: {words}"}]
         if self.titles == "streamed":
-            async with await self.model.chat.completions.create(
-                model="any", messages=cast("Any", asked), stream=True
-            ) as stream:
+            async with self.model.stream(asked) as stream:
                 async for _ in stream:
                     pass
         else:
-            await self.model.chat.completions.create(model="any", messages=cast("Any", asked))
+            await self.model.ask(asked)
 
     async def _ask_for_approval(self, chat: Stored, calls: list[tuple[Json, Json]], out: Writer) -> None:
         chat.waiting = calls
@@ -454,10 +447,6 @@ def _reordered(messages: list[Json]) -> list[Json]:
         calls = message.get("tool_calls")
         turned.append({**message, "tool_calls": calls[::-1]} if calls else message)
     return turned[:-1]
-
-
-class _ModelError(Exception):
-    """The model's stream ended too early."""
 
 
 class Writer:
