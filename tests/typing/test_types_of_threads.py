@@ -120,32 +120,41 @@ WRONG = {
 }
 
 
-def _check(source: str, folder: Path) -> list[str]:
-    """Return the errors that mypy finds in a module, as strict as the project is."""
-    file = folder / "snippet.py"
-    file.write_text(source, "utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={folder}", str(file)]
+SOURCES = {
+    "right": SNIPPET.format(**RIGHT),
+    "wrong": SNIPPET.format(**WRONG),
+    "examples": (
+        f"from tpharness.protocol.types import Thread\none: Thread = {WEATHER!r}\nother: Thread = {INTERRUPTED!r}\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Return the errors that mypy finds in each source, as strict as the project is; it starts once for all."""
+    folder = tmp_path_factory.mktemp("mypy")
+    files = [folder / f"{name}.py" for name in SOURCES]
+    for file in files:
+        file.write_text(SOURCES[file.stem], "utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=", *map(str, files)]
     package = Path(types.__file__).parents[2]
     environment = {**os.environ, "MYPYPATH": str(package)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode in (0, 1), done.stderr
-    return [line for line in done.stdout.splitlines() if ": error: " in line]
+    found = [line for line in done.stdout.splitlines() if ": error: " in line]
+    return {name: [line for line in found if line.startswith(f"{name}.py:")] for name in SOURCES}
 
 
-def test_mypy_finds_each_misspelt_key(tmp_path: Path) -> None:
+def test_mypy_finds_each_misspelt_key(errors: dict[str, list[str]]) -> None:
     """One error on the line of each, and none when all are right."""
-    assert _check(SNIPPET.format(**RIGHT), tmp_path) == []
-    lines = SNIPPET.format(**WRONG).splitlines()
-    errors = _check(SNIPPET.format(**WRONG), tmp_path)
+    assert errors["right"] == []
+    lines = SOURCES["wrong"].splitlines()
     for wrong in WRONG.values():
         (number,) = [index for index, line in enumerate(lines, start=1) if wrong in line]
         key = wrong.partition("[")[2].rstrip("]") or wrong
-        assert any(f":{number}: " in error and key.strip('"') in error for error in errors), wrong
+        assert any(f":{number}: " in error and key.strip('"') in error for error in errors["wrong"]), wrong
 
 
-def test_the_examples_of_the_specification_fit(tmp_path: Path) -> None:
+def test_the_examples_of_the_specification_fit(errors: dict[str, list[str]]) -> None:
     """Both literal documents, written out as Python: no key of theirs is unknown to the types."""
-    examples = (
-        f"from tpharness.protocol.types import Thread\none: Thread = {WEATHER!r}\nother: Thread = {INTERRUPTED!r}\n"
-    )
-    assert _check(examples, tmp_path) == []
+    assert errors["examples"] == []
