@@ -13,6 +13,11 @@ from tpharness.journal.records import Entry, Part, Response, Segment, Streamed
 __all__ = ["OpenPart", "OpenResponse", "make_segment"]
 
 _EMPTY_SEGMENT = Segment(entries=(), calls={})
+_STREAMED = {
+    (ended, interleaved): Streamed(ended=ended, interleaved=interleaved)
+    for ended in (False, True)
+    for interleaved in (False, True)
+}
 
 
 class OpenPart(msgspec.Struct, eq=False, gc=False):
@@ -55,16 +60,20 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
         """Return how a call was streamed; None for other parts, and for a call that was not streamed."""
         if self.kind != "tool-call" or self.text_field is None:
             return None
-        return Streamed(ended=self.ended, interleaved=self.interleaved)
+        return _STREAMED[self.ended, self.interleaved]
 
 
 class OpenResponse(msgspec.Struct, eq=False, gc=False):
-    """A response that has begun. `frozen` caches its record, None if it has changed since."""
+    """A response that has begun: `calls` are the numbers of its complete calls, in the order of their ends.
+
+    `frozen` caches its record, None if it has changed since.
+    """
 
     agent_id: str
     at: str
     parts: list[OpenPart]
     facts: dict[str, Any]
+    calls: list[int]
     finished: bool = False
     failed: tuple[Part, ...] | None = None
     frozen: Response | None = None
@@ -76,7 +85,7 @@ class OpenResponse(msgspec.Struct, eq=False, gc=False):
         frozen = Response(
             agent_id=self.agent_id,
             at=self.at,
-            parts=tuple(part.part() for part in self.parts if part.complete or partial),
+            parts=tuple([part.part() for part in self.parts if part.complete or partial]),
             finished=self.finished,
             facts=self.facts,
             failed=self.failed,
@@ -98,7 +107,7 @@ def _places(entries: Sequence[OpenResponse | Entry]) -> dict[int, tuple[int, int
     """Return the place of each complete call (index of its response, index among its calls), by number (R11)."""
     places: dict[int, tuple[int, int]] = {}
     for index, entry in enumerate(entries):
-        if type(entry) is OpenResponse:
+        if type(entry) is OpenResponse and entry.calls:
             order = 0
             for part in entry.parts:
                 if part.call_key is not None:

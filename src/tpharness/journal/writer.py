@@ -35,7 +35,8 @@ class JournalWriter:
 
     def __init__(self) -> None:
         self._turns: Log[UserTurn | AgentTurn] = Log()
-        self._running = False
+        self.running = False
+        """Whether an agent turn is open."""
         self._calls: dict[str, int] = {}
         self._call_names: dict[int | None, str] = {}
         self._answered: set[int] = set()
@@ -46,11 +47,6 @@ class JournalWriter:
 
     # ------------------------------------------------------------------ turns
 
-    @property
-    def running(self) -> bool:
-        """Whether an agent turn is open."""
-        return self._running
-
     def add_user_turn(self, turn: UserTurn) -> None:
         """Append a user turn."""
         self._turns = self._turns.append(turn)
@@ -59,9 +55,9 @@ class JournalWriter:
 
     def begin_turn(self, agent_id: str, at: str) -> None:
         """Open an agent turn."""
-        if self._running:
+        if self.running:
             raise RuntimeError("an agent turn is open")
-        self._running = True
+        self.running = True
         self._agent_id, self._started_at = agent_id, at
         self._segments: Log[Segment] = Log()
         self._entries: list[OpenResponse | Entry] = []
@@ -138,12 +134,12 @@ class JournalWriter:
     @property
     def response_open(self) -> bool:
         """Whether a response is streaming."""
-        return self._running and self._response is not None and not self._response.finished
+        return self.running and self._response is not None and not self._response.finished
 
     @property
     def has_response(self) -> bool:
         """Whether the open turn has a latest response, streaming or finished, which facts can be added to."""
-        return self._running and self._response is not None
+        return self.running and self._response is not None
 
     @property
     def response_settled(self) -> bool:
@@ -156,7 +152,7 @@ class JournalWriter:
         if self.response_open:
             self.finish_response()
         self._settle()
-        self._response = OpenResponse(self._agent_id, at, [], dict(facts or {}))
+        self._response = OpenResponse(self._agent_id, at, [], dict(facts or {}), [])
         self._entries.append(self._response)
         self.version += 1
 
@@ -224,9 +220,9 @@ class JournalWriter:
         response = self._response
         if response is None or response.finished:
             return 0
-        opened = sum(1 for p in response.parts if not p.complete)
-        if opened:
-            response.parts = [p for p in response.parts if p.complete]
+        complete = [part for part in response.parts if part.complete]
+        opened = len(response.parts) - len(complete)
+        response.parts = complete
         response.finished = True
         response.frozen = None
         self.version += 1
@@ -262,11 +258,8 @@ class JournalWriter:
 
     def in_open_response(self, call_id: str) -> bool:
         """Whether the latest call with this id is in the response that is streaming."""
-        key = self._calls.get(call_id)
         response = self._response
-        if key is None or response is None or response.finished:
-            return False
-        return any(part.call_key == key for part in response.parts)
+        return response is not None and not response.finished and self._calls.get(call_id) in response.calls
 
     def add_return(self, call_id: str, kind: str, fields: Mapping[str, Any], at: str) -> None:
         """Record the return of a known call. The first return stands (R14); the caller reports a second one."""
@@ -304,7 +297,7 @@ class JournalWriter:
 
         `partial` includes open parts with the text so far, which only some readings of R20 need.
         """
-        if not self._running:
+        if not self.running:
             return Journal(ended=self._turns)
         turn = self._held or self._turn(partial=partial)
         if cut is not None and turn.end is None:
@@ -314,11 +307,11 @@ class JournalWriter:
     # ------------------------------------------------------------------ inside
 
     def _need_turn(self) -> None:
-        if not self._running:
+        if not self.running:
             raise RuntimeError("no agent turn is open")
 
     def _need_response(self) -> OpenResponse:
-        if not self._running or self._response is None:
+        if not self.running or self._response is None:
             raise RuntimeError("no response is open")
         return self._response
 
@@ -331,6 +324,7 @@ class JournalWriter:
             self._calls[part.fields["tool_call_id"]] = key
             self._call_names[key] = part.fields.get("tool_name", "")
             part.call_key = key
+            response.calls.append(key)
             self._open_keys.add(key)
 
     def _settle(self) -> None:
@@ -351,8 +345,7 @@ class JournalWriter:
         self._settled_count = 0
 
     def _is_settled(self, response: OpenResponse) -> bool:
-        calls = [part.call_key for part in response.parts if part.call_key is not None]
-        return keep.is_settled(response.response(partial=False), calls, self._answered)
+        return keep.is_settled(response.response(partial=False), response.calls, self._answered)
 
     def _turn(self, *, partial: bool = False) -> AgentTurn:
         if not partial and self._cached is not None and self._cached[0] == self.version:
@@ -372,7 +365,7 @@ class JournalWriter:
     def _close(self, end: Completed | Interrupted) -> None:
         turn = self._held or replace(self._turn(partial=True), end=end)
         self._turns = self._turns.append(turn)
-        self._running = False
+        self.running = False
         self._held = None
         self._response = None
         self.version += 1

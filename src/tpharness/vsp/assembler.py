@@ -41,6 +41,10 @@ class Assembler:
         """Take in the next bytes of the body, received at `at`; return how many chunks they completed."""
         if self._sse is None:
             raise RuntimeError("begin() opens a stream")
+        event = self._sse.feed_event(data)
+        if event is not None:
+            self._fold.feed_event(event, at)
+            return 1
         events = self._sse.feed_data(data)
         if events:
             self._fold.feed_events(events, at)

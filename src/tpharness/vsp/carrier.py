@@ -23,42 +23,30 @@ _STANDING = ("model_name", "provider_name")
 _OF_RESPONSE = ("provider_response_id", "usage", "finish_reason")
 
 
-class CarriedFacts:
-    """The facts in force at one place of a stream."""
+class CarriedFacts(dict[str, Any]):
+    """The facts in force at one place of a stream, by name. Few streams have any, and each chunk asks for some."""
 
-    def __init__(self) -> None:
-        self._facts: dict[str, Any] = {}
-
-    @property
-    def empty(self) -> bool:
-        """Whether no fact is in force."""
-        return not self._facts
-
-    def update(self, data: Any) -> None:
+    def take_in(self, data: Any) -> None:
         """Take in the data of a carrier, if it is an object; a value that is not such a fact is ignored."""
         if isinstance(data, Mapping):
-            self._facts.update((k, v) for k, v in data.items() if _is_fact(k, v))
+            self.update((k, v) for k, v in data.items() if _is_fact(k, v))
 
     def leave_agent(self) -> None:
         """Forget the model of an agent that hands over: the next agent has its own (R45)."""
         for name in _STANDING:
-            self._facts.pop(name, None)
-
-    def get(self, name: str) -> Any:
-        """Return a fact in force, or None."""
-        return self._facts.get(name)
+            self.pop(name, None)
 
     def take(self, name: str) -> Any:
-        """Return a fact and use it up."""
-        return self._facts.pop(name, None)
+        """Return a fact and use it up; None if it is not in force."""
+        return self.pop(name, None)
 
     def at_response_start(self) -> dict[str, Any]:
         """Return the standing facts of a response that begins."""
-        return {k: self._facts[k] for k in _STANDING if k in self._facts}
+        return {k: self[k] for k in _STANDING if k in self} if self else {}
 
     def at_response_end(self) -> dict[str, Any]:
         """Return, and use up, the facts of the response that ends."""
-        facts = {k: self._facts.pop(k) for k in _OF_RESPONSE if k in self._facts}
+        facts = {k: self.pop(k) for k in _OF_RESPONSE if k in self}
         return {**self.at_response_start(), **facts} if facts else {}
 
 

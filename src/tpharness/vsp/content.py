@@ -34,7 +34,8 @@ class ContentParts:
             self._context.report(v.DUPLICATE_START, f"text-start for {chunk.id!r}, which is open")
             return
         self._lifecycle.ensure_response()
-        fields = {k: w for k, w in provider_facts(chunk.provider_metadata).items() if k == "id"}
+        facts = provider_facts(chunk.provider_metadata)
+        fields = {"id": facts["id"]} if "id" in facts else {}
         self._texts[chunk.id] = self._writer.open_part("text", fields, "content")
 
     def _text_delta(self, chunk: c.TextDeltaChunk) -> None:

@@ -8,8 +8,9 @@ name an agent. Out: turns and responses in the journal, and the state of the str
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.journal import Event
@@ -26,8 +27,7 @@ KNOWN_REASONS = frozenset({"user_cancelled", "timeout", "network_failure", "safe
 """The reasons of an interruption that `abort` may name (R27)."""
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(msgspec.Struct, gc=False):
     """One model call as the stream shows it."""
 
     announced: bool = False  # start-step came
@@ -95,7 +95,7 @@ class Lifecycle:
                 self._context.report(v.OPEN_DISCARDED, f"{opened} part(s) were still open when their response finished")
             self._context.open_parts.clear()
             self.state = StreamState.BETWEEN
-        elif not facts.empty and self._writer.running:
+        elif facts and self._writer.running:
             # A response without a single part is not kept, but it was paid for (R17).
             self._writer.add_usage(normalize_usage(facts.take("usage")))
             if not self._step.responded:  # its other facts do not belong to any other response
@@ -119,7 +119,7 @@ class Lifecycle:
             if writer.running:
                 self.end_response()  # with the facts that were in force, without those of this carrier
             facts.leave_agent()
-        facts.update(data)
+        facts.take_in(data)
         if not writer.running:
             return
         if handed_over:
@@ -230,7 +230,7 @@ class Lifecycle:
     def _apply_response_facts(self) -> None:
         """Give the step's response the facts that carriers sent about it, as soon as they are known."""
         carried = self._context.facts
-        if carried.empty or not self._step.responded or not self._writer.has_response:
+        if not carried or not self._step.responded or not self._writer.has_response:
             return
         facts = carried.at_response_end()
         if "finish_reason" in facts:

@@ -145,22 +145,30 @@ class SseParser:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next bytes of the stream, as many as there are, and return the events that they complete."""
-        size = len(data)
-        if (
-            self._idle
-            # One read, one event: the usual shape of a live stream.
-            and data.find(_LF) == size - 2
-            and data.startswith(b"data: ")
-            and data.endswith(b"\n\n")
-            and data.isascii()
-            and _CR not in data
-            and size <= self.max_line
-        ):
-            self.offset = end = self.offset + size
-            return [Frame(data[6:-2], end, None, self.last_event_id)]
+        event = self.feed_event(data)
+        if event is not None:
+            return [Frame(event, self.offset, None, self.last_event_id)]
         frames: list[Frame] = []
         self._feed(data, frames, bare=False)
         return frames
+
+    def feed_event(self, data: bytes) -> bytes | None:
+        """Take a read that is one event and no more, as in a live stream, and return its data.
+
+        None, and nothing done, if it is anything else: then `feed` or `feed_data` takes it.
+        """
+        event = data.removeprefix(b"data: ").removesuffix(b"\n\n")
+        if (
+            self._idle
+            and len(event) + 8 == len(data)
+            and _LF not in event
+            and _CR not in event
+            and event.isascii()
+            and len(data) <= self.max_line
+        ):
+            self.offset += len(data)
+            return event
+        return None
 
     def _feed(self, data: bytes, frames: list[Any], *, bare: bool) -> None:  # noqa: C901  # the hot loop: no call a line
         """Append the events that `data` completes: as frames, or as their data alone when `bare`."""
@@ -221,17 +229,6 @@ class SseParser:
 
     def feed_data(self, data: bytes) -> list[bytes]:
         """Do the same as `feed`, but return only the data of the events, without heartbeats (R35)."""
-        if (
-            self._idle
-            and data.find(_LF) == len(data) - 2
-            and data[:6] == b"data: "
-            and data[-1] == _LF
-            and data.isascii()
-            and _CR not in data
-            and len(data) <= self.max_line
-        ):
-            self.offset += len(data)
-            return [data[6:-2]]
         if self._pending and b"\n" not in data and b"\r" not in data and not self._closed:
             self.offset += len(data)  # a part of a line, as in reads of one byte
             self._keep(data)
