@@ -15,6 +15,7 @@ import yaml
 
 from tpharness import fold
 from tpharness.server_events import Encoder, Recorder
+from tpharness.vsp.encode import to_wire
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "EVENTS.md"
@@ -68,7 +69,7 @@ def play(example: dict[str, Any], *, carriers: bool | None = None) -> Played:
     sent = []
     for event in events:
         recorder.feed(event)
-        sent.append((event, encoder.feed(event)))
+        sent.append((event, [to_wire(chunk) for chunk in encoder.feed(event)]))
     closing = encoder.abort(cut["reason"], recorder.time) if cut is not None and cut["tell"] == "abort" else []
     chunks = [*opening, *(chunk for _, some in sent for chunk in some), *closing]
     reason = cut["reason"] if cut is not None else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from tests.scenarios import load_builtin
@@ -11,7 +10,7 @@ from tests.scenarios import load_builtin
 from tpharness.journal import Interrupted
 from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.plan import base_case, make_script
-from tpharness.server_events import Encoder
+from tpharness.server_events import Chunks, Encoder
 from tpharness.targets.contract import RunScript, Script, TargetOutput
 from tpharness.targets.reference import Reference, ReferenceServer, serve_turns
 from tpharness.targets.remote import CannotPlayError
@@ -27,7 +26,7 @@ ABORT = Encoder.abort
 class EndingEncoder(Encoder):
     """Ends the open calls before it says abort."""
 
-    def abort(self, reason: str, at: str) -> list[dict[str, Any]]:
+    def abort(self, reason: str, at: str) -> Chunks:
         """Say that every call is whole, then abort."""
         held = {name: call for name, call in self._calls.items() if "input" not in call}
         ended = [

@@ -14,6 +14,7 @@ from tpharness.server_events import encoder, recorder
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import context
 from tpharness.vsp.content import ContentParts
+from tpharness.vsp.encode import to_wire
 from tpharness.vsp.events import TurnEvents
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import Lifecycle
@@ -93,7 +94,7 @@ def each_chunk(change: Callable[[Any], list[Any]]) -> Seed:
     """Change what the server sends for each event, and at the beginning and at an abort."""
 
     def make(was: Any) -> Any:
-        return lambda self, *given: [other for chunk in was(self, *given) for other in change(chunk)]
+        return lambda self, *given: [other for chunk in was(self, *given) for other in change(to_wire(chunk))]
 
     return together(*(wrap(encoder.Encoder, name, make) for name in ("start", "feed", "abort")))
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from tests.seeded_defects.seeding import defect, on_chunk, on_wire, put, wrap
+from tests.seeded_defects.seeding import defect, each_chunk, on_chunk, on_wire, put, wrap
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event
@@ -289,15 +289,7 @@ DEFECTS = (
         "server",
         "The server never says where a model call begins and ends.",
         "stream.steps cycle.response-finished-client cycle.text-only-complete",
-        wrap(
-            encoder.Encoder,
-            "feed",
-            lambda was: (
-                lambda self, *given: [
-                    chunk for chunk in was(self, *given) if chunk["type"] not in ("start-step", "finish-step")
-                ]
-            ),
-        ),
+        each_chunk(lambda chunk: [] if chunk["type"] in ("start-step", "finish-step") else [chunk]),
     ),
     defect(
         "progress-sent-as-final-output",

@@ -16,6 +16,7 @@ from tpharness.readings import Readings
 from tpharness.server_events import Encoder, EventKind, Recorder, RunState
 from tpharness.server_events.recorder import TRANSITIONS
 from tpharness.vsp.assembler import Assembler
+from tpharness.vsp.encode import to_wire
 
 T = "2025-01-20T10:00:00Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})
@@ -63,7 +64,7 @@ def both_sides(events: list[dict[str, Any]]) -> tuple[Recorder, list[dict[str, A
     for event in events:
         recorder.feed(event)
         chunks += encoder.feed(event)
-    return recorder, chunks
+    return recorder, [to_wire(chunk) for chunk in chunks]
 
 
 def test_there_is_an_example_of_every_event() -> None:

@@ -21,6 +21,7 @@ from tpharness.server_events import Encoder, EventKind, Recorder, event_kind
 from tpharness.server_events.events import MALFORMED, event_time
 from tpharness.server_events.forms import Form, ListOf, Record, TaggedRecord
 from tpharness.server_events.shapes import EVENT
+from tpharness.vsp.encode import to_wire
 
 T = "2025-01-20T10:00:00Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})
@@ -267,7 +268,7 @@ def played(events: list[Any]) -> tuple[Recorder, list[dict[str, Any]], list[Any]
     threads += [renderer.render(recorder.journal(partial=True)) for renderer in renderers]
     recorder.interrupt("network_failure", T)
     threads += [renderer.render(recorder.journal()) for renderer in renderers]
-    return recorder, chunks, threads
+    return recorder, [to_wire(chunk) for chunk in chunks], threads
 
 
 @settings(max_examples=150)

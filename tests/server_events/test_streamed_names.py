@@ -6,6 +6,7 @@ from typing import Any
 
 from tpharness import fold
 from tpharness.server_events import Encoder
+from tpharness.vsp.encode import to_wire
 
 AT = "2025-01-20T10:00:00Z"
 CALL = {"part_kind": "tool-call", "tool_name": "bo", "tool_call_id": "c1"}
@@ -23,5 +24,6 @@ def test_a_client_has_the_whole_name() -> None:
     """The input of the call is sent when its response has ended, so it can have the name that was put together."""
     encoder = Encoder(agent_id="assistant", carriers=False)
     chunks = [*encoder.start(AT), *(chunk for event in EVENTS for chunk in encoder.feed(event))]
-    for messages in (fold("Hi", thread).thread["turns"][1]["messages"] for thread in (EVENTS, chunks)):
+    sides: list[list[dict[str, Any]]] = [EVENTS, [to_wire(chunk) for chunk in chunks]]
+    for messages in (fold("Hi", side).thread["turns"][1]["messages"] for side in sides):
         assert [part["tool_name"] for message in messages for part in message["parts"]] == ["book", "book"]

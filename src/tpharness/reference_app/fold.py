@@ -22,7 +22,7 @@ from tpharness.readings import Readings
 from tpharness.reference_app.content import content_bytes, large_content, reference
 from tpharness.reference_app.replay_buffer import ReplayBuffer
 from tpharness.reference_app.seed import seed_turns
-from tpharness.server_events import Encoder, Recorder, RunState, event_kind, event_time
+from tpharness.server_events import Chunks, Encoder, Recorder, RunState, event_kind, event_time
 from tpharness.targets import forms
 from tpharness.vsp.encode import DONE, encode_sse
 
@@ -89,7 +89,7 @@ class ThreadFold:
             event = self._store_content(event, content)
         judged = event_kind(event)
         self._recorder.feed(event, judged)
-        return _encode(self._running_encoder().feed(event, judged))
+        return _encode(self._running_encoder().feed(event, judged, self._recorder.time))
 
     def send(self, data: bytes) -> None:
         """Write the bytes of the next event to the buffer, with its mark."""
@@ -216,5 +216,5 @@ class ThreadFold:
         return self._encoder
 
 
-def _encode(chunks: list[dict[str, Any]]) -> bytes:
+def _encode(chunks: Chunks) -> bytes:
     return b"".join(map(encode_sse, chunks))

@@ -21,7 +21,7 @@ from tpharness.scenario.problems import (
 )
 from tpharness.scenario.records import ClientCut, CutUnit, Interrupt, Wire, WireEnd
 from tpharness.scenario.yaml_nodes import ScalarNode
-from tpharness.server_events.encoder import Encoder
+from tpharness.server_events.encoder import Chunks, Encoder
 from tpharness.server_events.events import shift
 from tpharness.server_events.shapes import SECONDS
 from tpharness.vsp.encode import DONE, encode_sse
@@ -182,7 +182,7 @@ def _stream_length(run: ExpandedRun, unit: CutUnit) -> int | None:
     if run.wire is not None and run.wire.data is not None:
         return len(run.wire.data) if unit is CutUnit.BYTE else None
     if run.wire is not None and run.wire.chunks is not None:
-        chunks = [dict(chunk) for chunk in run.wire.chunks]
+        chunks: Chunks = [dict(chunk) for chunk in run.wire.chunks]
     elif run.log is not None and run.derivable and not run.log.problems.findings:
         encoder = Encoder(agent_id=run.agent_id, carriers=run.carriers, message_id=run.message_id)
         chunks = encoder.start(run.started_at, run.user_parts)

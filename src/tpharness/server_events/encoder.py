@@ -1,10 +1,10 @@
 """Server events → the chunks that a server sends for them: the reference server's wire.
 
-In: the events of one run, in order. Out: for each event the chunks it gives rise to, as JSON objects, so that a cut
-after an event is a cut after its chunks. The order is that of `ai` 7: start, one step for each model call, the calls'
-inputs when the response ends, outputs as they come, finish-step as soon as nothing of the step is outstanding. With
-`carriers` every fact that the wire does not say goes ahead of the chunk it belongs to. An event that is not what
-`shapes` says gives rise to nothing, here as in the recorder (R36).
+In: the events of one run, in order. Out: for each event the chunks it gives rise to, deltas as records and all others
+as JSON objects, so that a cut after an event is a cut after its chunks. The order is that of `ai` 7: start, one step
+for each model call, the calls' inputs when the response ends, outputs as they come, finish-step as soon as nothing of
+the step is outstanding. With `carriers` every fact that the wire does not say goes ahead of the chunk it belongs to. An
+event that is not what `shapes` says gives rise to nothing, here as in the recorder (R36).
 """
 
 # ruff: noqa: SLF001  # the table at the end names methods of the class above it
@@ -20,10 +20,12 @@ from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import find_prompts
 from tpharness.server_events.returns import DENIAL, SOURCES, custom_data, data_events, event_name, outcome_of
 from tpharness.server_events.wire_parts import custom_chunk, end_metadata, file_fields, provider_fields, steering_parts
+from tpharness.vsp.records import KnownChunk, ReasoningDeltaChunk, TextDeltaChunk, ToolInputDeltaChunk
 
-__all__ = ["Encoder"]
+__all__ = ["Chunks", "Encoder"]
 
-Chunks = list[dict[str, Any]]
+Chunks = list[dict[str, Any] | KnownChunk]
+"""What `encode_sse` writes; `to_wire` makes objects of all of them."""
 _CARRIER = "data-sys-tp"
 _SOURCE_FIELDS = {"source_id": "sourceId", "media_type": "mediaType"}
 _DELTAS = {"text": "text", "reasoning": "thinking", "tool-input": "tool_call"}
@@ -72,15 +74,17 @@ class Encoder:
             opening["messageId"] = self._message_id
         return [opening, *self._carry(agent_id=self._agent_id, started_at=at)]
 
-    def feed(self, event: Mapping[str, Any], judged: EventKind | Finding | None = None) -> Chunks:
+    def feed(
+        self, event: Mapping[str, Any], judged: EventKind | Finding | None = None, at: str | None = None
+    ) -> Chunks:
         """Return the chunks of one event; an empty list for an event that is not sent, or that is malformed.
 
-        `judged` is what `event_kind` says of it, if the caller has asked.
+        `judged` is what `event_kind` says of it, and `at` when it happened, if the caller knows them.
         """
         kind = event_kind(event) if judged is None else judged
         if isinstance(kind, Finding):
             return []  # the recorder reports it
-        self._at = event_time(event, self._started_at, self._at)
+        self._at = event_time(event, self._started_at, self._at) if at is None else at
         action = _ACTIONS.get(kind)
         return [] if action is None else action(self, event)
 
@@ -173,20 +177,21 @@ class Encoder:
         delta = event["delta"]
         if delta["part_delta_kind"] != _DELTAS.get(word):
             return []
-        if word != "tool-input":
-            if word == "reasoning":
-                held = self._metadata[event["index"]]
-                if delta.get("signature_delta") is not None:
-                    held["signature"] = held.get("signature", "") + delta["signature_delta"]
-                if delta.get("provider_name") is not None:
-                    held["provider_name"] = delta["provider_name"]
+        if word == "text":
+            return [TextDeltaChunk(id=ident, delta=delta["content_delta"])]
+        if word == "reasoning":
+            held = self._metadata[event["index"]]
+            if delta.get("signature_delta") is not None:
+                held["signature"] = held.get("signature", "") + delta["signature_delta"]
+            if delta.get("provider_name") is not None:
+                held["provider_name"] = delta["provider_name"]
             piece = delta.get("content_delta")
-            return [] if piece is None else [{"type": f"{word}-delta", "id": ident, "delta": piece}]
+            return [] if piece is None else [ReasoningDeltaChunk(id=ident, delta=piece)]
         self._calls[ident]["toolName"] += delta.get("tool_name_delta") or ""
         piece = delta.get("args_delta")
         if isinstance(piece, str):
             self._calls[ident]["held"].append(piece)
-            return [{"type": "tool-input-delta", "toolCallId": ident, "inputTextDelta": piece}]
+            return [ToolInputDeltaChunk(tool_call_id=ident, input_text_delta=piece)]
         if piece is not None:
             self._calls[ident]["args"] = {**(self._calls[ident]["args"] or {}), **piece}
         return []

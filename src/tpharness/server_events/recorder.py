@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum, auto
 from typing import Any
 
 from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage, parse_tool_args
@@ -22,6 +21,7 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
 from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
+from tpharness.server_events import violations as v
 from tpharness.server_events.events import EventKind, event_kind, event_time
 from tpharness.server_events.parts import (
     call_fields,
@@ -33,27 +33,9 @@ from tpharness.server_events.parts import (
 )
 from tpharness.server_events.returns import SOURCES, custom_data, data_events, event_name, return_part
 from tpharness.server_events.shapes import DELTA
+from tpharness.server_events.states import RunState
 
-__all__ = ["TRANSITIONS", "Recorder", "RunState"]
-
-
-class RunState(Enum):
-    """Where a run stands between two events."""
-
-    __hash__ = object.__hash__  # see EventKind
-
-    BETWEEN = auto()  # no response is streaming
-    RESPONDING = auto()  # parts are streaming
-    EXECUTING = auto()  # the response has finished because its first tool started (R40)
-    ENDED = auto()
-
-
-OUT_OF_ORDER = Kind("server-event-out-of-order")
-UNKNOWN_PART = Kind("server-part-unknown")
-UNKNOWN_CALL = Kind("server-return-without-call")
-SECOND_RETURN = Kind("server-second-return")
-DISCARDED = Kind("server-open-part-discarded")
-PART_DIFFERS = Kind("server-part-differs")
+__all__ = ["TRANSITIONS", "Recorder"]
 
 _CALLS = ("tool-call", "builtin-tool-call")
 _TEXT_FIELDS = {"text": "content", "thinking": "content", **dict.fromkeys(_CALLS, "args")}
@@ -106,7 +88,7 @@ class Recorder:
         self._at = event_time(event, self._started_at, self._at)
         action = TRANSITIONS.get((self.state, kind))
         if action is None:
-            self._report(OUT_OF_ORDER, f"{kind.value} came while the run was {self.state.name.lower()}", got=event)
+            self._report(v.OUT_OF_ORDER, f"{kind.value} came while the run was {self.state.name.lower()}", got=event)
             return
         action(self, event)
 
@@ -157,7 +139,7 @@ class Recorder:
         if kind == "builtin-tool-call":
             self._provider_calls[part["tool_call_id"]] = part.get("provider_name")
         if kind == "builtin-tool-return" and part["tool_call_id"] not in self._provider_calls:
-            self._report(UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
+            self._report(v.UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
             return  # R14, R36, R42
         if kind == "builtin-tool-return":
             provider = self._provider_calls.pop(part["tool_call_id"])
@@ -181,13 +163,13 @@ class Recorder:
     def _part_delta(self, event: Mapping[str, Any]) -> None:
         handle = self._parts.get(event["index"])
         if handle is None or handle.complete:
-            self._report(UNKNOWN_PART, f"delta for part {event['index']}", got=event)
+            self._report(v.UNKNOWN_PART, f"delta for part {event['index']}", got=event)
             return
         delta = event["delta"]
         kind = delta["part_delta_kind"]
         if kind != _DELTAS[handle.kind]:
             if kind in DELTA.records:
-                self._report(UNKNOWN_PART, f"{kind} delta for the {handle.kind} part {event['index']}", got=event)
+                self._report(v.UNKNOWN_PART, f"{kind} delta for the {handle.kind} part {event['index']}", got=event)
             else:  # R7
                 self._log.add(vocabulary.UNKNOWN.at(self._place(), f"a delta of the unknown kind {kind!r}"))
             return
@@ -202,10 +184,10 @@ class Recorder:
     def _part_end(self, event: Mapping[str, Any]) -> None:
         handle = self._parts.get(event["index"])
         if handle is None or (handle.complete and handle.text_field is not None):
-            self._report(UNKNOWN_PART, f"end of part {event['index']}", got=event)
+            self._report(v.UNKNOWN_PART, f"end of part {event['index']}", got=event)
             return
         if event["part"]["part_kind"] != handle.kind:
-            self._report(UNKNOWN_PART, f"a {handle.kind} part {event['index']} ends as another kind", got=event)
+            self._report(v.UNKNOWN_PART, f"a {handle.kind} part {event['index']} ends as another kind", got=event)
             return
         if handle.complete or handle.kind in _CALLS:
             handle.ended = True
@@ -213,7 +195,7 @@ class Recorder:
         final = event["part"].get("content")
         held = "".join(handle.pieces)
         if isinstance(final, str) and final != held:
-            self._report(PART_DIFFERS, f"part {event['index']}", got=final, expected=held)
+            self._report(v.PART_DIFFERS, f"part {event['index']}", got=final, expected=held)
             handle.pieces[:] = [final]
         extra = part_fields(handle.kind, event["part"])
         extra.pop("content", None)
@@ -248,14 +230,14 @@ class Recorder:
         part = event["part"]
         call_id = part["tool_call_id"]
         if not self.knows(call_id):
-            self._report(UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
+            self._report(v.UNKNOWN_CALL, f"result for call {call_id!r}", got=part)
             return  # R36: it is ignored, so the response continues
         self._finish_response()
         self.state = RunState.EXECUTING
         written = return_part(part, self._writer.tool_name(call_id) or "")
         if written is not None:  # R41: the result of a tool that the interruption stopped is not a return
             if self._writer.has_return(call_id):
-                self._report(SECOND_RETURN, f"second result for call {call_id!r}", got=part)
+                self._report(v.SECOND_RETURN, f"second result for call {call_id!r}", got=part)
                 return
             kind, fields = written
             self._writer.add_return(call_id, kind, fields, self._at)
@@ -357,7 +339,7 @@ class Recorder:
                 self._calls[handle.fields["tool_call_id"]] = handle
         opened = self._writer.finish_response()
         if opened:
-            self._report(DISCARDED, f"{opened} open part(s) discarded")
+            self._report(v.DISCARDED, f"{opened} open part(s) discarded")
 
     def _provider(self) -> str:
         return str(self._request_facts.get("provider_name") or self._providers.get(self._writer.agent_id) or "unknown")

@@ -16,7 +16,7 @@ from tpharness.journal import Interrupted, Journal, UserTurn, needs_partial
 from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
-from tpharness.server_events import Encoder, Recorder, RunState, event_kind
+from tpharness.server_events import Chunks, Encoder, Recorder, RunState, event_kind
 from tpharness.targets.contract import (
     Capabilities,
     ClientSession,
@@ -81,7 +81,7 @@ class ReferenceServer:
         encoder = self._encoder or self._running()
         judged = event_kind(event)
         self._recorder.feed(event, judged)
-        return _encode(encoder.feed(event, judged))
+        return _encode(encoder.feed(event, judged, self._recorder.time))
 
     def interrupt(self, cut: Interrupted, *, abort: bool) -> bytes:
         """Cut the run here; return the bytes that report it to the client."""
@@ -253,5 +253,5 @@ def receive_turns(session: ClientSession, turns: Sequence[UserTurn | Stream]) ->
         session.close(turn.end)
 
 
-def _encode(chunks: list[dict[str, Any]]) -> bytes:
+def _encode(chunks: Chunks) -> bytes:
     return encode_sse(chunks[0]) if len(chunks) == 1 else b"".join(map(encode_sse, chunks))

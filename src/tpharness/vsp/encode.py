@@ -47,7 +47,7 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-_DELTAS = tuple(record for record in RECORDS.values() if record.delta_field)
+_DELTAS = frozenset(record for record in RECORDS.values() if record.delta_field)
 _FIELDS = {
     record: tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(record))
     for record in RECORDS.values()
@@ -62,13 +62,15 @@ _to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 _encode_delta = msgspec.json.Encoder().encode
 
 
-def to_wire(chunk: Chunk) -> dict[str, Any]:
-    """Return the JSON object of a chunk: camelCase names, fields without a value left out.
+def to_wire(chunk: Chunk | dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of a chunk: camelCase names, fields without a value left out; an object as it is.
 
     Custom events are written in the first framing, `{"type": "data-NAME", "data": …}` (R33). UsageError for `Done`
     and `Malformed`, which are not objects. Values are shared with the chunk, not copied.
     """
     match chunk:
+        case dict():
+            return chunk
         case DataChunk():
             wire: dict[str, Any] = {"type": chunk.name}
             if chunk.id is not None:
@@ -126,13 +128,11 @@ def _is_text_alone(chunk: Chunk | Mapping[str, Any]) -> bool:
     """Whether a chunk is a delta with texts only, which both encoders write alike."""
     if type(chunk) is dict:
         fields = _DELTA_FIELDS.get(chunk.get("type", ""))
-        return (
-            fields is not None
-            and len(chunk) == len(fields) + 1
-            and type(chunk.get(fields[0])) is str
-            and type(chunk.get(fields[1])) is str
-        )
-    return isinstance(chunk, _DELTAS) and getattr(chunk, "provider_metadata", None) is None
+        if fields is None or len(chunk) != 3:  # its type, and these two
+            return False
+        part, text = fields
+        return type(chunk.get(part)) is str and type(chunk.get(text)) is str
+    return type(chunk) in _DELTAS and getattr(chunk, "provider_metadata", None) is None
 
 
 def encode_stream(chunks: Iterable[Chunk | Mapping[str, Any]], *, done: bool = True) -> bytes:
