@@ -48,10 +48,18 @@ def test_bytes_that_are_not_json_give_nothing() -> None:
     assert inputs.given("c1") is None
 
 
-def test_a_twin_reads_on_by_itself() -> None:
-    """What is tried on a twin leaves the original alone, in the middle of an event as well."""
+@pytest.mark.parametrize(
+    ("begun", "rest"),
+    [
+        pytest.param(stream(BEGUN), stream(WHOLE), id="between two events"),
+        pytest.param(stream(BEGUN) + stream(WHOLE)[:6], stream(WHOLE)[6:], id="inside one"),
+        pytest.param(stream(BEGUN) + stream(WHOLE)[:28], stream(WHOLE)[28:], id="inside the name of its type"),
+    ],
+)
+def test_what_a_further_read_would_give_is_not_taken_in(begun: bytes, rest: bytes) -> None:
+    """What is asked for leaves the original alone, in the middle of an event as well."""
     inputs = WholeInputs()
-    inputs.feed(stream(BEGUN) + b"data: ")
-    twin = inputs.fork()
-    twin.feed(json.dumps(WHOLE).encode() + b"\n\n")
-    assert (inputs.given("c1"), twin.given("c1")) == (None, WHOLE)
+    inputs.feed(begun)
+    later = inputs.after(rest)
+    assert (inputs.given("c1"), later.given("c1")) == (None, WHOLE)
+    assert inputs.after(b"").given("c1") is None

@@ -10,11 +10,23 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from tpharness.vsp.sse import SseParser
 
 __all__ = ["WholeInputs"]
 
 _GIVES = ("tool-input-available", "tool-input-error")
+_NAMES = (*_GIVES, "tool-input-start")
+
+
+class _Kind(msgspec.Struct, gc=False):
+    """What a chunk is, without the rest of it: nearly all of them are deltas."""
+
+    type: Any = None
+
+
+_kind_of = msgspec.json.Decoder(_Kind).decode
 
 
 class WholeInputs:
@@ -26,7 +38,8 @@ class WholeInputs:
 
     def feed(self, data: bytes) -> None:
         """Take in one read."""
-        for event in self._sse.feed_data(data):
+        whole = self._sse.feed_event(data)
+        for event in self._sse.feed_data(data) if whole is None else (whole,):
             if b"tool-input-" in event:
                 self._take(event)
 
@@ -34,13 +47,21 @@ class WholeInputs:
         """Return the chunk that gave the input of a call, None if none has."""
         return self._given.get(call_id)
 
-    def fork(self) -> WholeInputs:
-        """Return a twin that has read the same and reads on by itself."""
+    def after(self, data: bytes) -> WholeInputs:
+        """Return what it would be after one more read, and do not take that in."""
+        if not self._sse.in_event and b"tool-input-" not in data:
+            return self
         twin = WholeInputs()
         twin._sse, twin._given = self._sse.fork(), dict(self._given)
+        twin.feed(data)
         return twin
 
     def _take(self, event: bytes) -> None:
+        try:
+            if _kind_of(event).type not in _NAMES:
+                return
+        except (msgspec.DecodeError, UnicodeError):
+            pass  # it may be odd JSON
         try:
             chunk = json.loads(event)
         except ValueError:

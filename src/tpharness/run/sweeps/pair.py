@@ -188,8 +188,7 @@ class SessionPair:
         if self._open is None:
             self._inputs.feed(b"".join(self._unread))
             self._unread = []
-            seen = self._inputs.fork()
-            seen.feed(self._stop_here())
+            seen = self._inputs.after(self._stop_here())
             self._open = tuple(OpenCall(call_id=call, given=seen.given(call)) for call in sorted(self._calls.ids))
         return self._open
 

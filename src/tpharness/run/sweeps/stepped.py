@@ -3,8 +3,8 @@
 In: a case with a sweep, and two targets that can be stepped. Out: the places that failed, and how many were tried.
 Each place is judged by the same checks as any case. What a place could not have changed is not judged again
 (`evidence`), except at places 1, 2, 4, 8, … and at the last one, which guards that. Between two bytes of one event
-nothing is rendered while both sessions say that no document could show a change. The cost is linear in the length of
-the run.
+nothing is rendered while both sessions say that no document could show a change; the reference is believed between two
+events as well, where the time of the cut is all that is new. The cost is linear in the length of the run.
 
 Different cuts on the two sides are judged in the same pass: the client at one place, the server at the next. That the
 client's thread only grows is judged at every place, and what R32 asks for is transitive, so these pairs stand for every
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from tpharness.checks import Delivery, Evidence
 from tpharness.checks.prefix import PREFIX
 from tpharness.findings import Finding, Level
-from tpharness.journal import Interrupted
+from tpharness.journal import Interrupted, needs_partial
 from tpharness.run.judge import CheckState, NotJudged, Outcome, Result, judge, merge_not_judged
 from tpharness.run.plan import Case, cut_time, make_script, place_name
 from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, only_the_cut_moved, place_evidence
@@ -106,10 +106,11 @@ class _Pass:
         self._pair = SessionPair(self._script, server, client)
         self._before: ThreadsByVersion = {}
         self._seen: tuple[int, int] | None = None
-        self._cut: Interrupted | None = None
+        self._judged = -1  # after so many events
         self._passed = True
         self._count = 0
         self._last = len(run.events)
+        self._says_all = not self._pair.foreign and not needs_partial(self._script.readings)  # when a document changes
 
     def play(self) -> None:
         """Play the turns before the run, then the run itself, cutting at every place."""
@@ -127,22 +128,24 @@ class _Pass:
 
     def _packet(self, data: bytes, count: int) -> None:
         """Deliver the bytes of one event, at once or byte by byte, and judge at each place."""
-        cut = Interrupted(reason=self._reason, at=cut_time(self._run, count))
         client, at = self._pair.client, self._pair.at
         if self._apart and count:
-            self._judge_apart(cut, count)
+            self._judge_apart(count)
         if self._plan.at is CutAt.EVERY_EVENT:
             client.feed(data, at)
             both = self._plan.side is CutSide.BOTH
-            self._judge(cut, Delivery.WHOLE if both else Delivery.PART, count, None if both else CutUnit.EVENT)
+            self._judge(Delivery.WHOLE if both else Delivery.PART, count, None if both else CutUnit.EVENT)
             return
         for offset in range(len(data)):
-            self._judge(cut, Delivery.PART, count, CutUnit.BYTE)
+            self._judge(Delivery.PART, count, CutUnit.BYTE)
             client.feed(data[offset : offset + 1], at)
         if count == self._last:
-            self._judge(cut, Delivery.WHOLE, count, None)
+            self._judge(Delivery.WHOLE, count, None)
 
-    def _judge(self, cut: Interrupted, expected_delivery: Delivery, count: int, unit: CutUnit | None) -> None:
+    def _cut(self, count: int) -> Interrupted:
+        return Interrupted(reason=self._reason, at=cut_time(self._run, count))
+
+    def _judge(self, expected_delivery: Delivery, count: int, unit: CutUnit | None) -> None:
         """Judge one place: the server after `count` events, the client as well or, with a unit, where it is now."""
         number = self._count
         self._count += 1
@@ -155,9 +158,10 @@ class _Pass:
         looks_whole = any(one.given is not None for one in pair.open_calls())  # no thread shows it (R60)
         unchanged = seen == self._seen and self._passed and not last and not looks_whole
         power = found.tried & (found.tried - 1) == 0
-        if unchanged and cut is self._cut and not power:
-            return  # between two bytes of one event nothing has become visible
-        self._cut = cut
+        if unchanged and not power and (count == self._judged or self._says_all):
+            return  # nothing has become visible since the place before
+        self._judged = count
+        cut = self._cut(count)
         now = pair.threads(cut)
         if unchanged and all(v in self._before and only_the_cut_moved(self._before[v], now[v]) for v in now):
             return
@@ -202,13 +206,13 @@ class _Pass:
     def _unexpected(self, finding: Finding) -> bool:
         return finding.level is Level.MUST and finding.code not in self._allowed
 
-    def _judge_apart(self, cut: Interrupted, count: int) -> None:
+    def _judge_apart(self, count: int) -> None:
         """Judge the server after `count` events and the client before it got to see the last of them."""
         found = self._found
         found.pairs += 1
         if self._seen is not None and self._seen[0] == self._pair.server.version:
             return  # the server shows what it showed at the place before, which was judged there
-        now = self._pair.threads(cut)
+        now = self._pair.threads(self._cut(count))
         whole = found.pairs & (found.pairs - 1) == 0
         evidence = self._evidence("", self._new(now, whole), Delivery.PART, whole=whole)
         broken = tuple(finding for piece in evidence for finding in PREFIX.judge(piece))
