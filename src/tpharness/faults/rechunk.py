@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tpharness.vsp.frames import split_frames
@@ -15,9 +15,9 @@ _DELTA_FIELDS = {name: record.delta_field for name, record in RECORDS.items() if
 _PREFIX, _END = b"data: ", b"\n\n"
 
 
-def split_reads(data: bytes, size: int) -> Iterator[bytes]:
-    """Yield the same bytes in reads of `size`."""
-    return (data[start : start + size] for start in range(0, len(data), size))
+def split_reads(data: bytes, size: int) -> list[bytes]:
+    """Return the same bytes in reads of `size`."""
+    return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def split_deltas(data: bytes) -> bytes:

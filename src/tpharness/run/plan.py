@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import orjson
 
 from tpharness import journal
@@ -298,7 +299,7 @@ def first_bytes(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
     for packet in packets:
         if count <= 0:
             return
-        yield replace(packet, data=packet.data[:count])
+        yield msgspec.structs.replace(packet, data=packet.data[:count])
         count -= len(packet.data)
 
 
@@ -308,5 +309,6 @@ def _first_chunks(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
         if count <= 0:
             return
         frames = list(iter_frames(packet.data))
-        yield packet if len(frames) <= count else replace(packet, data=packet.data[: frames[count - 1].end])
+        end = frames[count - 1].end if len(frames) > count else len(packet.data)
+        yield msgspec.structs.replace(packet, data=packet.data[:end])
         count -= len(frames)

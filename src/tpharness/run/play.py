@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import msgspec
+
 from tpharness.checks import Delivery, Evidence, Side, Variant
 from tpharness.dialects import DIALECTS
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
@@ -324,14 +326,14 @@ def _rechunk_reads(turn: UserTurn | Stream, size: int) -> UserTurn | Stream:
     if isinstance(turn, UserTurn):
         return turn
     size = max(size, sum(len(packet.data) for packet in turn.packets) // _MOST_READS)
-    packets = tuple(Packet(data=piece, at=p.at) for p in turn.packets for piece in split_reads(p.data, size))
-    return replace(turn, packets=packets)
+    packets = [Packet(data=piece, at=p.at) for p in turn.packets for piece in split_reads(p.data, size)]
+    return replace(turn, packets=tuple(packets))
 
 
 def _rechunk_deltas(turn: UserTurn | Stream) -> UserTurn | Stream:
     if isinstance(turn, UserTurn):
         return turn
-    return replace(turn, packets=tuple(replace(p, data=split_deltas(p.data)) for p in turn.packets))
+    return replace(turn, packets=tuple(msgspec.structs.replace(p, data=split_deltas(p.data)) for p in turn.packets))
 
 
 def _rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
