@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Check, Evidence, Thread, equal_json, search_sides, without_threads
+from tpharness.checks.contract import Check, Evidence, Thread, search_sides, without_threads
 from tpharness.checks.variants import compare_variants
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import canonical_thread
@@ -20,10 +20,9 @@ def _judge(evidence: Evidence) -> list[Finding]:
 
 
 def _find_instability(thread: Thread) -> list[Finding]:
-    canonical = canonical_thread(thread)
-    once = jcs(canonical)
-    again = canonical_thread(parse_json(once).value)
-    return [] if equal_json(again, canonical) or jcs(again) == once else [UNSTABLE.at(Place())]
+    once = jcs(canonical_thread(thread))
+    again = jcs(canonical_thread(parse_json(once).value))
+    return [] if again == once else [UNSTABLE.at(Place())]
 
 
 IDEMPOTENCE = Check(

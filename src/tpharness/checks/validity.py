@@ -15,9 +15,11 @@ def _judge(evidence: Evidence) -> list[Finding]:
 
     Findings of a ruling that the case reads differently are left out; such a case does not certify.
     """
+    found = list(search_sides(evidence, check_thread))
+    if not found or evidence.readings.certifies:
+        return found
     usual, readings = Readings().as_json(), evidence.readings.as_json()
     otherwise = {ruling for ruling, reading in readings.items() if reading != usual[ruling]}
-    found = search_sides(evidence, check_thread)
     return [finding for finding in found if not otherwise.intersection(finding.kind.rulings)]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tpharness.checks.contract import Evidence, Side, Variant
+from tpharness.checks.contract import Evidence, Side, Variant, equal_json
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.canonical import thread_hash
-from tpharness.protocol.compare import identical
 from tpharness.protocol.diff import diff
 
 __all__ = ["compare_variants"]
@@ -29,4 +28,4 @@ def compare_variants(evidence: Evidence, variants: tuple[Variant, ...], kind: Ki
 
 
 def _same(side: Side, variant: Variant) -> bool:
-    return identical(side.thread, variant.thread) or thread_hash(side.thread) == thread_hash(variant.thread)
+    return equal_json(side.thread, variant.thread) or thread_hash(side.thread) == thread_hash(variant.thread)

@@ -306,7 +306,7 @@ async def _play_variants(
     output = await players.client.receive(script, [_rechunk_deltas(turn) for turn in turns])
     rechunked.append(("deltas of one UTF-16 unit", "client", output))
     repeated: _Playings = [("a second run", "client", await players.client.receive(script, turns))]
-    if isinstance(players.client, ResumingClient) and players.client.capabilities.resume:
+    if players.client.capabilities.resume and isinstance(players.client, ResumingClient):
         output = await players.client.receive_resumed(script, turns)
         repeated.append(("streams broken off and gone on with", "client", output))
     if served is not None:
@@ -315,7 +315,7 @@ async def _play_variants(
         single = replace(script, turns=tuple(_rechunk_event_deltas(turn) for turn in script.turns))
         rechunked.append(("event deltas of one character", "server", await players.server.serve(single)))
         repeated.append(("a second run", "server", await players.server.serve(script)))
-        if isinstance(players.server, SeededServer) and players.server.capabilities.seed:
+        if players.server.capabilities.seed and isinstance(players.server, SeededServer):
             seeded = await players.server.serve_seeded(script)
             if seeded is not None:
                 repeated.append(("the last run on a thread that was handed over", "server", seeded))
@@ -345,11 +345,12 @@ def _rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:
 def _collect_trail(
     script: Script, turns: Sequence[UserTurn | Stream], client: ClientTarget
 ) -> dict[Version, tuple[Mapping[str, Any], ...]]:
-    """Return the client's threads after each growing prefix of its streams; empty if it cannot be stepped."""
-    if not isinstance(client, SteppableClient):
+    """Return the client's threads as its streams grow, in versions whose turns do (R18); {} if it cannot be stepped."""
+    growing = tuple(version for version in script.versions if version.features.interrupted_turns)
+    if not growing or not isinstance(client, SteppableClient):
         return {}
-    session = client.client_session(script)
-    trail: dict[Version, list[Mapping[str, Any]]] = {version: [] for version in script.versions}
+    session = client.client_session(replace(script, versions=growing))
+    trail: dict[Version, list[Mapping[str, Any]]] = {version: [] for version in growing}
     seen = -1
     for turn in turns:
         if isinstance(turn, UserTurn):

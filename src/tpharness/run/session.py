@@ -319,9 +319,9 @@ def _judge_evidence(case: Case, evidence: list[Evidence]) -> Result:
     for piece in evidence:
         for side in piece.sides():
             broken.update((f.with_place(case=case.id), None) for f in side.findings if f.kind in remote.KINDS)
-        pieces.append(
-            replace(piece, server=_remove_promise_findings(piece.server), client=_remove_promise_findings(piece.client))
-        )
+        server, client = map(_remove_promise_findings, (piece.server, piece.client))
+        same = server is piece.server and client is piece.client
+        pieces.append(piece if same else replace(piece, server=server, client=client))
     try:
         result = judge(case.id, pieces, clauses=case.scenario.clauses)
     except Exception:
