@@ -102,6 +102,16 @@ def test_the_first_twenty_places_are_reported(data: bytes, code: str) -> None:
     assert [finding.code for finding in parse_json(data).findings] == [code] * 20
 
 
+@pytest.mark.parametrize("before", range(1 << 16, (1 << 16) - 24, -1))
+def test_a_number_is_seen_wherever_a_block_of_the_document_ends(before: int) -> None:
+    """R38: texts are left out block by block, which may end inside of a text, a number or an escape."""
+    filled = b'"' + b"x" * (before - 4) + b'"'
+    for text in (b'"1234567890123456"', b'"\\""', b'"1234567890123456\\\\"'):
+        found = parse_json(b"[" + filled + b"," + text + b",1234567890123456789]").findings
+        assert [(finding.code, finding.place.pointer) for finding in found] == [("json-not-interoperable", "/2")]
+        assert parse_json(b"[" + filled + b"," + text + b",123456789]").findings == ()
+
+
 @pytest.mark.parametrize(("levels", "ok"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False), (1_000_000, False)])
 @pytest.mark.parametrize("inside", [b"1", b'"\\ud800"'])
 def test_the_limit_of_depth_is_exact(levels: int, ok: bool, inside: bytes) -> None:
