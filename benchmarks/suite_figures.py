@@ -1,7 +1,8 @@
-"""The figures of whole runs: the suite over HTTP, workers, selecting scenarios."""
+"""The figures of whole runs: the suite in process and over HTTP, workers, selecting scenarios."""
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import subprocess
 import sys
@@ -13,8 +14,14 @@ from benchmarks.http_suite import Unstepped
 
 from tpharness.resources import scenarios_dir
 from tpharness.run import RunFinished, RunOptions, run_suite
+from tpharness.run.plan import base_case, make_script
+from tpharness.run.play import Played, Players, play
 from tpharness.run.select import select_scenarios
 from tpharness.run.workers import Workers, map_in_order
+from tpharness.scenario import load_scenario
+from tpharness.targets import Reference
+from tpharness.targets.contract import Script
+from tpharness.targets.reference import ReferenceClient, receive_turns
 
 __all__: list[str] = []
 
@@ -34,6 +41,32 @@ def _play(target: str, size: int) -> None:
     *_, finished = run_suite(RunOptions(ids=_ids(size), server=target, client=target))
     if not isinstance(finished, RunFinished) or not finished.passed:
         raise SystemExit(f"{target} does not pass: {finished}")
+
+
+def _record(size: int) -> list[tuple[Script, Played]]:
+    """Play scenarios once, without variants and cuts; return what their clients were given."""
+    both = Players(server=Reference(), client=Reference())
+    scripts: list[Script] = []
+    played: list[Played] = []
+    for one in select_scenarios(_ids(size), (scenarios_dir(),)):
+        case = base_case(load_scenario(one.path, root=one.root))
+        scripts.append(make_script(case))
+        asyncio.run(play(case, both, thorough=False, observe=played.append))
+    return list(zip(scripts, played, strict=True))
+
+
+@figure("the suite in process / folding its streams once", unit="scenario", at_most=22, head=460, sizes=(100, 460))
+def in_process(size: int) -> Pair:
+    """Everything that a run does, from the files to the verdicts, against bytes to the threads of every version."""
+    recorded = _record(size)
+
+    def fold() -> None:
+        for script, seen in recorded:
+            client = ReferenceClient(script)
+            receive_turns(client, seen.turns)
+            client.threads()
+
+    return Pair(ours=lambda: _play("reference", size), peer=fold)
 
 
 @figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=3, head=40, sizes=(10, 40))
