@@ -11,7 +11,6 @@ import pytest
 
 from tpharness.errors import TargetError
 from tpharness.resources import scenarios_dir
-from tpharness.run import dispatch
 from tpharness.run.answers import Answer, make_answer, results_of
 from tpharness.run.cluster import ItemEndsWorkersError
 from tpharness.run.dispatch import open_session, play_one, play_selected
@@ -112,49 +111,48 @@ def test_a_scenario_that_does_not_load_is_errored_by_its_worker_and_not_by_us(tm
     assert "it has a verdict on a file that does not load here" in result.reason
 
 
-def play_with(answers: Callable[..., Iterator[Any]], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Result]]:
+def play_with(answers: Callable[..., Iterator[Any]]) -> Iterator[list[Result]]:
     """Play three scenarios with workers that answer like this."""
-    monkeypatch.setattr(dispatch, "map_in_order", answers)
     options = RunOptions(jobs=2)
     three = selected(SWEPT, PLAIN, "basics/client-loses-the-end")
     with open_session(options) as session:
-        yield from play_selected(three, options, session)
+        yield from play_selected(three, options, session, answers)
 
 
-def test_what_a_lost_cluster_did_not_play_is_errored_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_lost_cluster_did_not_play_is_errored_and_the_run_goes_on() -> None:
     """What came before keeps its verdict, so that the report has it."""
 
-    def lost(_work: Any, items: tuple[SelectedScenario, ...], _workers: Any) -> Iterator[Any]:
+    def lost(_work: Any, items: tuple[SelectedScenario, ...]) -> Iterator[Any]:
         yield honest(items[0])
         raise TargetError("the scheduler was lost", hint="start it again")
 
-    first, *rest = list(play_with(lost, monkeypatch))
+    first, *rest = list(play_with(lost))
     assert {result.outcome for result in first} == {Outcome.PASSED}
     assert [(one.outcome, one.reason) for (one,) in rest] == [
         (Outcome.ERRORED, "the scheduler was lost. start it again"),
     ] * 2
 
 
-def test_a_cluster_that_is_not_there_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_is_not_there_is_wrong_use() -> None:
     """Nothing was played, so there is nothing to report."""
 
     def unreachable(*_: Any) -> Iterator[Any]:
         raise TargetError("no scheduler answers")
 
     with pytest.raises(TargetError, match="no scheduler answers"):
-        list(play_with(unreachable, monkeypatch))
+        list(play_with(unreachable))
 
 
-def test_a_scenario_that_ends_its_workers_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scenario_that_ends_its_workers_does_not_end_the_run() -> None:
     """It is errored, and new workers play what comes after it."""
 
-    def fatal(_work: Any, items: tuple[SelectedScenario, ...], _workers: Any) -> Iterator[Any]:
+    def fatal(_work: Any, items: tuple[SelectedScenario, ...]) -> Iterator[Any]:
         for one in items:
             if one.id == "basics/client-loses-the-end":
                 raise ItemEndsWorkersError(f"4 workers ended while they played {one}", hint="play it with --jobs 1")
             yield honest(one)
 
-    played = {results[0].id: results[0].outcome for results in play_with(fatal, monkeypatch)}
+    played = {results[0].id: results[0].outcome for results in play_with(fatal)}
     assert played == {
         SWEPT: Outcome.PASSED,
         "basics/client-loses-the-end": Outcome.ERRORED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -15,7 +16,8 @@ import pytest
 
 from tpharness.errors import InputError, ScenarioError, TargetError, TpharnessError, UsageError
 from tpharness.findings import Finding, Kind, Place
-from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
+from tpharness.run import RunFinished, RunOptions, run_suite
+from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order, started
 from tpharness.targets.remote import BrokenContractError, CannotPlayError, UnreachableError
 
 KIND = Kind("identity-differs")
@@ -65,6 +67,27 @@ def test_results_come_in_the_order_of_the_items_which_are_taken_as_they_are_need
     assert len(taken) <= 4
     assert [next(results) for _ in range(20)] == [item * item for item in range(1, 21)]
     assert len(taken) <= 25
+
+
+def test_workers_are_there_before_a_run_says_that_it_has_begun() -> None:
+    """Whoever shows the run begins a thread then, and a process with threads cannot be forked: that took seconds."""
+    events = run_suite(RunOptions(ids=("basics/client-loses-the-end", "basics/tool-call-and-answer"), jobs=2))
+    before = set(multiprocessing.active_children())
+    next(events)
+    assert set(multiprocessing.active_children()) - before
+    assert [type(event) for event in events][-1] is RunFinished
+    assert not set(multiprocessing.active_children()) - before
+
+
+def test_workers_take_items_again(tmp_path: Path) -> None:
+    """After an item has ended them all, as after the last item: the rest of a run is dealt to the same."""
+    with started(Workers(jobs=2)) as deal:
+        assert list(deal(squared, range(5))) == [0, 1, 4, 9, 16]
+        results = deal(partial(dying, tmp_path, 99), map(Item, [1, 3, 5]))
+        assert next(results) == 1
+        with pytest.raises(TargetError, match="item 3"):
+            next(results)
+        assert list(deal(squared, [4, 5])) == [16, 25]
 
 
 def test_a_lost_worker_loses_nothing(tmp_path: Path) -> None:

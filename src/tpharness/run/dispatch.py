@@ -21,11 +21,19 @@ from tpharness.run.options import RunOptions
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
 from tpharness.run.tracing.record import find_secrets, make_ready
-from tpharness.run.workers import Workers, map_in_order
+from tpharness.run.workers import THIS_PROCESS, Deal, Workers
 from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
 
-__all__ = ["harness_error_result", "load_selected", "open_session", "play_file", "play_one", "play_selected"]
+__all__ = [
+    "choose_workers",
+    "harness_error_result",
+    "load_selected",
+    "open_session",
+    "play_file",
+    "play_one",
+    "play_selected",
+]
 
 
 def open_session(options: RunOptions) -> Session:
@@ -46,28 +54,32 @@ def open_session(options: RunOptions) -> Session:
     )
 
 
+def choose_workers(selected: Sequence[SelectedScenario], options: RunOptions, session: Session) -> Workers:
+    """Return the workers of the options where they play: not on targets that the session plays concurrently."""
+    if len(selected) < 2 or (session.has_remote and not options.cluster):
+        return THIS_PROCESS
+    return Workers(jobs=options.jobs, cluster=options.cluster)
+
+
 def play_selected(
-    selected: Sequence[SelectedScenario], options: RunOptions, session: Session
+    selected: Sequence[SelectedScenario], options: RunOptions, session: Session, deal: Deal | None = None
 ) -> Iterator[list[Result]]:
-    """Yield the results of each scenario, in order, played on the session or by the workers of the options."""
-    workers = Workers(jobs=options.jobs, cluster=options.cluster)
-    if session.has_remote and not options.cluster:
+    """Yield the results of each scenario, in order, played by the workers of `deal`, else on the session."""
+    if deal is not None:
+        yield from _play_by_workers(selected, options, deal)
+    elif session.has_remote:
         yield from session.run_concurrently([partial(play_file, one, session) for one in selected])
-    elif workers and len(selected) > 1:
-        yield from _play_by_workers(selected, options, workers)
     else:
         for one in selected:
             yield session.run(play_file(one, session))
 
 
-def _play_by_workers(
-    selected: Sequence[SelectedScenario], options: RunOptions, workers: Workers
-) -> Iterator[list[Result]]:
+def _play_by_workers(selected: Sequence[SelectedScenario], options: RunOptions, deal: Deal) -> Iterator[list[Result]]:
     """Yield the results of each scenario; TargetError only if the workers were lost before the first result."""
     left = deque(selected)
     while left:
         try:
-            for answer in map_in_order(partial(_play_in_worker, options=options), tuple(left), workers):
+            for answer in deal(partial(_play_in_worker, options=options), tuple(left)):
                 yield results_of(left.popleft(), answer)
         except ItemEndsWorkersError as error:
             yield [_unplayed(left.popleft(), error)]

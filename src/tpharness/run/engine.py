@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import describe_target, find_common_versions
 from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.dispatch import open_session, play_selected
+from tpharness.run.dispatch import choose_workers, open_session, play_selected
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
@@ -28,11 +28,12 @@ from tpharness.run.select import SelectedScenario
 from tpharness.run.selection import choose_scenarios, strike
 from tpharness.run.shard import Shard
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
+from tpharness.run.workers import started
 
 __all__ = ["apply_baseline", "choose_baseline", "end_after", "finish_run", "run_suite"]
 
 
-def run_suite(options: RunOptions) -> Iterator[RunEvent]:
+def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
     """Play the selected scenarios and yield the events of the run.
 
     Before the first event it may raise UsageError, InputError, or TargetError if a target cannot be reached or does not
@@ -42,7 +43,10 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
     everything = list(strike(choose_scenarios(options), options))
     selected = everything if options.shard is None else options.shard.select_from(everything)
     baseline = choose_baseline(options)
-    with open_session(options) as session:
+    with ExitStack() as open_:
+        session = open_.enter_context(open_session(options))
+        workers = choose_workers(selected, options, session)
+        deal = open_.enter_context(started(workers)) if workers else None  # before whoever shows the run has a thread
         yield RunStarted(
             scenarios=len(selected),
             server=describe_target(session.players.server),
@@ -55,7 +59,7 @@ def run_suite(options: RunOptions) -> Iterator[RunEvent]:
             shard=None if options.shard is None else _describe_shard(options, options.shard, everything),
         )
         played: list[Result] = []
-        results = play_selected(selected, options, session)
+        results = play_selected(selected, options, session, deal)
         playing = apply_baseline(selected, results, baseline, played)
         ended = yield from end_after(options.maxfail, playing, len(selected))
     clauses = load_clauses()

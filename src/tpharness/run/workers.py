@@ -16,16 +16,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from multiprocessing import Pipe, get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tpharness.run.cluster import ItemEndsWorkersError, check_address, run_on_cluster
 
-__all__ = ["THIS_PROCESS", "Workers", "map_in_order"]
+__all__ = ["THIS_PROCESS", "Deal", "Workers", "map_in_order", "started"]
 
 _MAX_LOST = 3  # how often the pool may break before an item is run alone; a cluster allows as many
 
@@ -52,55 +54,99 @@ class Workers:
 THIS_PROCESS = Workers()
 
 
+class Deal(Protocol):
+    """What gives items to workers and yields their results, in order."""
+
+    def __call__(self, work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """Yield the result of each item; errors as for `map_in_order`."""
+        ...
+
+
 def map_in_order(work: Callable[[A], B], items: Iterable[A], workers: Workers) -> Iterator[B]:
     """Yield the result of each item, in order.
 
     ItemEndsWorkersError for an item that ends its workers, named by its `str`; TargetError as `run_on_cluster`.
     """
+    with started(workers) as deal:
+        yield from deal(work, items)
+
+
+@contextmanager
+def started(workers: Workers) -> Iterator[Deal]:
+    """Give what deals items to the workers, which end with the context.
+
+    Processes are there when the context is entered: it is entered before this process has threads, as for a progress
+    bar, since only a process without threads is forked, which takes a twentieth of the time that a new one takes.
+    """
     if workers.cluster:
-        return run_on_cluster(workers.cluster, work, items)
-    if workers:
-        return _in_processes(work, iter(items), workers.jobs)
+        yield partial(run_on_cluster, workers.cluster)
+    elif workers:
+        processes = _Processes(workers.jobs)
+        try:
+            yield processes.deal
+        finally:
+            processes.end()
+    else:
+        yield _deal_here
+
+
+def _deal_here(work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
     return map(work, items)
 
 
-def _in_processes(work: Callable[[A], B], items: Iterator[A], jobs: int) -> Iterator[B]:
-    waiting: deque[A] = deque()
-    submitted: deque[Future[B]] = deque()  # the results of the first items in `waiting`
-    lost = 0
-    lifeline, ours = Pipe(duplex=False)
-    pool = _pool(jobs, lifeline, ours)
-    try:
-        while True:
-            waiting.extend(islice(items, 2 * jobs - len(waiting)))
-            if not waiting:
-                return
-            alone = lost >= _MAX_LOST
-            try:
-                for item in islice(waiting, len(submitted), 1 if alone else None):
-                    submitted.append(pool.submit(work, item))
-                result = submitted[0].result()
-            except BrokenProcessPool as error:
-                if alone:
-                    raise ItemEndsWorkersError(
-                        f"{lost + 1} worker processes ended while they played {waiting[0]}, the last by itself",
-                        hint="play it with --jobs 1: the process says what ends it, or ends with it",
-                    ) from error
-                lost += 1
-                pool.shutdown(wait=False, cancel_futures=True)
-                pool = _pool(jobs, lifeline, ours)
-                submitted.clear()
-                continue
-            waiting.popleft()
-            submitted.popleft()
-            lost = 0
-            yield result
-    finally:
-        if waiting:
-            ours.close()  # which ends workers that still play: nobody will take what they find
-        pool.shutdown(wait=True, cancel_futures=True)
-        ours.close()
-        lifeline.close()
+class _Processes:
+    """Worker processes of this machine, which take items from several calls of `deal`, one call after another."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._lifeline, self._ours = Pipe(duplex=False)
+        self._pool = self._start()
+
+    def deal(self, work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """Yield the result of each item, in order. What is not taken is played to no end: the workers are ended."""
+        waiting: deque[A] = deque()
+        submitted: deque[Future[B]] = deque()  # the results of the first items in `waiting`
+        more = iter(items)
+        lost = 0
+        try:
+            while True:
+                waiting.extend(islice(more, 2 * self._jobs - len(waiting)))
+                if not waiting:
+                    return
+                alone = lost >= _MAX_LOST
+                try:
+                    for item in islice(waiting, len(submitted), 1 if alone else None):
+                        submitted.append(self._pool.submit(work, item))
+                    result = submitted[0].result()
+                except BrokenProcessPool as error:
+                    submitted.clear()
+                    self._pool.shutdown(wait=False, cancel_futures=True)
+                    self._pool = self._start()
+                    if alone:
+                        raise ItemEndsWorkersError(
+                            f"{lost + 1} worker processes ended while they played {waiting[0]}, the last by itself",
+                            hint="play it with --jobs 1: the process says what ends it, or ends with it",
+                        ) from error
+                    lost += 1
+                    continue
+                waiting.popleft()
+                submitted.popleft()
+                lost = 0
+                yield result
+        finally:
+            if submitted:
+                self._ours.close()  # which ends workers that still play: nobody will take what they find
+
+    def end(self) -> None:
+        """End the processes."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._ours.close()
+        self._lifeline.close()
+
+    def _start(self) -> ProcessPoolExecutor:
+        pool = _pool(self._jobs, self._lifeline, self._ours)
+        pool.submit(os.getpid)  # forks are made with the first item, and all at once
+        return pool
 
 
 def _pool(jobs: int, lifeline: Connection, ours: Connection) -> ProcessPoolExecutor:
