@@ -90,9 +90,10 @@ async def test_a_signal_ends_it_cleanly(number: int) -> None:
         assert await ended == (0, "")
 
 
-async def test_what_is_canonical_survives_a_sigkill(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("--no-sync",)])
+async def test_what_is_canonical_survives_a_sigkill(tmp_path: Path, more: tuple[str, ...]) -> None:
     """The cycle is there, the half answer is not, the run is interrupted with `error`, its stream can be resumed."""
-    store = ("--store", str(tmp_path / "threads.db"))
+    store = ("--store", str(tmp_path / "threads.db"), *more)
     events = [*TOOL_CALL, *HELLO[:2]]
     async with serving(*store) as served:
         body = run_body(events, user=[user_turn("Hi")], **HELD)

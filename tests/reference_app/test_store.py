@@ -15,7 +15,7 @@ from tests.reference_app.peer import AT, HELLO, TOOL_CALL, Serve, run_body, user
 
 from tpharness.errors import InputError
 from tpharness.reference_app import Settings, store
-from tpharness.reference_app.store import SqliteStore
+from tpharness.reference_app.store import SqliteStore, connect_file
 
 pytestmark = pytest.mark.asyncio
 
@@ -26,6 +26,20 @@ def log_of(path: Path, thread: str) -> list[Any]:
         rows = connection.execute("SELECT entry FROM entries WHERE thread_id = ? ORDER BY number", (thread,)).fetchall()
     connection.close()
     return [json.loads(row[0])["kind"] for row in rows]
+
+
+@pytest.mark.parametrize(("sync", "level"), [(True, 2), (False, 0)])
+async def test_a_commit_waits_for_the_disk_if_it_is_to(tmp_path: Path, *, sync: bool, level: int) -> None:
+    """SQLite's levels: 2 syncs the log with every transaction, 0 never does."""
+    made: list[sqlite3.Connection] = []
+
+    def connect(path: Path) -> sqlite3.Connection:
+        made.append(connect_file(path))
+        return made[-1]
+
+    store = SqliteStore(tmp_path / "s.db", connect, sync=sync)
+    assert await store.run(lambda: made[0].execute("PRAGMA synchronous").fetchone()) == (level,)
+    await store.close()
 
 
 async def test_threads_come_back_as_they_were(serve: Serve, tmp_path: Path) -> None:

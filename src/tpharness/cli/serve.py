@@ -18,6 +18,10 @@ def serve(
     ] = ("127.0.0.1"),
     port: Annotated[int, Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8765,
     store: Annotated[Path | None, Option(help="File in which threads are kept [default: in memory only].")] = None,
+    no_sync: Annotated[
+        bool,
+        Option("--no-sync", help="Do not wait for the disk: what is stored outlives the process, not a power loss."),
+    ] = False,
     token: Annotated[
         str | None,
         Option(envvar="TPHARNESS_TOKEN", help="The token that requests have to send as Authorization: Bearer."),
@@ -54,6 +58,7 @@ def serve(
 
     settings = Settings(
         store=store,
+        sync=not no_sync,
         token=token,
         continues=on_disconnect == "continue",
         heartbeat=heartbeat,

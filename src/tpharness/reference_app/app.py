@@ -63,7 +63,7 @@ def declared_capabilities(settings: Settings) -> Capabilities:
 
 
 def _open_store(settings: Settings) -> Store:
-    return MemoryStore() if settings.store is None else SqliteStore(settings.store)
+    return MemoryStore() if settings.store is None else SqliteStore(settings.store, sync=settings.sync)
 
 
 class ReferenceApp:

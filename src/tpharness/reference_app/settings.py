@@ -17,11 +17,13 @@ LARGE_RETURN = 100 * 1024
 class Settings:
     """Where threads are kept, who may ask, and the limits that keep one caller from using the machine up.
 
-    `store` None keeps everything in memory. `continues` is what a run does when its last reader disconnects and the
-    request does not say. Sizes are bytes, times seconds.
+    `store` None keeps everything in memory; without `sync` a store outlives the process, and not a loss of power.
+    `continues` is what a run does when its last reader disconnects and the request does not say. Sizes are bytes, times
+    seconds.
     """
 
     store: Path | None = None
+    sync: bool = True
     token: str | None = None
     continues: bool = True
     heartbeat: float = Timeouts().heartbeat

@@ -124,17 +124,20 @@ def connect_file(path: Path) -> sqlite3.Connection:
 class SqliteStore:
     """One connection, owned by one thread, with a write-ahead log that is synced with each transaction.
 
+    Without `sync` the system writes the log when it likes: what is committed outlives the process, not the machine.
     Another process that has the file open is an InputError, and so is a file that is not a store. `connect` opens it.
     """
 
     durable = True
 
-    def __init__(self, path: Path, connect: Callable[[Path], sqlite3.Connection] = connect_file) -> None:
+    def __init__(
+        self, path: Path, connect: Callable[[Path], sqlite3.Connection] = connect_file, *, sync: bool = True
+    ) -> None:
         self._work: queue.SimpleQueue[tuple[_Work | None, asyncio.Future[Any]]]
         self._work = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         try:
-            self._connection = _open(path, connect)
+            self._connection = _open(path, connect, sync=sync)
         except (sqlite3.Error, OSError) as error:
             raise InputError(
                 f"{path}: {error}", hint="--store takes the file of a tpharness store that no other server has open"
@@ -256,12 +259,12 @@ class SqliteStore:
             self._remains = False
 
 
-def _open(path: Path, connect: Callable[[Path], sqlite3.Connection]) -> sqlite3.Connection:
+def _open(path: Path, connect: Callable[[Path], sqlite3.Connection], *, sync: bool) -> sqlite3.Connection:
     connection = connect(path)
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'OFF'}")
         connection.execute("BEGIN EXCLUSIVE")
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
