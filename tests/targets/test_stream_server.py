@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.targets.running import bounded
 
-from tpharness.targets.stream_server import Ending, ServedStream, StreamServer, resumable
+from tpharness.targets.resume import resumable
+from tpharness.targets.stream_server import Ending, ServedStream, StreamServer
 
 HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
@@ -46,6 +47,34 @@ def test_a_stream_goes_out_piece_by_piece_and_ends_as_told(ending: Ending, last:
             offer = server.offer(FRAMES, ending)
             assert await asked(offer) == HEAD + CHUNKS + last
             assert (offer.asked, offer.whole, offer.left, offer.stayed) == (1, True, False, False)
+
+    bounded(work())
+
+
+def test_a_connection_on_which_a_stream_has_ended_takes_the_next_request() -> None:
+    """If its client asks for that, until a stream ends in another way, and not where a relay strikes connections."""
+
+    async def work() -> None:
+        async with StreamServer() as server:
+            keep = "Connection: Keep-Alive\r\n\r\n"
+            one, two, broken = (server.offer(FRAMES, e) for e in (Ending.PLAIN, Ending.PLAIN, Ending.BROKEN))
+            reader, writer = await connected(one)
+            for offer in (one, two, one):  # the second request is there before the first stream has ended
+                writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n{keep}".encode())
+            kept = HEAD.replace(b"Connection: close\r\n", b"") + CHUNKS + b"0\r\n\r\n"
+            assert await reader.readexactly(3 * len(kept)) == 3 * kept
+            assert [(offer.asked, offer.whole, offer.left) for offer in (one, two)] == [
+                (2, True, False),
+                (1, True, False),
+            ]
+            writer.write(f"GET {urlsplit(broken.url).path} HTTP/1.1\r\n{keep}".encode())
+            assert await reader.read() == HEAD + CHUNKS
+            writer.close()
+            one.alone = True
+            reader, writer = await connected(one)
+            writer.write(f"GET {urlsplit(one.url).path} HTTP/1.1\r\n{keep}".encode())
+            assert await reader.read() == HEAD + CHUNKS + b"0\r\n\r\n"
+            writer.close()
 
     bounded(work())
 

@@ -90,7 +90,7 @@ class Listener:
 
     async def _connection(self, seen: frozenset[str]) -> str | None:
         """Read one connection; return what was observed of its end."""
-        headers = {"accept": "text/event-stream", "cache-control": "no-cache"}
+        headers = {"accept": "text/event-stream", "cache-control": "no-cache", "connection": "keep-alive"}
         if self._last_id:
             headers["last-event-id"] = self._last_id
         try:
@@ -100,7 +100,8 @@ class Listener:
                 try:
                     return await self._body(response, seen)
                 finally:
-                    response.close()  # so that the server notices the disconnect
+                    if not response.content.at_eof():
+                        response.close()  # so that the server notices the disconnect
         except (aiohttp.ClientError, OSError):
             return _BROKEN
 

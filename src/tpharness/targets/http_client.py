@@ -44,7 +44,8 @@ from tpharness.targets.forms import (
 )
 from tpharness.targets.net import Http
 from tpharness.targets.remote import CAPABILITY_KINDS, BrokenContractError, Limits, Patience, UnreachableError
-from tpharness.targets.stream_server import Ending, StreamServer, resumable
+from tpharness.targets.resume import resumable
+from tpharness.targets.stream_server import Ending, StreamServer
 
 __all__ = ["HttpClient"]
 
@@ -243,7 +244,7 @@ class HttpClient:
             data, breaks_at = resumable(pieces)
             pieces = (data,)
         offer = streams.offer(pieces, ending, limit=limit, beats=True, breaks_at=breaks_at)
-        offer.run = number
+        offer.run, offer.alone = number, self._relay is not None
         url = offer.url if self._relay is None else _relayed_url(offer.url, self._relay.port)
         one = CaseStream(number=number, offer=offer, reason=reason if real else None)
         return one, _stream_document(stream, url, reason, limit=limit, live=real)
@@ -262,7 +263,7 @@ class HttpClient:
             pieces = (resumable(pieces)[0],)
             repeats = {ResumeFrom.LAST_FRAME: 0, ResumeFrom.EARLIER_FRAME: 2}.get(relay.resume_from, 1 << 30)
         offer = streams.offer(pieces, Ending.PLAIN, repeats=repeats)
-        offer.run = number
+        offer.run, offer.alone = number, True
         live = relay.ends in self.capabilities.detects
         url = _relayed_url(offer.url, relay.port)
         return CaseStream(number=number, offer=offer), _stream_document(stream, url, relay.ends, limit=limit, live=live)

@@ -1,18 +1,22 @@
-"""Join a stream that broke off and was resumed (R31). Pure.
+"""Streams that break off and are resumed (R31): those of a server are joined, those for a client cut. Pure.
 
 In: the bytes before the break, the bytes after it, and the whole stream when it is requested once more. Out: the stream
-of a client that takes each frame once, and findings about how the server resumed it.
+of a client that takes each frame once, and findings about how the server resumed it. For a client: where its stream
+breaks off, and what follows a frame.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tpharness.findings import Finding, Kind, Place, shorten
-from tpharness.vsp.frames import iter_frames
+from tpharness.vsp.frames import iter_frames, split_frames
 
-__all__ = ["KINDS", "SentFrame", "data_frames", "join_resumed"]
+__all__ = ["END_SIGNAL", "KINDS", "SentFrame", "data_frames", "join_resumed", "rest_after", "resumable"]
 
+END_SIGNAL = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
+"""What a stream that has signalled its end contains."""
 
 LOST = Kind("resume-lost")
 REPEATED = Kind("resume-repeated")
@@ -61,6 +65,40 @@ def join_resumed(before: bytes, after: bytes, whole: bytes, *, named: str | None
     ids = {frame.id for frame in frames}
     findings += [_at(LOST, frame.id, expected=frame.raw) for frame in expected if frame.id not in ids]
     return b"".join(frame.raw for frame in frames), findings[:3]
+
+
+def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
+    """Return the same frames, each with an `id:` line (R31), and where to break off in the middle of them.
+
+    None for a stream that cannot be resumed, has frames of another form, or has signalled its end by then.
+    """
+    data = b"".join(pieces)
+    frames = list(iter_frames(data))
+    named: list[bytes] = []
+    ids = first = 0
+    for frame in frames:
+        if not frame.raw.startswith((b"data:", b":")) or frame.field(b"id") is not None:
+            return data, None
+        if frame.field(b"data") is not None:  # a stream cannot be resumed after a comment (R35)
+            ids += 1
+            named.append(b"id: %d\n%b" % (ids, frame.raw))
+            first = first or sum(map(len, named))
+        else:
+            named.append(frame.raw)
+    if ids < 2 or b"\r" in data:
+        return data, None
+    sent = b"".join([*named, data[frames[-1].end :]])
+    middle = max(len(sent) // 2, first + 1)
+    return sent, None if END_SIGNAL.search(sent[:middle]) else middle
+
+
+def rest_after(data: bytes, name: bytes, repeats: int) -> bytes | None:
+    """Return what follows the frame with that id, and `repeats` frames before; None if there is nothing after it."""
+    frames = split_frames(data)
+    at = next((i for i, frame in enumerate(frames) if frame.startswith(b"id: %b\n" % name)), None)
+    if at is None or not b"".join(frames[at + 1 :]):
+        return None
+    return b"".join(frames[max(0, at + 1 - repeats) :])
 
 
 def _at(kind: Kind, name: str, *, got: bytes | None = None, expected: bytes | None = None) -> Finding:

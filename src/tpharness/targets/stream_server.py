@@ -5,7 +5,9 @@ the stream, whether it stayed to the end, whether it disconnected when it had to
 framework, since frameworks do not end a body in the middle, fall silent or reset a connection on demand.
 
 A stream that is requested twice, at once or one after the other, is sent twice, each time whole; with `Last-Event-ID`
-only what follows that frame, 204 if nothing does. HTTP/1.0 gets a body without chunks. Other requests are refused with
+only what follows that frame, 204 if nothing does. HTTP/1.0 gets a body without chunks. A connection is closed after
+its stream, unless the client asks to keep it (`Connection: keep-alive`), the body ends as it should, and no relay is
+between: then it takes the next request. Other requests are refused with
 a status and a sentence: another path (404), another method (405), not HTTP (400), a head of more than 64 KiB (431) or
 one that does not arrive (408).
 """
@@ -19,24 +21,25 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Self
+from typing import Literal, Self
 
 from tpharness.targets.connection import delivered, reset
 from tpharness.targets.marks import STOP
+from tpharness.targets.resume import END_SIGNAL, rest_after
 from tpharness.trace.tape import Tape, current_tape
-from tpharness.vsp.frames import iter_frames, split_frames
 
-__all__ = ["Ending", "ServedStream", "StreamServer", "resumable"]
+__all__ = ["Ending", "ServedStream", "StreamServer"]
 
 _HEAD_LIMIT = 64 << 10  # bytes of a request's head
 _HEAD_SECONDS = 5.0
 _BURST = 64  # chunks of a body that are sent at once
 _LINGER = 1.0  # seconds in which a refused client may still send
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
+_KEEP_ALIVE = re.compile(rb"^connection:[^\r\n]*\bkeep-alive\b", re.IGNORECASE | re.MULTILINE)
+_LAST_CHUNK = b"0\r\n\r\n"
 _LAST_ID = re.compile(rb"^last-event-id:[ \t]*(.*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _STOP = b"\n" + STOP  # on a line of its own, wherever the body ended
 _BEATS = (b": alive\n\n", b"event: ping\ndata: \n\n", b": alive\n\n", b": alive\n\n")
-_END_SIGNAL = re.compile(rb'"type"\s*:\s*"(?:finish|abort|error)"|\[DONE\]')
 
 
 class Ending(Enum):
@@ -55,6 +58,7 @@ class ServedStream:
 
     `limit`: seconds of silence after which the client should give up, `beats`: heartbeats before it. `breaks_at`: bytes
     after which the first connection is closed. `repeats`: frames before the rest that are sent again on resuming.
+    `alone`: its connection is closed after it, as a relay needs it, which strikes one connection and not another.
 
     What the client did: `asked` counts requests, `resumed` those with a Last-Event-ID; `whole`: everything was sent;
     `left`: it disconnected before the stream had signalled its end; `unread`: it did not read what was sent; `hasty`:
@@ -69,6 +73,7 @@ class ServedStream:
     beats: bool = False
     breaks_at: int | None = None
     repeats: int = 0
+    alone: bool = False
     asked: int = 0
     resumed: int = 0
     whole: bool = False
@@ -179,7 +184,9 @@ class StreamServer:
             task.add_done_callback(self._tasks.discard)
         writer.transport.set_write_buffer_limits(0)
         try:
-            await self._answer(reader, writer)
+            seconds: float | None = _HEAD_SECONDS
+            while await self._answer(reader, writer, seconds):
+                seconds = None  # a client keeps a connection as long as it likes
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         except asyncio.CancelledError:
@@ -189,32 +196,33 @@ class StreamServer:
             with contextlib.suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async def refuse(status: bytes, why: bytes, more: bytes = b"") -> None:
-            await _refuse(reader, writer, status, why, more)
-
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seconds: float | None) -> bool:
+        """Answer the request that comes within so many seconds; return whether the connection takes another one."""
         try:
-            async with asyncio.timeout(_HEAD_SECONDS):
+            async with asyncio.timeout(seconds):
                 head = await reader.readuntil(b"\r\n\r\n")
         except TimeoutError:
-            return await refuse(b"408 Request Timeout", b"the head of the request did not arrive")
+            return await _refuse(reader, writer, b"408 Request Timeout", b"the head of the request did not arrive")
         except asyncio.LimitOverrunError:
-            return await refuse(b"431 Request Header Fields Too Large", b"a head of more than 64 KiB")
+            why = b"a head of more than 64 KiB"
+            return await _refuse(reader, writer, b"431 Request Header Fields Too Large", why)
         request = _REQUEST.match(head)
         if request is None:
-            return await refuse(b"400 Bad Request", b"not a request of HTTP/1.1")
+            return await _refuse(reader, writer, b"400 Bad Request", b"not a request of HTTP/1.1")
         bodiless = request[1] == b"HEAD"
         offer = self._offers.get(request[2].decode("ascii"))
         if offer is None or offer.stayed:  # a client that did not disconnect is not served again
             why = b"there is no stream here, or no longer"
-            return await refuse(b"404 Not Found", b"" if bodiless else why)
+            return await _refuse(reader, writer, b"404 Not Found", b"" if bodiless else why)
         if request[1] != b"GET":
-            why = b"a stream is requested with GET"
-            return await refuse(b"405 Method Not Allowed", b"" if bodiless else why, b"Allow: GET\r\n")
+            why = b"" if bodiless else b"a stream is requested with GET"
+            return await _refuse(reader, writer, b"405 Method Not Allowed", why, b"Allow: GET\r\n")
         offer.asked += 1
         named = _LAST_ID.search(head)
+        chunked = request[3] == b"1"
         with offer:
-            return await self._stream(offer, named and named[1], reader, writer, chunked=request[3] == b"1")
+            kept = chunked and not offer.alone and _KEEP_ALIVE.search(head) is not None
+            return await self._stream(offer, named and named[1], reader, writer, chunked=chunked, kept=kept)
 
     async def _stream(
         self,
@@ -224,46 +232,61 @@ class StreamServer:
         writer: asyncio.StreamWriter,
         *,
         chunked: bool,
-    ) -> None:
+        kept: bool,
+    ) -> bool:
+        """Send a stream; return whether its connection is kept."""
         pieces, breaks = offer.pieces, offer.breaks_at if offer.asked == 1 else None
         if after:
-            rest = _after(b"".join(pieces), after, offer.repeats)
+            rest = rest_after(b"".join(pieces), after, offer.repeats)
             if rest is None:  # nothing is left, or the id is unknown: there is nothing to wait for
                 writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-                return await writer.drain()
+                await writer.drain()
+                return False
             offer.resumed += 1
             pieces = (rest,)
         if breaks is not None:
             pieces = (b"".join(pieces)[:breaks],)
-        gone = asyncio.ensure_future(_wait_for_disconnect(reader))
+        kept = kept and breaks is None and offer.ending is Ending.PLAIN
+        # On a connection that is kept the next request may come. On any other one nothing comes but its end.
+        gone = None if kept else asyncio.ensure_future(_wait_for_disconnect(reader))
         loop = asyncio.get_running_loop()
         sent_at = loop.time()
         try:
             async with asyncio.timeout_at(sent_at + self._silence) as patience:
-                writer.write(_head(chunked=chunked))
+                head = _head(chunked=chunked, kept=kept)
                 for burst in _bursts(pieces, chunked=chunked):
                     sent_at = loop.time()
                     patience.reschedule(sent_at + self._silence)
-                    writer.write(b"".join(b"%x\r\n%b\r\n" % (len(p), p) if chunked else p for p in burst))
+                    body = b"".join([b"%x\r\n%b\r\n" % (len(p), p) for p in burst] if chunked else burst)
+                    writer.write(head + body)
+                    head = b""
                     await writer.drain()
                     if offer.tape is not None:
                         for piece in burst:
                             told = "the stream that the client fetches"
                             offer.tape.note("sent", told, run=offer.run, size=len(piece))
+                if head:
+                    writer.write(head)
+                    await writer.drain()
             if breaks is not None:
-                return None
+                return False
             offer.whole = True
+            if gone is None:
+                writer.write(_LAST_CHUNK)
+                await writer.drain()
+                return True
             await self._end(offer, gone, writer, sent_at, chunked=chunked)
         except (TimeoutError, ConnectionError) as error:
             # It stopped reading, or disconnected: both are allowed once the stream has signalled its end.
-            offer.left = offer.left or not _END_SIGNAL.search(b"".join(pieces))
+            offer.left = offer.left or not END_SIGNAL.search(b"".join(pieces))
             offer.unread = offer.unread or isinstance(error, TimeoutError)
             reset(writer.transport)
         finally:
-            gone.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await gone
-        return None
+            if gone is not None:
+                gone.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await gone
+        return False
 
     async def _end(
         self,
@@ -277,7 +300,7 @@ class StreamServer:
         """End a body as its stream says; its last bytes were sent from `sent_at` on, by the loop's clock."""
         match offer.ending:
             case Ending.PLAIN:
-                writer.write(b"0\r\n\r\n" if chunked else b"")
+                writer.write(_LAST_CHUNK if chunked else b"")
                 await writer.drain()
             case Ending.BROKEN if chunked:
                 pass  # the end of the body is missing
@@ -290,7 +313,7 @@ class StreamServer:
                     offer.stayed = True
                 elif asyncio.get_running_loop().time() - sent_at < offer.limit / 2:
                     # A client may disconnect once a stream has signalled its end.
-                    offer.hasty = not _END_SIGNAL.search(b"".join(offer.pieces))
+                    offer.hasty = not END_SIGNAL.search(b"".join(offer.pieces))
             case Ending.STOPPED:
                 writer.write(b"%x\r\n%b\r\n" % (len(_STOP), _STOP) if chunked else _STOP)
                 await writer.drain()
@@ -316,7 +339,7 @@ async def _beat(
     body = b"".join(offer.pieces)
     for beat in _BEATS if offer.beats and body.endswith(b"\n\n") else ():  # within a frame a heartbeat would be data
         if await _wait_for_either(gone, offer.withdrawn, offer.limit / (len(_BEATS) - 1)):
-            if not _END_SIGNAL.search(body):
+            if not END_SIGNAL.search(body):
                 offer.hasty = asyncio.get_running_loop().time() - sent_at < offer.limit / 2
                 offer.cut_alive = not offer.hasty
             return True
@@ -325,51 +348,18 @@ async def _beat(
     return False
 
 
-def resumable(pieces: tuple[bytes, ...]) -> tuple[bytes, int | None]:
-    """Return the same frames, each with an `id:` line (R31), and where to break off in the middle of them.
-
-    None for a stream that cannot be resumed, has frames of another form, or has signalled its end by then.
-    """
-    data = b"".join(pieces)
-    frames = list(iter_frames(data))
-    named: list[bytes] = []
-    ids = first = 0
-    for frame in frames:
-        if not frame.raw.startswith((b"data:", b":")) or frame.field(b"id") is not None:
-            return data, None
-        if frame.field(b"data") is not None:  # a stream cannot be resumed after a comment (R35)
-            ids += 1
-            named.append(b"id: %d\n%b" % (ids, frame.raw))
-            first = first or sum(map(len, named))
-        else:
-            named.append(frame.raw)
-    if ids < 2 or b"\r" in data:
-        return data, None
-    sent = b"".join([*named, data[frames[-1].end :]])
-    middle = max(len(sent) // 2, first + 1)
-    return sent, None if _END_SIGNAL.search(sent[:middle]) else middle
-
-
-def _after(data: bytes, name: bytes, repeats: int) -> bytes | None:
-    """Return what follows the frame with that id, and `repeats` frames before; None if there is nothing after it."""
-    frames = split_frames(data)
-    at = next((i for i, frame in enumerate(frames) if frame.startswith(b"id: %b\n" % name)), None)
-    if at is None or not b"".join(frames[at + 1 :]):
-        return None
-    return b"".join(frames[max(0, at + 1 - repeats) :])
-
-
-def _head(*, chunked: bool) -> bytes:
+def _head(*, chunked: bool, kept: bool) -> bytes:
     coding = b"Transfer-Encoding: chunked\r\n" if chunked else b""
     return (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
-        b"x-vercel-ai-ui-message-stream: v1\r\n" + coding + b"Connection: close\r\n\r\n"
+        b"x-vercel-ai-ui-message-stream: v1\r\n" + coding + (b"\r\n" if kept else b"Connection: close\r\n\r\n")
     )
 
 
 async def _refuse(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, status: bytes, why: bytes, more: bytes
-) -> None:
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, status: bytes, why: bytes, more: bytes = b""
+) -> Literal[False]:
+    """Refuse a request; its connection is not kept."""
     head = b"HTTP/1.1 %b\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n%bConnection: close\r\n\r\n"
     writer.write(head % (status, len(why), more) + why)
     await writer.drain()
@@ -378,6 +368,7 @@ async def _refuse(
         writer.write_eof()
         async with asyncio.timeout(_LINGER):
             await _wait_for_disconnect(reader)
+    return False
 
 
 async def _wait_for_disconnect(reader: asyncio.StreamReader) -> None:
