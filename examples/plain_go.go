@@ -609,7 +609,7 @@ func (r *run) end(text raw) {
 	r.complete()
 }
 
-// count adds to the usage of the turn; what is no count is left aside (R17). Whether there was anything to add.
+// count adds to the usage of the turn; what is not a count is left aside (R17). Whether there was anything to add.
 func (r *run) count(usage raw) bool {
 	var counts map[string]any
 	if json.Unmarshal(usage, &counts) != nil {
@@ -911,7 +911,7 @@ func (r *run) addArgs(c *call, piece raw) {
 	}
 }
 
-// args returns the parsed value; text that is no JSON stays text (R12).
+// args returns the parsed value; text that is not JSON stays text (R12).
 func (c *call) args() any {
 	switch {
 	case c.fields != nil:
@@ -1072,7 +1072,7 @@ func (r *run) holds(res *response) bool {
 	return slices.ContainsFunc(r.facts, func(f *fact) bool { return f.kind == responseFact && f.response == res })
 }
 
-// progress tells the client what a tool has so far; it is no return (R14).
+// progress tells the client what a tool has so far; it is not a return (R14).
 func (r *run) progress(text raw) {
 	var event struct {
 		ToolCallID string `json:"tool_call_id"`
@@ -1175,7 +1175,7 @@ func (t toolResult) asReturn(c *call) (part, []dataEntry) {
 	}
 	var entries []raw
 	var events []dataEntry
-	_ = json.Unmarshal(t.Metadata, &entries) // other metadata are no list
+	_ = json.Unmarshal(t.Metadata, &entries) // other metadata are not a list of chunks
 	for _, entry := range entries {
 		var e dataEntry
 		if json.Unmarshal(entry, &e) == nil && strings.HasPrefix(e.Type, "data-") && e.Data != nil {

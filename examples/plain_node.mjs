@@ -54,7 +54,7 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 const isText = (value) => typeof value === "string";
 const compact = (value) => JSON.stringify(value); // half a character travels as an escape
 
-/** R12: arguments are the JSON value that they say; text that is no JSON stays text. */
+/** R12: arguments are the JSON value that they say; text that is not JSON stays text. */
 function parsed(args) {
   if (args == null || args === "") return {};
   if (typeof args !== "string") return args;
@@ -74,7 +74,7 @@ function finishWord(word) {
   return ["stop", "length", "content_filter", "tool_call"].includes(named) ? named : "error";
 }
 
-/** R17: the tokens that were used, or null. Zeros say nothing, and requests and calls are no tokens. */
+/** R17: the tokens that were used, or null. Zeros say nothing, and requests and calls are not tokens. */
 function tokens(usage) {
   const isUsed = ([name, count]) => Number.isInteger(count) && count > 0 && name !== "requests" && name !== "tool_calls";
   const used = isObject(usage) ? Object.entries(usage).filter(isUsed) : [];
@@ -547,7 +547,7 @@ class Run {
       yield* this.carry(facts);
       yield* this.endResponse(this.thread.response);
     } else if (facts.usage) {
-      yield { type: "start-step" }; // a response without a part is no message, and was paid for
+      yield { type: "start-step" }; // a response without a part is not a message, and was paid for
       yield* this.carry(facts);
       yield { type: "finish-step" };
     }
@@ -878,7 +878,7 @@ const HOLDS = {
   mediaType: (value) => isText(value) && value !== "",
 };
 
-/** The chunk that an event holds, or null: what is no chunk changes nothing (R36). */
+/** The chunk that an event holds, or null: what is not a chunk changes nothing (R36). */
 function readChunk(text) {
   let chunk;
   try {
@@ -1107,7 +1107,7 @@ class Client {
   }
 
   on_tool_output_available(chunk) {
-    if (!chunk.preliminary) this.output(chunk, { status: "success", content: chunk.output }); // R14: progress is no return
+    if (!chunk.preliminary) this.output(chunk, { status: "success", content: chunk.output }); // R14: progress is not a return
   }
 
   on_tool_output_error(chunk) {
@@ -1273,7 +1273,7 @@ function readJson(bytes, what) {
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw new Refusal(`${what} is no JSON: ${error.message}`);
+    throw new Refusal(`${what} is not JSON: ${error.message}`);
   }
 }
 
@@ -1570,7 +1570,7 @@ function placeOf(request) {
     const url = new URL(request.url, "http://localhost");
     return { url, path: url.pathname.slice(1).split("/").map(decodeURIComponent) };
   } catch {
-    throw new Refusal(`${request.url} is no path`);
+    throw new Refusal(`${request.url} is not a path`);
   }
 }
 
@@ -1764,7 +1764,7 @@ async function read(client, turn, last) {
 /** Answer also what is no HTTP, as far as anybody is there to read it. */
 function refuseSocket(error, socket) {
   if (!socket.writable) return socket.destroy();
-  const body = compact({ error: { message: `this is no request: ${error.message}` } });
+  const body = compact({ error: { message: `this is not a request: ${error.message}` } });
   const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
   return socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`);
 }
@@ -1794,7 +1794,7 @@ async function main(mode, place) {
   } else if (mode !== "--http" || !host || port > 65535) {
     leave(2, "usage: plain_node.mjs --stdio | --http HOST:PORT");
   } else if (!/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
-    leave(2, `${host} is no loopback address: whoever reaches this example can make it do anything; use 127.0.0.1`);
+    leave(2, `${host} is not a loopback address: whoever reaches this example can make it do anything; use 127.0.0.1`);
   } else {
     await serveHttp(host, Number(port)).catch((error) => leave(1, `cannot listen on ${place}: ${error.message}`));
   }

@@ -403,7 +403,7 @@ def pick(source: Json, *names: str) -> Json:
 
 
 def parsed(args: Any) -> Any:
-    """R12: arguments are the JSON value that they say; text that is no JSON stays text."""
+    """R12: arguments are the JSON value that they say; text that is not JSON stays text."""
     if args is None or args == "":
         return {}
     if not isinstance(args, str):
@@ -416,7 +416,7 @@ def parsed(args: Any) -> Any:
 
 def read_json(text: str) -> Any:
     def refuse(word: str) -> None:
-        raise ValueError(f"{word} is no JSON")
+        raise ValueError(f"{word} is not JSON")
 
     try:
         return json.loads(text, parse_constant=refuse)
@@ -627,7 +627,7 @@ class Run:
             self.thread.response.facts.update(facts)
             yield from self.carry(**facts)
             yield from self.end_response(self.thread.response)
-        elif facts.get("usage"):  # a response without a part is no message, and was paid for
+        elif facts.get("usage"):  # a response without a part is not a message, and was paid for
             yield {"type": "start-step"}
             yield from self.carry(**facts)
             yield {"type": "finish-step"}
@@ -961,7 +961,7 @@ TEXTS = {
 
 
 def read_chunk(text: str) -> Json | None:
-    """Return the chunk that an event holds, or None: what is no chunk changes nothing (R36)."""
+    """Return the chunk that an event holds, or None: what is not a chunk changes nothing (R36)."""
     try:
         chunk = read_json(text)
     except ValueError:
@@ -1187,7 +1187,7 @@ class Client:
             self.denials[call.part.doc["tool_call_id"]] = chunk["reason"]
 
     def on_tool_output_available(self, chunk: Json) -> None:
-        if not chunk.get("preliminary"):  # R14: progress is no return
+        if not chunk.get("preliminary"):  # R14: progress is not a return
             self.output(chunk, {"status": "success", "content": chunk["output"]})
 
     def on_tool_output_error(self, chunk: Json) -> None:

@@ -115,7 +115,7 @@ APIS: dict[Provider, Any] = {"openai-chat": chat, "anthropic": anthropic, "gemin
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split()[0])
 @pytest.mark.parametrize("api", APIS)
 def test_what_an_api_takes_of_an_interrupted_history(api: Provider, row: str) -> None:
-    """✓ is no finding at MUST; ✗ is the rule that the row's sentence points at, and the first of them."""
+    """✓ is not a finding at MUST; ✗ is the rule that the row's sentence points at, and the first of them."""
     history, *refused = ROWS[row]
     expected = refused[list(APIS).index(api)]
     found = [f for f in check_payload(api, APIS[api](history)) if f.level is Level.MUST]

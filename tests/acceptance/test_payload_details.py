@@ -52,7 +52,7 @@ def test_files_beside_an_error_follow_it() -> None:
 
 
 def test_a_single_file_is_named_without_a_list() -> None:
-    """What the tool returned was no list."""
+    """What the tool returned was not a list."""
     assert of("openai-chat", request(back("c1", IMAGE)))[0]["content"] == "See file i2."
     assert of("openai-chat", request(back("c1", [IMAGE])))[0]["content"] == '["See file i2."]'
 

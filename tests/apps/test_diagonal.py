@@ -76,7 +76,7 @@ def test_an_application_that_asks_for_approvals_is_cut_behind_them(tmp_path: Pat
 
 @pytest.mark.parametrize("titles", [True, "streamed"])
 def test_a_request_for_a_title_in_between_changes_nothing(titles: bool | Literal["streamed"]) -> None:
-    """It has the words of the case in it, is answered plainly, and is no request of the run."""
+    """It has the words of the case in it, is answered plainly, and is not a request of the run."""
     results = play(ChatApp(titles=titles), "basic", on_disconnect="stop")
     assert found(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED}

@@ -378,7 +378,7 @@ def test_an_incomplete_shard_makes_the_whole_sweep_incomplete(call: Any, folder:
 
 
 def test_serve_ends_in_order_on_each_signal(folder: Path) -> None:
-    """It is asked to end, and does: that is no failure."""
+    """It is asked to end, and does: that is not a failure."""
     for number in SIGNALS:
         with started(folder, "serve", "--port", "0") as process:
             assert process.stdout is not None

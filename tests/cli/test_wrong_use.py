@@ -98,7 +98,7 @@ def test_an_id_is_looked_for_in_the_folder_that_was_named(call: Any, tmp_path: P
 
 
 def test_check_reads_server_events(call: Any, tmp_path: Path) -> None:
-    """A line that is no event is a finding with its place."""
+    """A line that is not an event is a finding with its place."""
     file = tmp_path / "run.jsonl"
     file.write_text('{"event_kind":"model_request"}\n{"event_kind":"part_start","index":[1],"part":{}}\n', "utf-8")
     called = call("check", str(file))

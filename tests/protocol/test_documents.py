@@ -172,7 +172,7 @@ def test_each_rule_finds_what_it_is_for(code: str) -> None:
     "value", [None, 7, "x", [], {}, {"version": "0.0.4"}, {"version": "0.0.4", "turns": [3]}, {"turns": {}}]
 )
 def test_any_json_value_is_judged_and_none_crashes(value: Any) -> None:
-    """What is no thread is a finding."""
+    """What is not a thread is a finding."""
     assert check_thread(value)
 
 
@@ -227,7 +227,7 @@ def test_times_have_one_canonical_form(given: str, canonical: str) -> None:
 
 
 def test_what_does_not_count_does_not_change_the_hash() -> None:
-    """R37: root fields, telemetry, metadata, nulls, key order and notation of times are no part of the hash."""
+    """R37: root fields, telemetry, metadata, nulls, key order and notation of times are not part of the hash."""
     one = thread(*CYCLE, message("response", 4, text("done")))
     other = copy.deepcopy(one)
     other["title"] = "another"
@@ -252,7 +252,7 @@ def test_what_counts_changes_the_hash() -> None:
 
 
 def test_null_is_absent_for_optional_fields() -> None:
-    """R37: a null model name is no model name."""
+    """R37: a null model name is not a model name."""
     with_null = thread({**message("response", 2, text("x")), "model_name": None})
     assert canonical_thread(with_null) == canonical_thread(thread(message("response", 2, text("x"))))
 

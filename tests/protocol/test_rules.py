@@ -683,7 +683,7 @@ def test_rules_do_not_judge_what_the_schema_refused() -> None:
 
 
 def test_values_that_do_not_travel_are_named_even_where_the_schema_objects() -> None:
-    """R38: a number that is no JSON number is named by its own rule too."""
+    """R38: a number that is not a JSON number is named by its own rule too."""
     found = places(run(total_usage={"input_tokens": float("nan")}))
     assert ("value-not-interoperable", "/turns/0/total_usage/input_tokens") in found
 

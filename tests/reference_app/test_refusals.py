@@ -81,7 +81,7 @@ async def test_a_run_that_does_not_fit_names_the_place(serve: Serve, change: Any
     ids=repr,
 )
 async def test_a_body_that_is_no_request_is_refused(serve: Serve, data: bytes, status: int) -> None:
-    """400 for what is no JSON, 422 for other JSON."""
+    """400 for what is not JSON, 422 for other JSON."""
     async with serve() as peer:
         headers = {"content-type": "application/json"}
         async with asyncio.timeout(5), peer.session.post(f"{peer.url}{RUNS}", data=data, headers=headers) as answer:

@@ -51,7 +51,7 @@ async def test_a_reader_follows_a_run_that_goes_on(serve: Serve) -> None:
 
 @pytest.mark.asyncio
 async def test_frames_that_never_were_are_refused(serve: Serve) -> None:
-    """A frame of an earlier run is no error: its reader missed the whole of the latest one."""
+    """A frame of an earlier run is not an error: its reader missed the whole of the latest one."""
     async with serve() as peer:
         await peer.play("t", run_body(HELLO))
         latest = await peer.play("t", run_body(TOOL_CALL))

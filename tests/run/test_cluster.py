@@ -78,7 +78,7 @@ def test_the_verdict_is_that_of_the_run_in_this_process(tmp_path: Path) -> None:
         del report["seconds"]
         for result in report["results"]:
             del result["seconds"]
-            result.pop("played_again", None)  # a machine that stands still is no part of the verdict
+            result.pop("played_again", None)  # a machine that stands still is not part of the verdict
         told.append(report)
     assert told[0] == told[1]
 

@@ -48,7 +48,7 @@ def dying(folder: Path, deaths: int, item: int) -> int:
 def refusing(item: int) -> int:
     """Raise for one item what a worker may raise."""
     if item == 2:
-        raise ScenarioError("two is no scenario", findings=(FOUND,), hint="take three")
+        raise ScenarioError("two is not a scenario", findings=(FOUND,), hint="take three")
     return item
 
 
@@ -126,7 +126,7 @@ def test_an_error_comes_out_of_a_worker_whole() -> None:
     """With what it carries beside its message."""
     results = map_in_order(refusing, [1, 2, 3], Workers(jobs=2))
     assert next(results) == 1
-    with pytest.raises(ScenarioError, match="two is no scenario") as raised:
+    with pytest.raises(ScenarioError, match="two is not a scenario") as raised:
         next(results)
     assert (raised.value.hint, raised.value.findings) == ("take three", (FOUND,))
 

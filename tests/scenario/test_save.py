@@ -57,7 +57,7 @@ def _events(scenario: Scenario) -> tuple[Any, ...]:
 
 
 def test_a_scenario_with_everything_loads_to_an_equal_one(load):
-    """Every field survives, labels, odd events and bytes that are no text included."""
+    """Every field survives, labels, odd events and bytes that are not text included."""
     scenario = load(FULL)
     assert again(scenario) == scenario
     assert dump(again(scenario)) == dump(scenario)

@@ -245,7 +245,7 @@ DEFECTS = (
     defect(
         "arguments-that-are-no-json-emptied",
         "both",
-        "Arguments that are no JSON are stored as an empty object.",
+        "Arguments that are not JSON are stored as an empty object.",
         "tool.args-parsed R12",
         read_args(broken_is_empty),
     ),

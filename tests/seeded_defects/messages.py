@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-calls=False
 # A change takes the place of whatever it changes: what it is called with is said there.
-"""Messages, and the parts of them that are no text: R7, R10, R16, R25, R40."""
+"""Messages, and the parts of them that are not text: R7, R10, R16, R25, R40."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ DEFECTS = (
     defect(
         "malformed-chunk-passed-over",
         "client",
-        "What is no chunk is skipped without a word.",
+        "What is not a chunk is skipped without a word.",
         "stream.malformed stream.violation-isolated R36",
         on_chunk(nothing, c.Malformed),
     ),

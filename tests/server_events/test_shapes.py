@@ -165,7 +165,7 @@ def test_table_and_schema_agree_on_every_field(kind: EventKind) -> None:
 
 @pytest.mark.parametrize("value", [*ODD, {"event_kind": "new"}, {"event_kind": "new", "at": 5}, {"event_kind": []}])
 def test_table_and_schema_agree_on_what_is_no_event(value: Any) -> None:
-    """What is no object, or has no kind, is refused; a kind that nobody knows passes (R7)."""
+    """What is not an object, or has no kind, is refused; a kind that nobody knows passes (R7)."""
     assert both(value) is (value == {"event_kind": "new"})
 
 

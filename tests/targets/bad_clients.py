@@ -140,7 +140,7 @@ BAD_CLIENTS = (
         "/receive answers with text/html, not application/json",
     ),
     BadClient(
-        "threads that are no JSON", saying("200 OK", b"{'threads'"), "errored", "/receive does not answer with JSON"
+        "threads that are not JSON", saying("200 OK", b"{'threads'"), "errored", "/receive does not answer with JSON"
     ),
     BadClient(
         "threads nested 2,000 deep",

@@ -379,7 +379,7 @@ BAD = (
         "does not declare the role server, only client",
     ),
     Bad(
-        "capabilities that are no UTF-8",
+        "capabilities that are not UTF-8",
         everything("200 OK", b'{"name":"\xff"}', "application/json"),
         "refused",
         "does not answer with JSON: MUST json-not-utf8",
@@ -451,7 +451,7 @@ BAD = (
         "stream-line-too-long: .*more than 16777216 bytes without a newline",
     ),
     Bad(
-        "a stream that is no UTF-8",
+        "a stream that is not UTF-8",
         stream(START, b'data: {"type":"text-start","id":"\xff"}\n\n'),
         "failed",
         "stream-not-utf8: a stream is not UTF-8",
@@ -477,15 +477,15 @@ BAD = (
         "errored",
         "the thread has the version 0.0.3",
     ),
-    Bad("a thread that is no thread", thread({"messages": []}), "errored", "the thread does not fit the contract"),
+    Bad("a thread that is not a thread", thread({"messages": []}), "errored", "the thread does not fit the contract"),
     Bad(
-        "a thread that is no JSON",
+        "a thread that is not JSON",
         thread(b"{'version': '0.0.4'}"),
         "errored",
         "does not answer with JSON: MUST json-invalid",
     ),
     Bad(
-        "a thread that is no UTF-8",
+        "a thread that is not UTF-8",
         thread(b'{"version":"\xff"}'),
         "errored",
         "does not answer with JSON: MUST json-not-utf8",

@@ -422,7 +422,7 @@ def test_odd_numbers_are_kept_for_a_later_judgement(number, value):
 
 
 def test_nan_is_kept_for_a_later_judgement():
-    """NaN is no JSON, but what it stands in is."""
+    """NaN is not JSON, but what it stands in is."""
     read = decode_text('{"type":"tool-output-available","toolCallId":"k","output":[NaN]}')
     assert isinstance(read, c.ToolOutputAvailableChunk)
     assert math.isnan(read.output[0])

@@ -73,7 +73,7 @@ def test_a_chunk_is_one_compact_event(chunk, line):
 
 
 def test_the_end_marker_and_malformed_data_are_written_as_they_are():
-    """`[DONE]` is no JSON; malformed data keeps its bytes."""
+    """`[DONE]` is not JSON; malformed data keeps its bytes."""
     assert encode_sse(c.Done()) == DONE == b"data: [DONE]\n\n"
     assert encode_sse(chunks.decode_chunk(b"{oops\n}")) == b"data: {oops\ndata: }\n\n"
 

@@ -28,7 +28,7 @@ def stream(*chunks: Any) -> bytes:
         pytest.param([BEGUN, PIECE, WHOLE], WHOLE, id="available"),
         pytest.param([BEGUN, REFUSED], REFUSED, id="refused"),
         pytest.param([BEGUN, WHOLE, BEGUN, PIECE], None, id="the id comes again"),
-        pytest.param(["tool-input-available", WHOLE], WHOLE, id="a text that is no chunk"),
+        pytest.param(["tool-input-available", WHOLE], WHOLE, id="a text that is not a chunk"),
         pytest.param([{**WHOLE, "toolCallId": "c2"}], None, id="another call"),
     ],
 )

@@ -206,7 +206,7 @@ HAND_WRITTEN = {
         b"id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n",
         [("message", "a", "1"), ("message", "b", "1")],
     ),
-    "a keep-alive after an id is no event": (b"id: 1\ndata: a\n\n: ping\n\n", [("message", "a", "1")]),
+    "a keep-alive after an id is not an event": (b"id: 1\ndata: a\n\n: ping\n\n", [("message", "a", "1")]),
     "field names are case-sensitive": (b"Data: a\n\n data: b\n\n", []),
     "U+2028 and U+0085 end no line": ("data: a\u2028b\x85c\n\n".encode(), [("message", "a\u2028b\x85c", "")]),
     "a tab is not the space that is dropped": (b"data:\ta\n\n", [("message", "\ta", "")]),
@@ -248,7 +248,7 @@ def test_invalid_utf8_is_replaced_and_reported(data, text, sizes):
 
 
 def test_a_character_split_between_reads_is_whole():
-    """Valid UTF-8 cut inside a character is no finding."""
+    """Valid UTF-8 cut inside a character is not a finding."""
     parser, events, _ = parse("data: 🚀\n\n".encode(), [7, 1])
     assert events == [("message", "🚀", "")]
     assert parser.findings == []

@@ -17,7 +17,7 @@ CHECK = f"Check.\nTool Call: {CALL}"
 
 
 def calling(text: str, *calls: tuple[str, Any]) -> dict[str, Any]:
-    """Return an AIMessage with calls of `f`, each an id and its arguments; text as arguments is no object."""
+    """Return an AIMessage with calls of `f`, each an id and its arguments; text as arguments is not an object."""
     message = ai(text)
     for call_id, args in calls:
         call = {"name": "f", "args": args, "id": call_id}

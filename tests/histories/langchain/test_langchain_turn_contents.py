@@ -86,7 +86,7 @@ def test_arguments_keep_the_spaces_in_which_they_came() -> None:
 
 
 def test_a_structured_call_without_its_text_is_held_as_canonical_json() -> None:
-    """A state that something else wrote; arguments that are no object are the text they are."""
+    """A state that something else wrote; arguments that are not an object are the text they are."""
     message = ai("x")
     message["data"]["tool_calls"] = [{"name": "f", "args": {"b": 1, "a": "\u00e9"}, "id": "c1", "type": "tool_call"}]
     message["data"]["invalid_tool_calls"] = [{"name": "f", "args": "{", "id": "c2", "error": None}]

@@ -42,7 +42,7 @@ def call(call_id: str, name: str, arguments: str = "{}") -> Line:
 
 
 def user(*said: str | Line) -> Line:
-    """A user message; what is no text is a part."""
+    """A user message; what is not text is a part."""
     parts = [text(item) if isinstance(item, str) else item for item in said]
     return {"type": "UserMessage", "data": {"role": "user", "parts": parts}}
 

@@ -95,7 +95,7 @@ def test_a_history_of_the_plan_survives_its_file(events: list[HistoryEvent]) -> 
 
 @given(st.lists(current, max_size=4))
 def test_a_current_history_survives_its_file(events: list[HistoryEvent]) -> None:
-    """The same with entries that are no messages."""
+    """The same with entries that are not messages."""
     document = list(map(encode, events))
     assert list(loads(dumps(document), "current").events) == events
     assert list(map(encode, decode(document, "current").events)) == document

@@ -63,7 +63,7 @@ def test_the_user_cancels_anywhere(played: Scenario, variant: Variant) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("played", CUTTABLE, ids=lambda s: s.id)
 def test_anything_else_aborts_nothing(played: Scenario, variant: Variant) -> None:
-    """A failure, a time-out or a program's end anywhere is no interruption by the user."""
+    """A failure, a time-out or a program's end anywhere is not an interruption by the user."""
     dialect = MESSAGE_PARTS[f"message-parts/{variant}"]
     for reason in ("timeout", "network_failure", "process_ended"):
         for count in range(0, run_length(played) + 1, 3):

@@ -205,7 +205,7 @@ def test_a_result_knows_whether_it_is_the_last() -> None:
 
 
 def other(kind: str) -> Line:
-    """Write an entry that is no part of a conversation."""
+    """Write an entry that is not part of a conversation."""
     return {"type": kind, "data": {"text": "x"}}
 
 

@@ -252,7 +252,7 @@ def test_a_file_by_url_and_one_whose_data_is_no_base64() -> None:
 
 
 def test_results_of_other_forms() -> None:
-    """No content is no text, a reference is told as canonical JSON, so is a list without images."""
+    """A content that is missing is not text, a reference is told as canonical JSON, so is a list without images."""
     turns = (
         "  - user: q\n  - steps:\n"
         "      - response: [{call: a, id: c1}, {call: b, id: c2}, {call: c, id: c3}]\n"

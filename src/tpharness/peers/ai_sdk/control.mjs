@@ -29,7 +29,7 @@ async function body(req) {
   try {
     return JSON.parse(Buffer.concat(pieces).toString("utf8"));
   } catch (error) {
-    throw new Refusal(400, `the body is no JSON: ${error.message}`);
+    throw new Refusal(400, `the body is not JSON: ${error.message}`);
   }
 }
 

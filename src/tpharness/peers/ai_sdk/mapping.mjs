@@ -48,7 +48,7 @@ export function entriesOf({ parts, from, before, asked, at, finished, error }) {
       close();
       inStep = true;
     } else if (part.type === "data-sys-tp") {
-      continue; // a carrier that was not read is no event of the thread
+      continue; // a carrier that was not read is not an event of the thread
     } else if (part.type === "text") {
       if (part.state !== "streaming") open().parts.push({ part_kind: "text", content: part.text });
       else open();
@@ -143,7 +143,7 @@ function prompt(part) {
   return contents.length === 1 && typeof contents[0] === "string" ? contents[0] : contents;
 }
 
-/** R63: a file's own names stand in its metadata, and a range is no media type. */
+/** R63: a file's own names stand in its metadata, and a range is not a media type. */
 function fileOf(part) {
   const { id, identifier: named } = part.providerMetadata?.pydantic_ai ?? {};
   const own = id ? { id } : {};
