@@ -553,7 +553,9 @@ func (r *run) handOff(text raw) {
 	r.finishResponse()
 	r.sendInputs()
 	r.finishStep()
-	r.complete()
+	if len(r.facts) > 0 { // nothing was said in another's name
+		r.complete()
+	}
 	r.agent, r.started, r.facts, r.response = event.AgentID, r.now, nil, nil
 	r.usage, r.prompted, r.model, r.provider = map[string]int64{}, false, "", ""
 	r.carry(object{"agent_id": r.agent, "started_at": r.started})
@@ -827,7 +829,7 @@ func (r *run) startPart(text raw) {
 	case "builtin-tool-return":
 		p.ended, c.answered = true, true
 		p.ToolName, p.ToolCallID, p.Content = c.name, c.id, orNull(given.Content)
-		p.ProviderName = firstOf(given.ProviderName, c.provider)
+		p.ProviderName = c.provider // not its own: the stream names none beside an output
 		r.sendInput(c)
 		r.send(object{"type": "tool-output-available", "toolCallId": c.id, "providerExecuted": true, "output": p.Content})
 	case "file", "custom:reasoning-file":
@@ -1002,7 +1004,11 @@ func (f file) usualName() Text {
 	if f.Data == "" {
 		return Text(f.URL)
 	}
-	data, _ := base64.StdEncoding.DecodeString(f.Data)
+	standard := strings.NewReplacer("-", "+", "_", "/", "=", "").Replace(string(f.Data)) // either alphabet, padded or not
+	data, err := base64.RawStdEncoding.DecodeString(standard)
+	if err != nil {
+		data = []byte(f.Data)
+	}
 	return Text(fmt.Sprintf("%x", sha1.Sum(data))[:6])
 }
 

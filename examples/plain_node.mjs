@@ -465,6 +465,7 @@ class Run {
     if (kind === "text" || kind === "thinking") yield* this.startText(index, doc);
     else if (kind === "tool-call" || kind === "builtin-tool-call") yield* this.startCall(index, doc);
     else if (kind !== "builtin-tool-return" || this.takeOutput(doc)) {
+      if (kind === "builtin-tool-return") yield* this.endProvidersCall(this.thread.calls.get(doc.tool_call_id).part);
       this.blocks.set(index, ["", this.thread.addPart(stored(doc), true)]);
       yield* wholePart(doc);
     }
@@ -475,9 +476,16 @@ class Run {
     const call = this.thread.calls.get(output.tool_call_id);
     if (!call || call.answered) return false;
     call.answered = true;
-    const { provider_name } = call.part.doc;
-    if (provider_name) output.provider_name ??= provider_name;
+    Object.assign(output, pick(call.part.doc, "tool_name", "provider_name")); // the stream names neither beside an output
     return true;
+  }
+
+  /** A provider's call is complete when its output comes, or at the end of its response (R10, R42). */
+  *endProvidersCall(part) {
+    if (part.done) return;
+    part.done = true;
+    part.doc.args = parsed(part.text);
+    yield inputAvailable(part.doc);
   }
 
   *startText(index, doc) {
@@ -522,19 +530,14 @@ class Run {
   *on_part_end(event) {
     const [block, part] = this.blocks.get(event.index) ?? [];
     const kind = part?.doc.part_kind;
-    if (!part || part.done || kind === "tool-call") return; // a call goes on until its response ends (R10)
+    if (!part || part.done || kind.endsWith("tool-call")) return; // a call goes on until its response ends (R10)
     const last = stored(dense(event.part ?? {}));
     if ((last.part_kind ?? kind) !== kind) return; // R36
-    if (kind === "builtin-tool-call") {
-      part.doc.args = parsed(part.text);
-      yield inputAvailable(part.doc);
-    } else {
-      Object.assign(part.doc, pick(last, ...METADATA), { content: part.text });
-      const facts = Object.entries(pick(part.doc, ...METADATA)).map(([name, value]) => [name.replace("thinking_", ""), value]);
-      if (kind === "thinking") this.thread.endThinking(part);
-      const end = { type: kind === "text" ? "text-end" : "reasoning-end", id: block };
-      yield facts.length ? { ...end, providerMetadata: { pydantic_ai: Object.fromEntries(facts) } } : end;
-    }
+    Object.assign(part.doc, pick(last, ...METADATA), { content: part.text });
+    const facts = Object.entries(pick(part.doc, ...METADATA)).map(([name, value]) => [name.replace("thinking_", ""), value]);
+    if (kind === "thinking") this.thread.endThinking(part);
+    const end = { type: kind === "text" ? "text-end" : "reasoning-end", id: block };
+    yield facts.length ? { ...end, providerMetadata: { pydantic_ai: Object.fromEntries(facts) } } : end;
     part.done = true;
   }
 
@@ -556,6 +559,7 @@ class Run {
   /** R10, R40: the response has finished, and its calls are complete with the arguments that they have now. */
   *endResponse(response) {
     for (const part of response.parts) {
+      if (part.doc.part_kind === "builtin-tool-call") yield* this.endProvidersCall(part);
       if (part.doc.part_kind !== "tool-call") continue;
       part.done = true;
       this.unsent.add(this.thread.calls.get(part.doc.tool_call_id));
@@ -698,7 +702,7 @@ class Run {
     }
     this.told = {};
     this.asked = {}; // the name of a model goes with its agent (R45)
-    yield* this.carry({ agent_id: event.agent_id });
+    yield* this.carry({ agent_id: event.agent_id, started_at: this.at });
   }
 
   *on_agent_run_result(event) {
@@ -1254,7 +1258,7 @@ function ownNames({ providerMetadata }) {
 function nameOf({ identifier, data, url }) {
   if (identifier != null) return identifier;
   if (data == null) return url; // a file by its address is named by it
-  const base64 = data.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(data);
+  const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/.test(data) && data.replace(/=+$/, "").length % 4 !== 1;
   const bytes = base64 ? Buffer.from(data, "base64") : Buffer.from(data);
   return createHash("sha1").update(bytes).digest("hex").slice(0, 6);
 }

@@ -546,6 +546,8 @@ class Run:
         elif kind in ("tool-call", "builtin-tool-call"):
             yield from self.start_call(index, doc)
         elif kind != "builtin-tool-return" or self.take_output(doc):
+            if kind == "builtin-tool-return":
+                yield from self.end_providers_call(self.thread.calls[doc["tool_call_id"]].part)
             self.blocks[index] = ("", self.thread.add_part(stored(doc), done=True))
             yield from whole_part(doc)
 
@@ -555,8 +557,15 @@ class Run:
         if call is None or call.answered:
             return False
         call.answered = True
-        output |= {**pick(call.part.doc, "provider_name"), **output}
+        output |= pick(call.part.doc, "tool_name", "provider_name")  # the stream names neither beside an output
         return True
+
+    def end_providers_call(self, part: Part) -> Iterator[Json]:
+        """A provider's call is complete when its output comes, or at the end of its response (R10, R42)."""
+        if not part.done:
+            part.done = True
+            part.doc["args"] = parsed("".join(part.text))
+            yield input_available(part.doc)
 
     def start_text(self, index: int, doc: Json) -> Iterator[Json]:
         word = "text" if doc["part_kind"] == "text" else "reasoning"
@@ -602,20 +611,16 @@ class Run:
 
     def on_part_end(self, event: Json) -> Iterator[Json]:
         block, part = self.blocks.get(event["index"], ("", None))
-        if part is None or part.done or part.doc["part_kind"] == "tool-call":
+        if part is None or part.done or part.doc["part_kind"].endswith("tool-call"):
             return  # a call goes on until its response ends (R10)
         kind = part.doc["part_kind"]
-        if kind == "builtin-tool-call":
-            part.doc["args"] = parsed("".join(part.text))
-            yield input_available(part.doc)
-        else:
-            facts = pick(stored(event.get("part", {})), *METADATA)
-            part.doc.update(facts, content=joined(part.text))
-            metadata = {k.removeprefix("thinking_"): part.doc[k] for k in METADATA if k in part.doc}
-            if kind == "thinking":
-                self.thread.end_thinking(part)
-            end = {"type": "text-end" if kind == "text" else "reasoning-end", "id": block}
-            yield {**end, "providerMetadata": {"pydantic_ai": metadata}} if metadata else end
+        facts = pick(stored(event.get("part", {})), *METADATA)
+        part.doc.update(facts, content=joined(part.text))
+        metadata = {k.removeprefix("thinking_"): part.doc[k] for k in METADATA if k in part.doc}
+        if kind == "thinking":
+            self.thread.end_thinking(part)
+        end = {"type": "text-end" if kind == "text" else "reasoning-end", "id": block}
+        yield {**end, "providerMetadata": {"pydantic_ai": metadata}} if metadata else end
         part.done = True
 
     def on_model_response_end(self, event: Json) -> Iterator[Json]:
@@ -638,6 +643,8 @@ class Run:
             if part.doc["part_kind"] == "tool-call":
                 part.done = True
                 self.unsent.append(self.thread.calls[part.doc["tool_call_id"]])
+            elif part.doc["part_kind"] == "builtin-tool-call":
+                yield from self.end_providers_call(part)
         self.thread.finish_response()
         self.blocks = {}
         for call in list(self.unsent):
@@ -768,11 +775,16 @@ class Run:
 
     def on_agent_start(self, event: Json) -> Iterator[Json]:
         """R45: another agent goes on in the same stream; the turn before is complete, and with it its model's name."""
+        if event["agent_id"] == self.turn.agent_id:
+            return
         yield from self.end_step()
-        self.thread.complete(self.at)
-        self.turn = self.thread.begin(event["agent_id"], self.at)
+        if self.turn.items:
+            self.thread.complete(self.at)
+            self.turn = self.thread.begin(event["agent_id"], self.at)
+        else:  # nothing was said in another's name
+            self.turn.agent_id, self.turn.started_at = event["agent_id"], self.at
         self.told, self.asked = {}, {}
-        yield from self.carry(agent_id=event["agent_id"])
+        yield from self.carry(agent_id=event["agent_id"], started_at=self.at)
 
     def on_agent_run_result(self, event: Json) -> Iterator[Json]:
         yield from self.end_step()
@@ -1001,7 +1013,6 @@ class Client:
         self.blocks: dict[tuple[str, str], Part] = {}
         self.approvals: dict[str, Call] = {}
         self.denials: dict[str, str] = {}
-        self.agent_told = False
 
     def feed(self, data: bytes, at: str) -> list[str]:
         """Take in one read; return the comments that it held."""
@@ -1065,14 +1076,13 @@ class Client:
         told = {k: v for k, v in told.items() if k not in TIMES or TIME.fullmatch(v)}
         agent = told.get("agent_id")
         if agent is not None and agent != self.thread.turn.agent_id:
-            if self.agent_told or self.thread.turn.items:
+            if self.thread.turn.items:
                 self.finish_response()
                 self.thread.complete(told.get("started_at") or told.get("timestamp") or self.at)
                 self.thread.begin(agent, told.get("timestamp") or self.at)
                 self.blocks = {}
                 self.facts = {k: v for k, v in self.facts.items() if k == "timestamp"}
             self.thread.turn.agent_id = agent
-        self.agent_told = self.agent_told or agent is not None
         if "started_at" in told:
             self.thread.turn.started_at = told["started_at"]
         if "finish_reason" in told:
@@ -1299,8 +1309,9 @@ def metadata(kind: str, chunk: Json) -> Json:
 
 def name_of(data: str) -> str:
     """The identifier of a file by data, as Pydantic AI gives it: the beginning of a digest."""
+    standard = data.translate(str.maketrans("-_", "+/")).rstrip("=")  # either alphabet, with padding or without
     try:
-        held = base64.b64decode(data)
+        held = base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
     except ValueError:
         held = data.encode()
     return hashlib.sha1(held, usedforsecurity=False).hexdigest()[:6]

@@ -35,6 +35,7 @@ __all__ = [
 FINISH_REASONS = ("stop", "length", "content_filter", "tool_call", "error")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_STANDARD_ALPHABET = str.maketrans("-_", "+/")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+={0,2}")
 _REASON_WORDS = {"content-filter": "content_filter", "tool-calls": "tool_call", "tool_calls": "tool_call"}
 _USAGE_WORDS = {
@@ -152,8 +153,9 @@ def is_base64(text: str) -> bool:
 
 def binary_identifier(data: str) -> str:
     """Derive the identifier of base64 content as Pydantic AI does, so that both sides give it the same one."""
-    try:
-        content = b64decode(data, validate=True)
-    except ValueError:
+    if is_base64(data):
+        standard = data.translate(_STANDARD_ALPHABET).rstrip("=")
+        content = b64decode(standard + "=" * (-len(standard) % 4))
+    else:
         content = data.encode("utf-8", "surrogatepass")
     return hashlib.sha1(content, usedforsecurity=False).hexdigest()[:6]

@@ -305,8 +305,9 @@ class Encoder:
         return [{"type": "reset-step"}]
 
     def _agent_start(self, event: Mapping[str, Any]) -> Chunks:
-        if event["agent_id"] != self._agent_id:
-            self._facts = {}  # which model the agent before it asked is nothing of its own (R45)
+        if event["agent_id"] == self._agent_id:
+            return []  # it is running already
+        self._facts, self._usage_sent = {}, False  # the model that the agent before it asked, and its tokens (R17, R45)
         self._agent_id = event["agent_id"]
         return [*self._end_step(), *self._carry(agent_id=self._agent_id, started_at=self._at)]
 

@@ -68,7 +68,7 @@ class Recorder:
         self.state = RunState.BETWEEN
         self._parts: dict[int, OpenPart] = {}
         self._calls: dict[str, OpenPart] = {}
-        self._provider_calls: dict[str, str | None] = {}  # with their providers
+        self._provider_calls: dict[str, dict[str, Any]] = {}  # what is known of them
         self._newest_call: OpenPart | None = None
         self._request_facts: dict[str, Any] = {}
         self._last_finish: str | None = None
@@ -137,13 +137,13 @@ class Recorder:
         fields = part_fields(kind, part)
         text_field = _TEXT_FIELDS.get(kind)
         if kind == "builtin-tool-call":
-            self._provider_calls[part["tool_call_id"]] = part.get("provider_name")
+            self._provider_calls[part["tool_call_id"]] = fields
         if kind == "builtin-tool-return" and part["tool_call_id"] not in self._provider_calls:
             self._report(v.UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
             return  # R14, R36, R42
         if kind == "builtin-tool-return":
-            provider = self._provider_calls.pop(part["tool_call_id"])
-            fields |= {"provider_name": fields.get("provider_name") or provider} if provider else {}
+            call = self._provider_calls.pop(part["tool_call_id"])  # beside an output the stream names neither of these
+            fields |= {name: call[name] for name in ("tool_name", "provider_name") if call.get(name) is not None}
         if text_field is None:
             if kind == "file":
                 fields["content"] = file_content(fields["content"])
