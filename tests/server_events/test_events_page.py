@@ -156,6 +156,16 @@ def test_the_goldens_are_what_the_answers_say() -> None:
         "turns"
     ]
     responses = [one for one in turns[1]["messages"] if one["message_type"] == "response"]
+    parts = messages("parts/provider-return-without-names")[0]["parts"]
+    assert {(one["tool_name"], one["provider_name"]) for one in parts} == {("web_search", "acme")}
+    assert [one["content"] for one in messages("parts/provider-returns-twice")[0]["parts"][1:]] == [{"hits": 1}, "One"]
+    files = [one["content"] for one in messages("parts/file-in-the-other-alphabet")[0]["parts"]]
+    assert [one["data"] for one in files] == ["-_8=", "-_8", "+/8="]
+    digest = hashlib.sha1(bytes([0xFB, 0xFF]), usedforsecurity=False).hexdigest()
+    assert {one["identifier"] for one in files} == {digest[:6]}
+    steered = [one["message_type"] for one in messages("threads/same-words-after-the-first-answer")]
+    assert steered == ["response", "request", "response"]
+    assert {one["agent_id"] for one in messages("threads/agent-changes-before-anything")} == {"other"}
     assert turns[1]["total_usage"]["input_tokens"] == sum(one["usage"]["input_tokens"] for one in responses)
 
 

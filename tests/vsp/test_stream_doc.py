@@ -65,4 +65,12 @@ def test_the_goldens_are_what_the_answers_say() -> None:
     assert [len(m["parts"]) for m in turn("stream/input-refused-twice")["messages"]] == [1, 1]
     late = [p["tool_call_id"] for p in turn("stream/provider-outputs-late-and-twice")["messages"][0]["parts"]]
     assert late == ["b1", "b2", "b1"]
+    refused = turn("stream/input-refused-then-cut")
+    assert [len(m["parts"]) for m in refused["messages"]] == [2, 1]
+    assert refused["interruption"]["reason"] == "user_cancelled"
+    steered = [m["message_type"] for m in turn("threads/steering-that-repeats-the-prompt")["messages"]]
+    assert steered == ["system", "response", "request", "response"]
+    assert [m["message_type"] for m in turn("recorded/ai-sdk/reset-step")["messages"]] == ["system", "response"]
+    assert [m["message_type"] for m in turn("carriers/odd-carriers")["messages"]] == ["response"]
+    assert turn("carriers/not-recorded")["agent_id"] == "other"
     assert turn("carriers/agent-changes-at-its-own-time")["completed_at"] == "2025-01-20T10:00:04Z"
