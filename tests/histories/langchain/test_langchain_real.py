@@ -10,56 +10,33 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
+    FunctionMessage,
     HumanMessage,
     SystemMessage,
-    ToolMessage,
     messages_from_dict,
     messages_to_dict,
 )
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
+from tests.histories.langchain.drawn_messages import BLOCK_MESSAGES, MESSAGES
 from tests.histories.langchain.folding import history
+from tests.histories.langchain.states import every_state
 
+from tpharness.acceptance.check import check_payload
 from tpharness.errors import InputError, UsageError
 from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langchain import real as real_module
 from tpharness.histories.langchain.real import from_messages, to_messages
+from tpharness.histories.langchain.reducer import INTERRUPTED_CALL
 from tpharness.resources import scenarios_dir
 
 KEY = SecretStr("k")
 CODE = LANGCHAIN["langchain/documented"]
 HISTORIES = sorted(path.stem for path in (scenarios_dir() / "histories").glob("l-*.yaml"))
-
-TEXTS = st.text(alphabet='a{}":1 \n\u2013\u00e9', max_size=6)
-IDS = st.sampled_from(["c1", "c2", "functions.f:0"])
-ARGS = st.dictionaries(st.sampled_from("ab"), st.one_of(st.none(), st.integers(-9, 9), TEXTS), max_size=2)
-CALLS = st.builds(lambda i, a: {"name": "f", "args": a, "id": i, "type": "tool_call"}, IDS, ARGS)
-INVALID = st.builds(
-    lambda i, a: {"name": "f", "args": a, "id": i, "error": None, "type": "invalid_tool_call"}, IDS, TEXTS
-)
-MESSAGES = st.lists(
-    st.one_of(
-        st.builds(HumanMessage, TEXTS),
-        st.builds(
-            lambda text, calls, invalid: AIMessage(text, tool_calls=calls, invalid_tool_calls=invalid),
-            TEXTS,
-            st.lists(CALLS, max_size=2),
-            st.lists(INVALID, max_size=2),
-        ),
-        st.builds(
-            lambda text, call_id, status: ToolMessage(text, tool_call_id=call_id, status=status),
-            TEXTS,
-            IDS,
-            st.sampled_from(["success", "error"]),
-        ),
-    ),
-    max_size=6,
-)
 
 
 @pytest.mark.parametrize("name", HISTORIES)
@@ -72,19 +49,32 @@ def test_a_state_is_what_the_library_writes_of_it(name: str, dialect: Any) -> No
     assert from_messages(messages) == document
 
 
-@given(MESSAGES)
+@given(MESSAGES | BLOCK_MESSAGES)
 def test_messages_make_the_round_trip(messages: list[BaseMessage]) -> None:
-    """Objects that are written down and read again are equal."""
+    """Objects that are written down and read again are equal, contents of blocks and system messages too."""
     document = from_messages(messages)
     assert to_messages(document) == messages
     assert messages_from_dict(document["messages"]) == messages
 
 
-def test_messages_that_the_design_does_not_write_are_refused() -> None:
-    """A system message, contents of blocks."""
-    for message in (SystemMessage("Be brief."), HumanMessage([{"type": "text", "text": "a"}])):
-        with pytest.raises(InputError, match="message 0"):
-            from_messages([message])
+@pytest.mark.parametrize(
+    ("message", "wrong"),
+    [
+        (FunctionMessage(content="x", name="f"), "with a type of human, ai, tool, system"),
+        (HumanMessage([{"type": "video"}]), "a block 0 that is not an object with a type of text"),
+        (HumanMessage([{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]), "a type of text"),
+        (AIMessage(["a"]), "a block 0 that is not an object with a type of text, thinking, tool_use"),
+        (
+            AIMessage([{"type": "text", "text": "a"}, {"type": "tool_use", "id": "c1"}]),
+            "a tool_use block 1 without name",
+        ),
+    ],
+    ids=lambda one: one if isinstance(one, str) else type(one).__name__,
+)
+def test_messages_that_cannot_be_formatted_are_refused(message: BaseMessage, wrong: str) -> None:
+    """The error names the message and the block."""
+    with pytest.raises(InputError, match=f"message 1 .*{wrong}"):
+        from_messages([HumanMessage("q"), message])
 
 
 def test_the_core_does_without_the_library() -> None:
@@ -137,6 +127,39 @@ def test_any_messages_are_formatted_as_the_integration_does(real: Any, messages:
     assert CODE.model_input(from_messages(messages), provider) == formatted(messages)
 
 
+@given(messages=BLOCK_MESSAGES)
+def test_blocks_and_system_messages_are_formatted_as_the_integration_does(
+    real: Any, messages: list[BaseMessage]
+) -> None:
+    """Texts, thinking and calls as blocks, and calls that are in the blocks alone."""
+    provider, formatted = real
+    assert CODE.model_input(from_messages(messages), provider) == formatted(messages)
+
+
+def test_a_call_among_the_blocks_outlives_its_deletion() -> None:
+    """Scenario 2 on a message of Anthropic's API: `tool_calls` is deleted, the block is sent and refused."""
+    call = {"type": "tool_use", "id": "c1", "name": "slow", "input": {"a": 1}}
+    answer = AIMessage(
+        [{"type": "text", "text": "ok"}, call], tool_calls=[{"name": "slow", "args": {"a": 1}, "id": "c1"}]
+    )
+    answer.content = [*answer.content, {"type": "text", "text": INTERRUPTED_CALL}]
+    answer.tool_calls = []
+    messages = [SystemMessage("Be brief."), HumanMessage("q"), answer, HumanMessage("Go on.")]
+    state = from_messages(messages)
+    sent = CODE.model_input(state, "anthropic")
+    assert sent == _anthropic()(messages)
+    assert {finding.code for finding in check_payload("anthropic", sent)} == {"anthropic-call-unanswered"}
+    (turn, _) = CODE.turn_contents(state)
+    assert [(kept.call_id, kept.name, kept.arguments) for kept in turn.calls] == [("c1", "slow", '{"a":1}')]
+
+
+def test_a_system_message_in_the_middle_is_an_error_where_models_differ() -> None:
+    """Some of Anthropic's models take it, and for others the integration moves it."""
+    state = from_messages([HumanMessage("q"), SystemMessage("Be brief.")])
+    with pytest.raises(UsageError, match="message 1 is a system message"):
+        CODE.model_input(state, "anthropic")
+
+
 @pytest.mark.parametrize("arguments", ['{"a": 1}', '{"a'])
 def test_calls_that_the_message_of_the_api_still_has_are_sent(real: Any, arguments: str) -> None:
     """`additional_kwargs.tool_calls`, with `tool_calls` deleted: a message that is read has them again."""
@@ -149,11 +172,12 @@ def test_calls_that_the_message_of_the_api_still_has_are_sent(real: Any, argumen
     assert "c1" in str(CODE.model_input(state, provider))
 
 
-@pytest.mark.parametrize("name", HISTORIES)
-@pytest.mark.parametrize("dialect", LANGCHAIN.values(), ids=lambda dialect: dialect.variant)
-def test_each_history_is_formatted_as_the_integration_does(real: Any, dialect: Any, name: str) -> None:
-    """With the next user message at its end."""
+def test_each_state_is_formatted_as_the_integration_does(real: Any) -> None:
+    """Of both variants, after every event of every scenario, with the next user message at its end."""
     provider, formatted = real
-    document = dialect.store(history(name))
-    messages = [*to_messages(document), HumanMessage("Go on.")]
-    assert dialect.model_input(document, provider, next_user="Go on.") == formatted(messages)
+    states = every_state()
+    for state in states.distinct:
+        messages = [*to_messages(state), HumanMessage("Go on.")]
+        assert CODE.model_input(state, provider, next_user="Go on.") == formatted(messages)
+    assert states.count > 8000
+    assert len(states.distinct) > 1500

@@ -11,7 +11,7 @@ from tpharness.histories.langchain.choices import DOCUMENTED, REPAIRED, Choices
 from tpharness.histories.langchain.events import cli_events
 from tpharness.histories.langchain.formats import FORMATS
 from tpharness.histories.langchain.reducer import Reducer, half_calls
-from tpharness.histories.langchain.state import Message, human, messages_of, read_state
+from tpharness.histories.langchain.state import Message, human, messages_of, read_state, text_of
 from tpharness.histories.langchain.turn_contents import turn_contents
 from tpharness.histories.projections import Provider, TurnContent
 from tpharness.journal import Journal
@@ -60,9 +60,9 @@ class LangChainDialect:
     def replay(self, document: Any) -> list[Mapping[str, Any]]:
         """Return what the CLI shows: the texts of the user's and the model's messages, never a ToolMessage."""
         return [
-            {"type": "user" if message["type"] == "human" else "assistant", "text": message["data"]["content"]}
+            {"type": "user" if message["type"] == "human" else "assistant", "text": text_of(message)}
             for message in messages_of(document)
-            if message["type"] != "tool" and message["data"]["content"]
+            if message["type"] in ("human", "ai") and text_of(message)
         ]
 
     def model_input(self, document: Any, provider: Provider, *, next_user: str | None = None) -> list[dict[str, Any]]:

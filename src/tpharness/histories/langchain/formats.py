@@ -5,9 +5,10 @@ repair nothing: they send a call without a result, and a result without its call
 message's calls from the whole history and drops the rest.
 
 A message that the integration has read from OpenAI's API has its calls twice: as `tool_calls`, and in the API's own
-form under `additional_kwargs`. Where the first are deleted, the second are sent.
+form under `additional_kwargs`. Where the first are deleted, the second are sent. One that was read from Anthropic's API
+has them in the blocks of its content too, and those are sent to that API, too.
 
-Contents are texts here, because the design does not write messages of blocks.
+A system message at the beginning is left out for Anthropic and Gemini, whose requests have a field of its own for it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from tpharness.facts import parse_tool_args
-from tpharness.histories.langchain.state import Message
+from tpharness.errors import UsageError
+from tpharness.histories.langchain.state import Message, calls_of_the_api
 from tpharness.histories.projections import Provider
 
-__all__ = ["FORMATS"]
+__all__ = ["FORMATS", "Content"]
 
+Content: TypeAlias = str | list[dict[str, Any]]
+
+_CHAT_ROLES = {"human": "user", "ai": "assistant", "system": "system"}
 _ANTHROPIC_ID = re.compile(r"^[a-zA-Z0-9_-]+$")
 
 
@@ -33,16 +37,16 @@ def _openai_chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def _chat_message(message: Message) -> dict[str, Any]:
     data = message["data"]
+    content = _texts(data["content"])
     if message["type"] == "tool":
-        return {"role": "tool", "content": data["content"], "tool_call_id": data["tool_call_id"]}
-    role = "user" if message["type"] == "human" else "assistant"
-    sent: dict[str, Any] = {"role": role, "content": data["content"]}
+        return {"role": "tool", "content": content, "tool_call_id": data["tool_call_id"]}
+    sent: dict[str, Any] = {"role": _CHAT_ROLES[message["type"]], "content": content}
     if data.get("name") is not None:
         sent["name"] = data["name"]
-    calls = _chat_calls(data) if role == "assistant" else []
+    calls = _chat_calls(data) if message["type"] == "ai" else []
     if calls:
         sent["tool_calls"] = calls
-        sent["content"] = data["content"] or None
+        sent["content"] = content or None
     return sent
 
 
@@ -60,15 +64,17 @@ def _openai_responses(messages: Sequence[Message]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for message in messages:
         sent = _chat_message(message)
+        content = sent["content"]
         if message["type"] == "tool":
-            output = {"type": "function_call_output", "output": sent["content"], "call_id": sent["tool_call_id"]}
+            output = {"type": "function_call_output", "output": _input_text(content), "call_id": sent["tool_call_id"]}
             items.append(output)
-        elif message["type"] == "human":
-            items.append({"type": "message", "role": "user", "content": sent["content"]})
+        elif message["type"] != "ai":
+            if content != []:
+                items.append({"type": "message", "role": sent["role"], "content": _input_text(content)})
         else:
-            if sent["content"] is not None:
-                text = {"type": "output_text", "text": sent["content"], "annotations": []}
-                items.append({"type": "message", "role": "assistant", "content": [text]})
+            for text in [] if content is None else _blocks(content):
+                written = {"type": "output_text", "text": text["text"], "annotations": []}
+                items.append({"type": "message", "role": "assistant", "content": [written]})
             # A call whose id was sent before is not sent again.
             known = {item["call_id"] for item in items if item["type"] == "function_call"}
             items += [
@@ -84,14 +90,20 @@ def _openai_responses(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return items
 
 
+def _input_text(content: Content) -> Content:
+    if isinstance(content, str):
+        return content
+    return [{"type": "input_text", "text": block["text"]} for block in content]
+
+
 def _anthropic(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Merge adjacent user and tool messages; leave out empty assistant messages except the last."""
-    merged = _merge(messages)
+    merged = _merge(_without_leading_system(messages))
     last = len(merged) - 1
     sent: list[dict[str, Any]] = []
     for index, (role, content, data) in enumerate(merged):
         if role == "user":
-            sent.append({"role": role, "content": content if isinstance(content, str) else _drop_blank(content)})
+            sent.append({"role": role, "content": _without_blank(content)})
         elif index == last:
             sent.append({"role": role, "content": _right_strip(_assistant_content(data))})
         elif formatted := _assistant_content(data):
@@ -99,15 +111,27 @@ def _anthropic(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return sent
 
 
-def _merge(messages: Sequence[Message]) -> list[tuple[str, str | list[dict[str, Any]], Mapping[str, Any]]]:
+def _without_leading_system(messages: Sequence[Message]) -> Sequence[Message]:
+    """Leave out the system messages at the beginning; `UsageError` for one further on, which depends on the model."""
+    begin = next((i for i, message in enumerate(messages) if message["type"] != "system"), len(messages))
+    late = [i for i, message in enumerate(messages) if message["type"] == "system" and i >= begin]
+    if late:
+        raise UsageError(
+            f"langchain: message {late[0]} is a system message, and only the first messages can be",
+            hint="put system messages before all others",
+        )
+    return messages[begin:]
+
+
+def _merge(messages: Sequence[Message]) -> list[tuple[str, Content, Mapping[str, Any]]]:
     """Return role, content and data of each message, adjacent user and tool messages as one list of blocks."""
-    merged: list[tuple[str, str | list[dict[str, Any]], Mapping[str, Any]]] = []
+    merged: list[tuple[str, Content, Mapping[str, Any]]] = []
     for message in messages:
         data = message["data"]
         if message["type"] == "ai":
             merged.append(("assistant", data["content"], data))
             continue
-        content = data["content"] if message["type"] == "human" else [_tool_result(data)]
+        content = _texts(data["content"]) if message["type"] == "human" else [_tool_result(data)]
         if merged and merged[-1][0] == "user":
             content = _blocks(merged[-1][1]) + _blocks(content)
             merged.pop()
@@ -118,14 +142,25 @@ def _merge(messages: Sequence[Message]) -> list[tuple[str, str | list[dict[str, 
 def _tool_result(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "type": "tool_result",
-        "content": data["content"],
+        "content": _without_blank(_texts(data["content"])),
         "tool_use_id": _anthropic_id(data["tool_call_id"]),
         "is_error": data.get("status") == "error",
     }
 
 
-def _blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _blocks(content: Content) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _texts(content: Content) -> Content:
+    """Return a content with its text blocks alone, each with nothing but its text."""
+    if isinstance(content, str):
+        return content
+    return [{"type": "text", "text": block["text"]} for block in content if block["type"] == "text"]
+
+
+def _without_blank(content: Content) -> Content:
+    return content if isinstance(content, str) else _drop_blank(content)
 
 
 def _drop_blank(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -133,24 +168,38 @@ def _drop_blank(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
 
 
-def _assistant_content(data: Mapping[str, Any]) -> str | list[dict[str, Any]]:
-    text: str = data["content"]
-    calls = [(call, call["args"]) for call in data.get("tool_calls") or ()]
-    known = {_anthropic_id(call["id"]) for call, _ in calls}
+def _assistant_content(data: Mapping[str, Any]) -> Content:
+    """Return the content, with the calls after it that are not among its blocks."""
+    calls = data.get("tool_calls") or []
+    content: Content = data["content"]
+    if not isinstance(content, str):
+        content = [sent for block in _drop_blank(content) for sent in _assistant_block(block, calls)]
+    if not (calls or data.get("invalid_tool_calls")):
+        return content
+    sent = list(_blocks(content)) if content else []
+    known = {block["id"] for block in sent if block["type"] == "tool_use"}
+    sent += [use for use in map(_tool_use, calls) if use["id"] not in known]
+    known |= {_anthropic_id(call["id"]) for call in calls}
     for call in data.get("invalid_tool_calls") or ():
         if call["id"] and call["name"] and _anthropic_id(call["id"]) not in known:
-            calls.append((call, _arguments_object(call["args"])))
+            sent.append(_tool_use({**call, "args": _arguments_object(call["args"])}))
             known.add(_anthropic_id(call["id"]))
-    if not (data.get("tool_calls") or data.get("invalid_tool_calls")):
-        return text
-    uses = [
-        {"type": "tool_use", "name": call["name"], "input": args, "id": _anthropic_id(call["id"])}
-        for call, args in calls
-    ]
-    return [*(_blocks(text) if text else ()), *uses]
+    return sent
 
 
-def _right_strip(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+def _assistant_block(block: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is sent of a block; a call is taken from the message's calls, if it is there."""
+    if block["type"] != "tool_use":
+        return [{name: block[name] for name in ("type", "text", "thinking", "signature") if name in block}]
+    same = [call for call in calls if call["id"] == block["id"]]
+    return [_tool_use(call) for call in same or [{**block, "args": block.get("input") or {}}]]
+
+
+def _tool_use(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "name": call["name"], "input": call["args"], "id": _anthropic_id(call["id"])}
+
+
+def _right_strip(content: Content) -> Content:
     """Return the content without white space at its end, if it ends with a text."""
     if isinstance(content, str):
         return content.rstrip()
@@ -176,28 +225,47 @@ def _anthropic_id(call_id: str) -> str:
 
 
 def _gemini(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Put each message's results after it; results without a call and invalid calls are not sent."""
-    results = [message["data"] for message in messages if message["type"] == "tool"]
+    """Put each message's results after it; results without a call, invalid calls and system messages are not sent."""
+    results = [message for message in messages if message["type"] == "tool"]
     contents: list[dict[str, Any]] = []
     for message in messages:
         data = message["data"]
-        if message["type"] == "tool":
+        if message["type"] in ("tool", "system"):
             continue
         calls = data.get("tool_calls") or [] if message["type"] == "ai" else []
         role = "user" if message["type"] == "human" else "model"
-        parts: list[dict[str, Any]] = [{"text": data["content"]}] if data["content"] or not calls else []
-        parts += [{"functionCall": {"name": call["name"], "args": call["args"]}} for call in calls]
-        contents.append({"role": role, "parts": parts})
+        parts = [{"functionCall": {"name": call["name"], "args": call["args"]}} for call in calls]
+        contents.append({"role": role, "parts": [*_gemini_parts(message, calls=bool(calls)), *parts]})
         if calls and (answers := _gemini_answers(calls, results)):
             contents.append({"role": "user", "parts": answers})
     return contents
 
 
-def _gemini_answers(calls: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _gemini_parts(message: Message, *, calls: bool) -> list[dict[str, Any]]:
+    """Return texts and thoughts. Beside calls there is no empty text; without any part there is one.
+
+    Thoughts of other providers are left out, as far as the message says whose they are.
+    """
+    data, said = message["data"], message["type"] == "ai"
+    if isinstance(data["content"], str):
+        return [] if calls and not data["content"] else [{"text": data["content"]}]
+    foreign = (data.get("response_metadata") or {}).get("model_provider") is not None
+    parts: list[dict[str, Any]] = []
+    for block in data["content"]:
+        if block["type"] == "text" and not (said and (calls or foreign) and not block["text"]):
+            parts.append({"text": block["text"]})
+        elif block["type"] == "thinking" and not foreign:
+            signature = {"thoughtSignature": block["signature"]} if block.get("signature") else {}
+            parts.append({"text": block["thinking"], "thought": True, **signature})
+    return parts or ([{"text": ""}] if said and not calls else [])
+
+
+def _gemini_answers(calls: Sequence[Mapping[str, Any]], results: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the results of the calls in the order of the results, the first one of each call."""
     waiting = {call["id"]: call["name"] for call in calls}
     answers: list[dict[str, Any]] = []
-    for data in results:
+    for message in results:
+        data = message["data"]
         if data["tool_call_id"] in waiting:
             name = waiting.pop(data["tool_call_id"])
             response = _gemini_response(data["content"])
@@ -205,9 +273,9 @@ def _gemini_answers(calls: Sequence[Mapping[str, Any]], results: Sequence[Mappin
     return answers
 
 
-def _gemini_response(content: str) -> dict[str, Any]:
+def _gemini_response(content: Content) -> dict[str, Any]:
     try:
-        value = json.loads(content)
+        value = json.loads(content) if isinstance(content, str) else content
     except (ValueError, RecursionError):
         value = content
     return value if isinstance(value, dict) else {"output": value}
@@ -216,17 +284,14 @@ def _gemini_response(content: str) -> dict[str, Any]:
 def _with_calls_of_the_api(message: Message) -> Message:
     """Return a message with the calls that the API's own form of it still has, where it has no others."""
     data = message["data"]
-    raw = (data.get("additional_kwargs") or {}).get("tool_calls")
-    if message["type"] != "ai" or not raw or data.get("tool_calls") or data.get("invalid_tool_calls"):
+    if message["type"] != "ai" or data.get("tool_calls") or data.get("invalid_tool_calls"):
         return message
-    calls: dict[str, list[dict[str, Any]]] = {"tool_calls": [], "invalid_tool_calls": []}
-    for call in raw:
-        function = call["function"]
-        args = parse_tool_args(function["arguments"])
-        valid = isinstance(args, dict)
-        made = {"name": function["name"], "args": args if valid else function["arguments"], "id": call["id"]}
-        calls["tool_calls" if valid else "invalid_tool_calls"].append(made)
-    return {**message, "data": {**data, **calls}}
+    calls = calls_of_the_api(message)
+    valid = [call for call in calls if isinstance(call["args"], dict)]
+    return {
+        **message,
+        "data": {**data, "tool_calls": valid, "invalid_tool_calls": [call for call in calls if call not in valid]},
+    }
 
 
 def _reading(write: Callable[[Sequence[Message]], list[dict[str, Any]]]) -> Callable[[Any], list[dict[str, Any]]]:

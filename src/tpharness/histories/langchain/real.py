@@ -31,7 +31,8 @@ def to_messages(document: Any) -> list[BaseMessage]:
 def from_messages(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     """Return the state with these messages and empty buffers.
 
-    Raises `InputError` for messages that the design does not write, such as contents of blocks and system messages.
+    A content may be a text or a list of blocks (`state.BLOCKS`), and system messages are kept. Raises `InputError`,
+    which names the place, for other kinds of messages and blocks.
     """
     document = {"messages": messages_to_dict(messages), "response_buffer": "", "tool_call_buffers": []}
     messages_of(document)

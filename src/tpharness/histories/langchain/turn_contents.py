@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from tpharness.histories.langchain.reducer import CALL_TEXT, HALF_CALL_TEXT, INTERRUPTED_CALL
-from tpharness.histories.langchain.state import Message, ai_calls
+from tpharness.histories.langchain.state import Message, blocks_of, kept_calls, text_of
 from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 
 __all__ = ["turn_contents"]
@@ -26,27 +26,33 @@ def turn_contents(messages: Sequence[Message]) -> list[TurnContent]:
     for message in messages:
         if message["type"] == "human":
             turns.append([])
-        else:
+        elif message["type"] != "system":
             turns[-1].append(message)
     return [_turn_content(turn) for turn in (turns if turns[0] else turns[1:])]
 
 
 def _turn_content(turn: Sequence[Message]) -> TurnContent:
     texts: list[str] = []
+    thinking: list[str] = []
+    signatures: list[str] = []
     calls: list[CallContent] = []
     interrupted = False
     for message in turn:
         if message["type"] != "ai":
             continue
-        text, written, cut = _content(message["data"]["content"])
-        calls += _calls(written, ai_calls(message))
+        text, written, cut = _content(text_of(message))
+        calls += _calls(written, kept_calls(message))
+        thinking += [block["thinking"] for block in blocks_of(message, "thinking")]
+        signatures += [block["signature"] for block in blocks_of(message, "thinking") if block.get("signature")]
         interrupted = interrupted or cut
         if text:
             texts.append(text)
     return TurnContent(
         texts=tuple(texts),
+        thinking=tuple(thinking),
+        signatures=tuple(signatures),
         calls=tuple(calls),
-        results=tuple(_result(message["data"]) for message in turn if message["type"] == "tool"),
+        results=tuple(_result(message) for message in turn if message["type"] == "tool"),
         interrupted=interrupted,
     )
 
@@ -93,6 +99,6 @@ def _canonical(args: Any) -> str:
     )
 
 
-def _result(data: dict[str, Any]) -> ResultContent:
-    outcome: Literal["success", "error"] = "error" if data.get("status") == "error" else "success"
-    return ResultContent(call_id=data["tool_call_id"], outcome=outcome, content=data["content"])
+def _result(message: Message) -> ResultContent:
+    outcome: Literal["success", "error"] = "error" if message["data"].get("status") == "error" else "success"
+    return ResultContent(call_id=message["data"]["tool_call_id"], outcome=outcome, content=text_of(message))
