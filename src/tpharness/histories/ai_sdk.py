@@ -51,7 +51,6 @@ class AiSdkHistory:
     """The messages of a chat."""
 
     name: str = "ai-sdk"
-    shows_interruptions: bool = False
 
     def store(self, journal: Journal) -> list[dict[str, Any]]:
         """Return the messages; of a turn that still runs, what has come of it."""

@@ -36,7 +36,6 @@ class LangGraphHistory:
     """The messages of the checkpoint."""
 
     name: str = "langgraph"
-    shows_interruptions: bool = False
 
     def store(self, journal: Journal) -> dict[str, Any]:
         """Return the state."""

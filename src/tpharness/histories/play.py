@@ -24,8 +24,8 @@ from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.message_parts import interrupt_findings
 from tpharness.histories.moments import Moment, case_moments, every_moment, sweep_moments
-from tpharness.histories.projections import HistoryDialect
-from tpharness.journal import AgentTurn, Interrupted, Journal, Response
+from tpharness.histories.projections import HistoryDialect, ShowsInterruptions
+from tpharness.journal import Journal, Response
 from tpharness.run.judge import CheckState, Outcome, Result
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import CutAt, Scenario
@@ -78,9 +78,9 @@ def check_moment(moment: Moment, history: HistoryDialect) -> dict[str, list[Find
     """Return the findings of each check at one place; a check that does not apply there is missing."""
     document = history.store(moment.after)
     found: dict[str, list[Finding]] = {"read-back": list(_read_back_findings(document, history))}
-    if history.shows_interruptions:
+    if isinstance(history, ShowsInterruptions):
         events = history.replay(document)
-        found["interruption-shown"] = interrupt_findings(events, interrupted=_count_user_cuts(moment.after))
+        found["interruption-shown"] = interrupt_findings(events, interrupted=history.interruptions(moment.after))
     earlier = None if moment.before is None else history.store(moment.before)
     for provider in PROVIDERS:
         payload = next_input(history, document, provider)
@@ -117,11 +117,6 @@ def _read_back_findings(document: Any, history: HistoryDialect) -> Iterator[Find
     difference = first_difference([document], [read])
     if difference is not None:
         yield NOT_READ_BACK.at(Place(pointer=difference.inside), got=difference.got, expected=difference.expected)
-
-
-def _count_user_cuts(journal: Journal) -> int:
-    ends = (turn.end for turn in journal.turns() if isinstance(turn, AgentTurn))
-    return sum(isinstance(end, Interrupted) and end.reason == "user_cancelled" for end in ends)
 
 
 def _earlier_input(

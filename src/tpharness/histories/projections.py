@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from tpharness.acceptance.provider import PROVIDERS, Provider
 from tpharness.journal import Journal
 
-__all__ = ["PROVIDERS", "CallContent", "HistoryDialect", "Provider", "ResultContent", "TurnContent"]
+__all__ = [
+    "PROVIDERS",
+    "CallContent",
+    "HistoryDialect",
+    "Provider",
+    "ResultContent",
+    "ShowsInterruptions",
+    "TurnContent",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +71,6 @@ class HistoryDialect(Protocol):
         """The name that users give, such as `message-parts/plan`: the family, and the variant after a slash."""
         ...
 
-    @property
-    def shows_interruptions(self) -> bool:
-        """Whether its replay has an `InterruptEvent` for each interruption."""
-        ...
-
     def store(self, journal: Journal) -> Any:
         """Return the document as it is stored: plain JSON values."""
         ...
@@ -90,4 +93,13 @@ class HistoryDialect(Protocol):
 
     def turn_contents(self, document: Any) -> Sequence[TurnContent]:
         """Return what the document keeps, one entry for each agent turn."""
+        ...
+
+
+@runtime_checkable
+class ShowsInterruptions(Protocol):
+    """A history whose replay has an `InterruptEvent` for each interruption."""
+
+    def interruptions(self, journal: Journal) -> int:
+        """Return how many interruptions by the user its replay has to show."""
         ...

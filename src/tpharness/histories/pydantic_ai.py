@@ -42,7 +42,6 @@ class PydanticAiHistory:
     """The messages of `capture_run_messages`, kept from run to run."""
 
     name: str = "pydantic-ai"
-    shows_interruptions: bool = False
 
     def store(self, journal: Journal) -> list[dict[str, Any]]:
         """Return the messages; of a turn that still runs, what it has finished."""

@@ -35,7 +35,6 @@ class ThreadHistory:
     version: Version
     header: ThreadHeader | None = None
     readings: Readings = field(default_factory=Readings)
-    shows_interruptions: bool = False
 
     @property
     def name(self) -> str:

@@ -6,9 +6,16 @@ import pytest
 from tests.histories.message_parts.build import journal_of
 
 from tpharness.histories.message_parts import MESSAGE_PARTS, dumps, interrupt_findings, loads
-from tpharness.histories.message_parts.records import AssistantMessage, ToolCallPart, ToolResultMessage, Variant
+from tpharness.histories.message_parts.records import (
+    AssistantMessage,
+    HistoryEvent,
+    InterruptEntry,
+    ToolCallPart,
+    ToolResultMessage,
+    Variant,
+)
 from tpharness.histories.projections import PROVIDERS
-from tpharness.journal import AgentTurn, Interrupted, Journal, Log, UserTurn
+from tpharness.journal import AgentTurn, Event, Interrupted, Journal, Log, Response, Return, UserTurn
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import AgentRun, Scenario, load_scenario
@@ -36,6 +43,30 @@ def user_cut(turn: UserTurn | AgentTurn) -> bool:
     return isinstance(turn, AgentTurn) and isinstance(turn.end, Interrupted) and turn.end.reason == "user_cancelled"
 
 
+def tells_interruption(event: HistoryEvent) -> bool:
+    """Whether an event tells an interruption by the user."""
+    return (
+        isinstance(event, InterruptEntry)
+        or (isinstance(event, AssistantMessage) and event.stop_reason == "aborted")
+        or (isinstance(event, ToolResultMessage) and event.status == "aborted")
+    )
+
+
+def answered(turn: UserTurn | AgentTurn) -> bool:
+    """Whether the model had said what it had to say, which ends a task of the program: nothing is left to interrupt."""
+    if not isinstance(turn, AgentTurn):
+        return False
+    said = [entry for entry in turn.tail.entries if not isinstance(entry, Event)]
+    last = said[-1] if said else None
+    if not isinstance(last, Response) or not last.finished or last.failed is not None:
+        return False
+    returned = {entry.call_key for entry in said if isinstance(entry, Return)}
+    kinds = {part.kind for part in last.parts}
+    if "tool-call" in kinds or turn.tail.calls.keys() - returned:  # a tool runs
+        return False
+    return any(str(p.fields.get("content")).strip() for p in last.parts if p.kind == "text")
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("played", CUTTABLE, ids=lambda s: s.id)
 def test_the_user_cancels_anywhere(played: Scenario, variant: Variant) -> None:
@@ -49,12 +80,14 @@ def test_the_user_cancels_anywhere(played: Scenario, variant: Variant) -> None:
         earlier, last = parted(journal)
         if not user_cut(last):
             continue  # the run had ended before, or an error had been first
-        assert dialect.turn_contents(document)[-1].interrupted
+        told = variant == "plan" or not answered(last)
+        assert dialect.turn_contents(document)[-1].interrupted or not told
         events = decoded.events[len(dialect.store(earlier)) :]
-        answered = {event.call_id for event in events if isinstance(event, ToolResultMessage)}
+        assert any(map(tells_interruption, events)) == told
+        results = {event.call_id for event in events if isinstance(event, ToolResultMessage)}
         made = [p for e in events if isinstance(e, AssistantMessage) for p in e.parts if isinstance(p, ToolCallPart)]
-        assert {part.call_id for part in made} <= answered
-        codes = {finding.code for finding in interrupt_findings(dialect.replay(document), interrupted=1)}
+        assert {part.call_id for part in made} <= results
+        codes = {finding.code for finding in interrupt_findings(dialect.replay(document), interrupted=int(told))}
         assert codes <= ({"duplicate-interrupt"} if variant == "plan" else set())
         for provider in PROVIDERS:
             dialect.model_input(document, provider, next_user="go on")

@@ -11,6 +11,7 @@ from tests.histories.message_parts.build import (
     call,
     conversation,
     inline,
+    interrupt,
     journal_of,
     result,
     scenario,
@@ -101,11 +102,37 @@ def test_a_program_that_ends_leaves_calls_without_results(reason: str, variant: 
 
 
 def test_an_interruption_after_a_regular_stop_is_forced_on_the_message() -> None:
-    """The plan: force the stop reason "even if the provider did not report it". The current program writes an entry."""
+    """The plan: force the stop reason "even if the provider did not report it". The program's task had ended."""
     played = scenario("documents/message-part-local-interrupt")
     said = text("It was a dark and stormy night.")
     assert stored("plan", played) == [user("Write an essay."), answer(said, stop="aborted")]
-    assert stored("current", played) == [user("Write an essay."), answer(said, stop="stop"), SEEN]
+    assert stored("current", played) == [user("Write an essay."), answer(said, stop="stop")]
+
+
+def test_half_an_answer_is_words_of_the_user_in_2_32() -> None:
+    """Measured: the prompt that continues a failed call, and an entry; later releases keep the answer."""
+    cut = (events_of(TEXT_CUT), "user_cancelled")
+    prompt = (
+        "<assistant>\nHello\n</assistant>\n\n<system-reminder>Your previous response was interrupted due to a "
+        "transient error (often network-related). Please continue from where it left off without repeating content "
+        "you've already provided.</system-reminder>"
+    )
+    assert stored("2.32", inline(TEXT_CUT), cut) == [U, user(prompt), SEEN]
+    assert stored("current", inline(TEXT_CUT), cut) == [U, answer(text("Hello"), stop="aborted")]
+    (kept,) = MESSAGE_PARTS["message-parts/2.32"].turn_contents(stored("2.32", inline(TEXT_CUT), cut))
+    assert (kept.texts, kept.interrupted) == (("Hello",), True)
+
+
+@pytest.mark.parametrize(("answers", "asked"), [(1, 1), (3, 3), (4, 3)])
+def test_an_answer_without_words_is_asked_for_again(answers: int, asked: int) -> None:
+    """A thought alone, too; the fourth in a row ends the task, which nothing can interrupt after that."""
+    thoughts = "\n".join("      - {response: [{thinking: hm}]}" for _ in range(answers))
+    played = inline(f"  - user: q\n  - steps:\n{thoughts}")
+    lines = stored("current", played, (events_of(f"  - user: q\n  - steps:\n{thoughts}"), "user_cancelled"))
+    again = [line for line in lines if line["type"] == "UserMessage" and "was empty" in str(line)]
+    assert len(again) == asked
+    assert (lines[-1] == interrupt(notice=False)) == (answers <= 3)
+    assert lines[1] == answer(thought("hm"), stop="stop")
 
 
 def test_a_text_of_blanks_was_seen_and_is_not_kept() -> None:
@@ -309,13 +336,16 @@ def test_an_interrupted_bash_says_so_itself() -> None:
 
 
 def test_a_task_is_followed_by_its_metadata() -> None:
-    """Document 002, "Task-level metadata events needed for replay": token counts, model, number of model calls."""
+    """Document 002, "Task-level metadata events needed for replay"; the program counts calls that told token counts."""
     played = scenario("histories/k02-thinking-call-and-answer")
     counts = {"input_tokens": 7, "output_tokens": 5}
-    for variant, count, more in (("plan", "turn_count", {}), ("current", "step_count", {"is_partial": False})):
+    for variant, count, more in (
+        ("plan", {"turn_count": 2}, {}),
+        ("current", {"step_count": 1}, {"is_partial": False}),
+    ):
         (*_, last) = MESSAGE_PARTS[f"message-parts/{variant}"].store(journal_of(played))
         data = {name: value for name, value in last["data"].items() if name != "created_at"}
-        agent = {"usage": counts, "model_name": "test-model", count: 2}
+        agent = {"usage": counts, "model_name": "test-model", **count}
         assert last["type"] == "TaskMetadataItem"
         assert data == {"main_agent": agent, "sub_agent_task_metadata": [], **more}
 

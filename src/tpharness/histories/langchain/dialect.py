@@ -25,7 +25,6 @@ class LangChainDialect:
 
     variant: str
     choices: Choices
-    shows_interruptions: bool = False
 
     @property
     def name(self) -> str:

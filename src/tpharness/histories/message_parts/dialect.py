@@ -18,7 +18,7 @@ from tpharness.histories.message_parts.load import Row, for_model, load
 from tpharness.histories.message_parts.records import EVENTS, AssistantMessage, TextPart, UserMessage, Variant
 from tpharness.histories.message_parts.releases import PROGRAMS
 from tpharness.histories.message_parts.replay import UIEvent, replay
-from tpharness.histories.message_parts.store import history_events
+from tpharness.histories.message_parts.store import count_user_cuts, history_events
 from tpharness.histories.message_parts.turn_contents import turn_contents
 from tpharness.histories.projections import Provider, TurnContent
 from tpharness.journal import Journal
@@ -51,7 +51,6 @@ class MessageParts:
     variant: Variant
     model: str | None = None
     skip_empty: bool = False
-    shows_interruptions: bool = True
 
     @property
     def name(self) -> str:
@@ -99,6 +98,10 @@ class MessageParts:
         if provider == "openrouter":
             return openrouter_input(items, self.model, images_wait=program.images_wait)
         return _INPUTS[provider](items, self.model)
+
+    def interruptions(self, journal: Journal) -> int:
+        """Return how many interruptions by the user a replay shows."""
+        return count_user_cuts(journal, self.variant)
 
     def turn_contents(self, document: Any) -> tuple[TurnContent, ...]:
         """Return what the stored document keeps, one entry for each agent turn."""

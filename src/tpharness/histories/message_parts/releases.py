@@ -12,14 +12,23 @@ from dataclasses import dataclass
 
 from tpharness.histories.message_parts.records import UserSource, Variant
 
-__all__ = ["EMPTY_RESPONSE_PROMPT", "PROGRAMS", "Program"]
+__all__ = ["CONTINUATION_FRAME", "CONTINUATION_REMINDER", "EMPTY_RESPONSE_PROMPT", "PROGRAMS", "Program"]
 
 EMPTY_RESPONSE_PROMPT = (
     "The previous model response was empty, likely due to a transient network or provider issue. "
     "Continue the task from the current conversation state. Do not treat this reminder as a reason to stop; "
     "only provide a final response if the task is genuinely complete."
 )
-"""What the program asks the model after a response that ended without a part."""
+"""What the program asks the model after a response that ended without calls and without words."""
+
+CONTINUATION_FRAME = ("<assistant>\n", "\n</assistant>\n\n<system-reminder>")
+"""What stands before and after the text of half an answer in a prompt that continues it (HISTORIES 1.2)."""
+
+CONTINUATION_REMINDER = (
+    "Your previous response was interrupted due to a transient error (often network-related). "
+    "Please continue from where it left off without repeating content you've already provided.</system-reminder>"
+)
+"""What such a prompt asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +39,8 @@ class Program:
     """The release on the package index that was measured."""
     user_sources: tuple[UserSource, ...]
     """The sources of user messages that it reads; a message with another one is dropped."""
+    keeps_half_answers: bool
+    """Whether half an answer is kept as one that was aborted, and not as a prompt that continues it."""
     retracts: bool
     """Whether it writes and reads `RetractEntry`."""
     tells_source: bool
@@ -50,6 +61,7 @@ PROGRAMS: Mapping[Variant, Program] = {
     "2.32": Program(
         release="2.32.0",
         user_sources=("user", "bash_mode"),
+        keeps_half_answers=False,
         retracts=False,
         tells_source=False,
         starts_when_empty=True,
@@ -61,6 +73,7 @@ PROGRAMS: Mapping[Variant, Program] = {
     "current": Program(
         release="2.43.0",
         user_sources=("user", "bash_mode", "shell_completion", "task_completion", "peer_message"),
+        keeps_half_answers=True,
         retracts=True,
         tells_source=True,
         starts_when_empty=False,

@@ -13,7 +13,10 @@ Only an interruption by the user (`user_cancelled`) gives `aborted`. What the tw
 | in the arguments of a call | the same, without the call | the same, without the call |
 | while tools run | results that arrived, `aborted` ones for the others | the same, and an interrupt entry |
 | after the last result | assistant message without parts, aborted | interrupt entry |
-| after a response without calls | its stop reason becomes aborted | interrupt entry |
+| after a response without calls | its stop reason becomes aborted | nothing: the task has ended with its metadata |
+
+`2.32` differs in a response: its text is the prompt that continues a failed call, said by the user, before an interrupt
+entry. All of this was measured with the program's own agent (`oracle_klaude_agent`).
 
 Choices where the sources leave a gap:
 
@@ -25,15 +28,15 @@ Choices where the sources leave a gap:
 - `current`: `show_notice` is whether anything of the turn was visible: a text, even of white space, or a call;
 - at a time limit (`timeout`) the running tools get the error result of a tool's own time limit;
 - a failure (`timeout`, `error`, `network_failure`, `safety_halt`) while no tool runs is a failed model call: a stream
-  error, and under `current` the continuation prompt that its retry sends (the program's frame with our words);
+  error, and in the program the prompt with which it asks the model again;
 - at a reason of an application's own, and at any other failure while tools run, the program ends: nothing more is
   written, and calls stay without results;
-- a response that ended without a part is kept; the program then asks the model again, with a user message of its own
-  that does not begin a turn;
+- a response that ended without calls and without words, such as a thought alone, is kept; the program then asks the
+  model again, up to three times, with a user message of its own that does not begin a turn;
 - the program's `Bash` tells in its aborted result for how long the command ran, and its output so far: the time is that
   since the response began, and a journal does not have the output;
-- a task that ends, or that the user interrupts after the model has told token counts, is followed by its metadata, as
-  the program at release 2.0.0 and since writes it: token counts, model, number of model calls;
+- a task that ends, or that the user interrupts after the model has told token counts, is followed by its metadata:
+  token counts, model, and the number of model calls that told token counts, or under the plan of all;
 - the events `app-developer`, `app-retract` and `app-system` carry what a model's stream does not contain: a developer
   message (data: its text, or text, position and fields for the UI, which only the plan keeps), the retraction of the
   last user message, and a system message. Only the plan stores that one, and system prompts among the user's words: the
@@ -49,6 +52,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from tpharness.facts import parse_tool_args
+from tpharness.histories.message_parts.answers import MOST_WORDLESS, is_answer, is_wordless, task_has_ended
 from tpharness.histories.message_parts.convert_parts import assistant_parts, response_text, result_content, user_parts
 from tpharness.histories.message_parts.records import (
     AssistantMessage,
@@ -68,7 +72,12 @@ from tpharness.histories.message_parts.records import (
     Variant,
     join_text_parts,
 )
-from tpharness.histories.message_parts.releases import EMPTY_RESPONSE_PROMPT, PROGRAMS
+from tpharness.histories.message_parts.releases import (
+    CONTINUATION_FRAME,
+    CONTINUATION_REMINDER,
+    EMPTY_RESPONSE_PROMPT,
+    PROGRAMS,
+)
 from tpharness.journal import (
     AgentTurn,
     Completed,
@@ -83,7 +92,7 @@ from tpharness.journal import (
 )
 from tpharness.protocol.versions import ERROR_EVENT
 
-__all__ = ["CANCEL_OUTPUT", "history_events"]
+__all__ = ["CANCEL_OUTPUT", "count_user_cuts", "history_events"]
 
 CANCEL_OUTPUT = "[Request interrupted by user for tool use]"
 """The result text of a tool that the user interrupted."""
@@ -100,6 +109,17 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 _DEVELOPER = "data-app-developer"
 _RETRACT = "data-app-retract"
 _SYSTEM = "data-app-system"
+
+
+def count_user_cuts(journal: Journal, variant: Variant) -> int:
+    """Return how many turns the user interrupted: in the program a task that has ended is not one of them."""
+    return sum(
+        isinstance(turn, AgentTurn)
+        and isinstance(turn.end, Interrupted)
+        and turn.end.reason == _USER
+        and (variant == "plan" or not task_has_ended(turn))
+        for turn in journal.turns()
+    )
 
 
 def history_events(journal: Journal, variant: Variant) -> list[HistoryEvent]:
@@ -121,6 +141,7 @@ class _TurnWriter:
         self._plan = variant == "plan"
         program = PROGRAMS.get(variant)
         self._retracts = program is not None and program.retracts
+        self._keeps_half_answers = program is None or program.keeps_half_answers
         self._events = events
         self._visible = False
         """Whether anything of this turn was visible."""
@@ -130,6 +151,8 @@ class _TurnWriter:
         """The last response, return or prompt."""
         self._last_message: int | None = None
         """The index of the assistant message of `_last`, if `_last` is a response that was kept."""
+        self._wordless = 0
+        """How many responses in a row ended without calls and without words."""
 
     def write(self) -> None:
         for entry in self._entries():
@@ -144,18 +167,21 @@ class _TurnWriter:
                     self._add_event(entry)
                     continue
             self._last = entry
-        if isinstance(self._turn.end, Interrupted):
+        ended = not self._plan and task_has_ended(self._turn)
+        if isinstance(self._turn.end, Interrupted) and not ended:
             self._interrupt(self._turn.end)
-        self._add_metadata()
+        self._add_metadata(ended=ended)
 
-    def _add_metadata(self) -> None:
+    def _add_metadata(self, *, ended: bool) -> None:
         turn, end = self._turn, self._turn.end
         calls = [entry for entry in self._entries() if isinstance(entry, Response)]
-        interrupted = isinstance(end, Interrupted) and end.reason == _USER
-        if end is None or not (turn.usage if interrupted else calls and isinstance(end, Completed)):
+        interrupted = isinstance(end, Interrupted) and end.reason == _USER and not ended
+        if end is None or not (turn.usage if interrupted else ended or (calls and isinstance(end, Completed))):
             return
-        model = next((name for call in reversed(calls) if (name := call.facts.get("model_name"))), "")
-        agent = {"model_name": model, ("turn_count" if self._plan else "step_count"): len(calls)}
+        counted = [call for call in calls if self._plan or call.facts.get("usage")]
+        named = list(reversed(counted)) if counted else calls
+        model = next((name for call in named if (name := call.facts.get("model_name"))), "")
+        agent = {"model_name": model, ("turn_count" if self._plan else "step_count"): len(counted)}
         data: dict[str, Any] = {"main_agent": {**({"usage": dict(turn.usage)} if turn.usage else {}), **agent}}
         data["sub_agent_task_metadata"] = []
         if not self._plan:
@@ -187,7 +213,8 @@ class _TurnWriter:
                 stop_reason=_STOP_REASONS.get(str(facts.get("finish_reason"))),
             )
         )
-        if not parts and not self._plan:
+        self._wordless = self._wordless + 1 if is_wordless(response) else 0
+        if 0 < self._wordless <= MOST_WORDLESS and not self._plan:
             self._events.append(UserMessage(created_at=response.at, parts=(TextPart(text=EMPTY_RESPONSE_PROMPT),)))
 
     def _add_result(self, entry: Return) -> None:
@@ -227,8 +254,7 @@ class _TurnWriter:
         text = response_text(response.failed if response.failed is not None else response.parts)
         self._visible = self._visible or bool(text)
         if text.strip() and not self._plan:
-            prompt = _continuation(text.strip())
-            self._events.append(UserMessage(created_at=at, parts=(TextPart(text=prompt),)))
+            self._events.append(_continuation(text.strip(), at))
 
     # -------------------------------------------------------------------------------------------- the interruption
 
@@ -242,7 +268,7 @@ class _TurnWriter:
             for call_id, name in open_calls if end.reason == "timeout" else ():
                 text = f"Tool {name} execution error: TimeoutError the run took too long"
                 self._stop_tool(call_id, name, "error", text, end.at)
-        elif end.reason in _FAILED_CALL and not self._failed and not self._is_complete():
+        elif end.reason in _FAILED_CALL and not self._failed and not is_answer(self._last):
             self._add_model_error(end.reason, end.at)
 
     def _cancelled(self, call_id: str, name: str, at: str) -> str:
@@ -275,7 +301,9 @@ class _TurnWriter:
         visible = self._visible or running
         if response is not None:
             text = response_text(response.parts)
-            if text.strip():
+            if text.strip() and not self._keeps_half_answers:
+                self._events.append(_continuation(text.strip(), at))
+            elif text.strip():
                 parts = (TextPart(text=text.strip()),)
                 self._events.append(AssistantMessage(created_at=at, parts=parts, stop_reason="aborted"))
                 return
@@ -285,10 +313,6 @@ class _TurnWriter:
     def _open_response(self) -> Response | None:
         last = self._last
         return last if isinstance(last, Response) and not last.finished and last.failed is None else None
-
-    def _is_complete(self) -> bool:
-        """Whether the last thing in the turn is a finished response."""
-        return isinstance(self._last, Response) and self._last.finished and self._last.failed is None
 
     def _unanswered(self) -> Iterator[tuple[str, str]]:
         """Yield id and tool of each call of an ended response that has no return, in order of the calls."""
@@ -332,9 +356,7 @@ def _last_user_text(events: list[HistoryEvent]) -> str:
     return next((join_text_parts(e.parts) for e in reversed(events) if isinstance(e, UserMessage)), "")
 
 
-def _continuation(text: str) -> str:
-    """Return the prompt of the program's retry after a failed model call."""
-    return (
-        f"<assistant>\n{text}\n</assistant>\n\n<system-reminder>The response above broke off because of an error. "
-        "Continue it where it stopped; do not repeat it.</system-reminder>"
-    )
+def _continuation(text: str, at: str) -> UserMessage:
+    """Return the prompt with which the program asks the model to go on with half an answer."""
+    start, end = CONTINUATION_FRAME
+    return UserMessage(created_at=at, parts=(TextPart(text=f"{start}{text}{end}{CONTINUATION_REMINDER}"),))

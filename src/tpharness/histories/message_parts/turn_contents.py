@@ -5,7 +5,7 @@ events before the first user message if the model wrote any. This reads only the
 `store`.
 
 Choices: a user message without events after it counts as a turn of which nothing is kept, because an interrupted turn
-may leave nothing. The prompt that continues a failed model call does not begin a turn; the text in it is kept. A
+may leave nothing. The prompt that continues half an answer does not begin a turn; the text in it is kept. A
 message that a user sends during a turn cannot be told from one that begins a turn, so it begins one. An interruption is
 shown by an aborted message or result, by an interrupt entry, and by a failed model call after which no other comes.
 """
@@ -26,13 +26,10 @@ from tpharness.histories.message_parts.records import (
     UserMessage,
     join_text_parts,
 )
-from tpharness.histories.message_parts.releases import EMPTY_RESPONSE_PROMPT
+from tpharness.histories.message_parts.releases import CONTINUATION_FRAME, EMPTY_RESPONSE_PROMPT
 from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 
-__all__ = ["CONTINUATION_FRAME", "turn_contents"]
-
-CONTINUATION_FRAME = ("<assistant>\n", "\n</assistant>\n\n<system-reminder>")
-"""The words before and after the text of a failed response in a prompt that continues it (HISTORIES 1.2)."""
+__all__ = ["turn_contents"]
 
 _TurnEvent = AssistantMessage | ToolResultMessage | InterruptEntry | StreamErrorItem | str
 
