@@ -193,7 +193,7 @@ def test_a_run_that_is_given_up_leaves_nothing_behind() -> None:
         events = run_suite(RunOptions(server=raw.url, ids=("cycles",), patience=CALM))
         assert isinstance(next(events), RunStarted)
         next(events)
-        events.close()  # type: ignore[attr-defined]
+        events.close()
         del events
         gc.collect()  # what was not closed is found here, and not in a later test
     with pytest.raises(RuntimeError):
