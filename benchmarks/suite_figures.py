@@ -1,4 +1,4 @@
-"""The figures of whole runs: the suite in process and over HTTP, workers, selecting scenarios."""
+"""The figures of whole runs: the suite in process and over HTTP, workers, selecting scenarios, one very long stream."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from functools import cache
 
 from benchmarks.figures import Pair, figure
 from benchmarks.http_suite import Unstepped
+from benchmarks.stream_memory import grown
 
 from tpharness.resources import scenarios_dir
 from tpharness.run import ResultReady, RunFinished, RunOptions, RunStarted, run_suite
@@ -28,6 +29,7 @@ __all__: list[str] = []
 
 HERE = f"python:{Unstepped.__module__}:{Unstepped.__name__}"
 THERE = "peer:serve"
+TWO_MILLION = 2_000_000
 
 
 @cache
@@ -56,7 +58,7 @@ def _record(size: int) -> list[tuple[Script, Played]]:
     return list(zip(scripts, played, strict=True))
 
 
-@figure("the suite in process / folding its streams once", unit="scenario", at_most=22, head=460, sizes=(100, 460))
+@figure("the suite in process / folding its streams once", unit="scenario", at_most=20, head=460, sizes=(100, 460))
 def in_process(size: int) -> Pair:
     """Everything that a run does, from the files to the verdicts, against bytes to the threads of every version."""
     recorded = _record(size)
@@ -118,3 +120,27 @@ def selecting(size: int) -> Pair:
     """Name each scenario, as an order of `certify` does, of which there are several hundred."""
     roots = (scenarios_dir(),)
     return Pair(ours=lambda: select_scenarios(_ids(size), roots), peer=lambda: select_scenarios((), roots))
+
+
+@figure(
+    "memory of two million events, folded by the client / their bytes",
+    unit="event",
+    at_most=1,
+    head=TWO_MILLION,
+    sizes=(TWO_MILLION // 10, TWO_MILLION),
+)
+def memory_of_a_long_fold(size: int) -> list[float]:
+    """The stream is read and not held, as by a client that is never cut; what stays is the journal."""
+    return [grown("fold", size, "steps")]
+
+
+@figure(
+    "memory of two million events, held and cut after every one / their bytes",
+    unit="event",
+    at_most=3,
+    head=TWO_MILLION,
+    sizes=(TWO_MILLION // 10, TWO_MILLION),
+)
+def memory_of_a_long_sweep(size: int) -> list[float]:
+    """Three minutes of one processor; the memory is greatest where the last place is judged whole."""
+    return [grown("sweep", size, "steps")]
