@@ -100,7 +100,7 @@ def test_a_line_ends_at_a_line_feed_and_nowhere_else(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        (b"hello", "no JSON"),
+        (b"hello", "not JSON"),
         (b"null", "the request"),
         (b'{"id": 1}', "/op"),
         (b'{"id": 1, "op": "dance"}', "dance"),
@@ -266,7 +266,7 @@ STREAM = {"turn_type": "agent", "agent_id": "a", "begun_at": START, "end": {"at"
 @pytest.mark.parametrize(
     ("path", "body", "named"),
     [
-        ("/threads/wrong/runs", b"{", "no JSON"),
+        ("/threads/wrong/runs", b"{", "not JSON"),
         ("/threads/wrong/runs", b"null", "the request"),
         ("/threads/wrong/runs", {"run": run_request(RESULT)["run"]}, "/created_at"),
         ("/threads/wrong/runs", {"created_at": START, "agents": AGENTS, "run": {}}, "/run/agent_id"),
@@ -278,7 +278,7 @@ STREAM = {"turn_type": "agent", "agent_id": "a", "begun_at": START, "end": {"at"
         ("/threads/wrong/runs", run_request(**HOLD, limits={"heartbeat_seconds": 0}), "/limits/heartbeat_seconds"),
         ("/threads/wrong/user-turns", {}, "/turn_type"),
         ("/threads/wrong/cancel", {}, "/reason"),
-        ("/threads/%ff/runs", {}, "no path"),
+        ("/threads/%ff/runs", {}, "not a path"),
         ("/adopt", {}, "/threads"),
         ("/receive", {**CASE, "versions": ["9"], "turns": []}, "/versions/0"),
         ("/receive", {**CASE, "turns": [None]}, "/turns/0"),
@@ -383,8 +383,8 @@ def test_a_hostile_stream_cannot_end_the_client(address: str) -> None:
 @pytest.mark.parametrize(
     ("place", "code", "told"),
     [
-        ("0.0.0.0:0", 2, "no loopback address"),
-        ("example.org:0", 2, "no loopback address"),
+        ("0.0.0.0:0", 2, "not a loopback address"),
+        ("example.org:0", 2, "not a loopback address"),
         ("127.0.0.1", 2, "--http HOST:PORT"),
         ("127.0.0.1:99999", 2, "--http HOST:PORT"),
         ("taken", 1, "EADDRINUSE"),
