@@ -112,7 +112,7 @@ def cells_of(name: str, words: Any) -> dict[Phase, str]:
 def test_the_headline_parallel_tools() -> None:
     """Documented LangChain, LangGraph's state and UI messages are refused by all APIs; what repairs is taken (L08)."""
     row = {name: refused_words(cell) for name, cell in suite().cells[Phase.SOME_TOOLS_DONE].items()}
-    for name in ("langchain/documented", "langgraph", "ai-sdk"):
+    for name in ("langchain/documented", "langchain/js", "langgraph", "ai-sdk"):
         assert row.pop(name) == ["✗", "C1", "R1", "A1", "G1"], name
     assert set(map(tuple, row.values())) == {("✓",)}
 
@@ -188,7 +188,7 @@ def test_current_always_tells_the_interruption() -> None:
 
 def test_langchain_keeps_texts_and_forgets_tools() -> None:
     """GAP-7: a half call keeps its text and loses its tool; nothing tells that a text was cut."""
-    for name in ("langchain/documented", "langchain/repaired"):
+    for name in ("langchain/documented", "langchain/repaired", "langchain/js"):
         lost = cells_of(name, lost_words)
         assert lost[Phase.BEFORE_FIRST_DELTA] == lost[Phase.MODEL_ERROR] == "cut"
         assert "text" not in " ".join(lost.values()).split()

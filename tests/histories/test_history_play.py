@@ -245,10 +245,11 @@ def test_the_whole_suite_has_only_the_known_refusals(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHER_HISTORIES)
 def test_each_entry_names_the_rules_that_it_breaks(name: str) -> None:
-    """The rules of its findings; a rewritten view is rule A10."""
+    """The rules of its findings; a rewritten view is rule A10, and what is read otherwise than written breaks none."""
     rule_of = {rule.kind.code: rule.id for rule in RULES} | {"model-view-rewritten": "A10"}
     for entry in load_dialect_baseline(name).entries.values():
-        assert {rule_of[code] for code in entry.findings} == set(entry.rules), entry.id
+        broken = {rule_of[code] for code in entry.findings if code != "history-not-read-back"}
+        assert broken == set(entry.rules), entry.id
         assert len(entry.reason) > 20
 
 

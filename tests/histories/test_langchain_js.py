@@ -1,21 +1,30 @@
-"""LangChain.js, for which the design is written: what scenario 2 leaves of a call, in memory and in storage."""
+"""LangChain.js, for which the design is written: what it sends of every state, and what its storage brings back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.histories.langchain.states import every_state
 from tests.histories.node_oracle import NodeOracle
 
 from tpharness.acceptance.check import check_payload
+from tpharness.errors import UsageError
+from tpharness.findings import Level
 from tpharness.histories.langchain import LANGCHAIN
-from tpharness.histories.langchain.state import ai, human
+from tpharness.histories.langchain.state import ai_calls
+from tpharness.histories.projections import PROVIDERS
 
-DOCUMENTED = LANGCHAIN["langchain/documented"]
-CALLS = [{"id": "c1", "name": "slow", "args": {"a": 1}}]
-APIS: dict[Any, str] = {"openai-chat": "chat-call-unanswered", "openai-responses": "responses-call-unanswered"}
+JS = LANGCHAIN["langchain/js"]
+UNANSWERED = {
+    "openai-chat": "chat-call-unanswered",
+    "openai-responses": "responses-call-unanswered",
+    "anthropic": "anthropic-call-unanswered",
+    "gemini": "gemini-responses-uneven",
+}
+OPENAI = {"openai-chat", "openai-responses"}
 
 
 @pytest.fixture(scope="module")
@@ -26,30 +35,118 @@ def package() -> Iterator[NodeOracle]:
         yield program
 
 
-def unanswered(sent: dict[str, Any]) -> set[str]:
+def ours(state: Any) -> dict[str, Any]:
+    """Return what we say is sent to each API; an error where the package refuses to send anything."""
+    sent: dict[str, Any] = {}
+    for api in PROVIDERS:
+        try:
+            sent[api] = JS.model_input(state, api)
+        except UsageError:
+            sent[api] = "refused"
+    return sent
+
+
+def real(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the packages sent."""
+    return {api: "refused" if isinstance(payload, dict) else payload for api, payload in sent.items()}
+
+
+def unanswered(sent: Mapping[str, Any]) -> set[str]:
     """Return the APIs that are sent a call without a result."""
-    return {api for api, code in APIS.items() if code in {finding.code for finding in check_payload(api, sent[api])}}
+    return {
+        api
+        for api, payload in sent.items()
+        if UNANSWERED[api] in {one.code for one in check_payload(api, payload) if one.level is Level.MUST}  # type: ignore[arg-type]
+    }
+
+
+def deleted(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages of a state whose calls the interruption has deleted."""
+    answers = [message for message in state["messages"] if message["type"] == "ai"]
+    return [
+        message
+        for message in answers
+        if message["data"]["additional_kwargs"] and not ai_calls(message)  # invalid calls are not deleted
+    ]
+
+
+def calls(messages: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
+    """Return the calls of each AIMessage."""
+    return [
+        [(call["id"], call["name"], call["args"]) for call in message["data"].get("tool_calls", ())]
+        for message in messages
+        if message["type"] == "ai"
+    ]
 
 
 @pytest.mark.node
-def test_a_message_of_the_api_keeps_its_deleted_calls(package: NodeOracle) -> None:
-    """With one call: `additional_kwargs` still has it, and the formatter sends it; our formatter does the same."""
-    real = package.ask({"text": "ok", "calls": CALLS})
-    assert unanswered(real["sent"]) == set(APIS)
-    kept = real["stored"][1]["data"]["additional_kwargs"]["tool_calls"]
-    answer = ai(real["stored"][1]["data"]["content"])
-    answer["data"]["additional_kwargs"]["tool_calls"] = kept
-    state = [human("q"), answer]
-    for api in APIS:
-        calls = [item for item in DOCUMENTED.model_input(state, api, next_user="Go on.") if "call" in str(item)]
-        assert calls, api
-    assert unanswered({api: DOCUMENTED.model_input(state, api, next_user="Go on.") for api in APIS}) == set(APIS)
+def test_each_state_is_sent_as_the_packages_do(package: NodeOracle) -> None:
+    """Of Python's variants: the design's own messages, after every event of every scenario."""
+    states = every_state("documented", "repaired")
+    for state in states.distinct:
+        assert ours(state) == real(package.ask({**state, "made": "own"})["sent"])
+    assert (states.count > 8000, len(states.distinct) > 1500) == (True, True)
 
 
 @pytest.mark.node
-def test_a_message_of_the_design_loses_its_calls_until_it_is_stored(package: NodeOracle) -> None:
-    """In memory the deletion holds; what is written has the calls again, and so has what is read of it."""
-    real = package.ask({"text": "ok", "calls": CALLS, "own": True})
-    assert unanswered(real["sent"]) == set()
-    assert [call["id"] for call in real["stored"][1]["data"]["tool_calls"]] == ["c1"]
-    assert unanswered(real["again"]) == set(APIS)
+def test_each_state_of_messages_that_an_api_has_said_is_sent_and_stored_as_the_packages_do(package: NodeOracle) -> None:
+    """In memory, and read again from storage; calls that were deleted are back there."""
+    states, changed = every_state("js"), 0
+    for state in states.distinct:
+        found = package.ask({**state, "made": "of-the-api"})
+        stored = JS.loads(JS.dumps(state))
+        assert ours(state) == real(found["sent"])
+        assert calls(stored["messages"]) == calls(found["stored"])
+        if found["again"] is not None:
+            assert ours(stored) == real(found["again"])
+            assert stored != state
+            changed += 1
+    assert (states.count > 4000, len(states.distinct) > 1400, changed > 150) == (True, True, True)
+
+
+def cut_in_one_call(state: Mapping[str, Any]) -> bool:
+    """Whether the last message of a state is one whose one call was deleted, and every call before has its result."""
+    before, last = state["messages"][:-1], state["messages"][-1:]
+    answered = {message["data"]["tool_call_id"] for message in before if message["type"] == "tool"}
+    made = {call_id for message in calls(before) for call_id, _, _ in message}
+    one = [message for message in deleted(state) if len(message["data"]["additional_kwargs"]["tool_calls"]) == 1]
+    return last != [] and one == deleted(state) == last and made == answered
+
+
+@pytest.mark.node
+def test_one_call_at_a_time_is_taken_only_of_the_designs_own_messages_in_memory(package: NodeOracle) -> None:
+    """At every place where scenario 2 deletes the one call that waits; OpenAI's message and storage keep it."""
+    states = [state for state in every_state("js").distinct if cut_in_one_call(state)]
+    for state in states:
+        own = package.ask({**state, "made": "own"})
+        assert unanswered(own["sent"]) == set()
+        assert unanswered(own["again"]) == set(PROVIDERS)
+        assert unanswered(package.ask({**state, "made": "of-the-api"})["sent"]) == OPENAI
+    assert len(states) > 20
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    ("says", "streamed", "kept"),
+    [
+        ("openai-chat", False, True),
+        ("openai-chat", True, True),
+        ("openai-responses", False, True),
+        ("anthropic", False, True),
+        ("gemini", False, False),
+    ],
+)
+def test_what_scenario_2_leaves_of_a_call_depends_on_the_api_that_said_it(
+    package: NodeOracle, says: str, streamed: bool, kept: bool
+) -> None:
+    """OpenAI's and Anthropic's messages have the call a second time, which is sent; the package for Gemini skips it."""
+    found = package.ask({"says": says, "streamed": streamed})
+    assert found["calls"] == 1
+    assert unanswered({says: found["sent"]}) == ({says} if kept else set())
+
+
+@pytest.mark.node
+def test_a_message_of_the_responses_api_is_sent_as_it_came(package: NodeOracle) -> None:
+    """Not even the words that scenario 2 adds to it are sent."""
+    assert "interrupted" not in str(package.ask({"says": "openai-responses"})["sent"])
+    assert "interrupted" in str(package.ask({"says": "anthropic"})["sent"])

@@ -309,6 +309,8 @@ def test_what_each_history_loses_at_each_place(name: str, expected: dict[str, se
         unmarked: set[str] = {CUT} if name in UNMARKED else set()
         others: dict[str, set[str]] = {
             "message-parts/2.32": expected[CURRENT],
+            # A call that is deleted while its tool runs stays in the API's form of its message.
+            "langchain/js": expected[CODE] - ({TOOL} if name == "l-07-while-one-tool-runs" else set()),
             "langgraph": STREAMED[name],
             "pydantic-ai": set(),
             "ai-sdk": unmarked,

@@ -97,7 +97,9 @@ def test_the_model_gets_the_thread_and_what_the_user_says_next(provider: str) ->
 
 def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
     """Names as `--dialect` takes them; what nothing is called names nothing."""
-    assert [h.name for h in find_histories("langchain")] == ["langchain/documented", "langchain/repaired"]
+    assert [h.name for h in find_histories("langchain")] == [
+        *("langchain/documented", "langchain/repaired", "langchain/js"),
+    ]
     assert [h.name for h in find_histories("message-parts/plan")] == ["message-parts/plan"]
     assert [h.name for h in find_histories("0.0.4")] == ["0.0.4"]
     assert find_histories("0.0.4", OTHER_HISTORIES) == find_histories("lang") == find_histories("") == []
@@ -105,7 +107,8 @@ def test_a_family_name_means_its_variants_and_a_full_name_one() -> None:
     assert all_names() == [
         *("0.0.4", "0.0.3", "2.0.0", "message-parts", "message-parts/plan"),
         *("message-parts/2.32", "message-parts/current"),
-        *("langchain", "langchain/documented", "langchain/repaired", "langgraph", "pydantic-ai", "ai-sdk"),
+        *("langchain", "langchain/documented", "langchain/repaired", "langchain/js"),
+        *("langgraph", "pydantic-ai", "ai-sdk"),
     ]
 
 

@@ -1,6 +1,7 @@
 """Every history dialect by name.
 
-A name without its variant means all of its variants: `langchain` is `langchain/documented` and `langchain/repaired`.
+A name without its variant means all of its variants: `langchain` is `langchain/documented`, `langchain/repaired` and
+`langchain/js`.
 The versions of ThreadProtocol are included; `OTHER_HISTORIES` has only the others.
 """
 

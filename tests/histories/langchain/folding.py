@@ -73,8 +73,11 @@ def human(text: str) -> tuple[Any, ...]:
     return ("human", text)
 
 
+KEPT = "kept under additional_kwargs"
+
+
 def ai(text: str, *calls: str) -> tuple[Any, ...]:
-    """Return an AIMessage, short, with the ids of its calls."""
+    """Return an AIMessage, short, with the ids of its calls, and KEPT if the API's own form of them is in it."""
     return ("ai", text, *calls)
 
 
@@ -94,4 +97,5 @@ def _short(kind: str, data: Mapping[str, Any]) -> tuple[Any, ...]:
     if kind == "tool":
         return tool(data["content"], data["tool_call_id"])
     calls: Sequence[Mapping[str, Any]] = [*data["tool_calls"], *data["invalid_tool_calls"]]
-    return ai(data["content"], *(call["id"] for call in calls))
+    kept = [KEPT] if data["additional_kwargs"] else []
+    return ai(data["content"], *(call["id"] for call in calls), *kept)

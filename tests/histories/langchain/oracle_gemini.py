@@ -32,7 +32,7 @@ def contents(messages: list[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def test_every_state_is_formatted_as_the_package_does() -> None:
-    """Of both variants, after every event of every scenario."""
+    """Of every variant, after every event of every scenario."""
     states = every_state()
     for state in states.distinct:
         assert DOCUMENTED.model_input(state, "gemini") == contents(to_messages(state))

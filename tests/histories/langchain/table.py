@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.histories.langchain.folding import CALL, MARKER, OTHER_CALL, ai, human, tool
+from tests.histories.langchain.folding import CALL, KEPT, MARKER, OTHER_CALL, ai, human, tool
 
 from tpharness.histories.langchain import DOCUMENTED, LANGCHAIN, LangChainDialect
 
@@ -16,6 +16,7 @@ __all__ = ["CODE", "HI", "PROSE", "REPAIRED", "ROWS", "Row"]
 
 CODE = LANGCHAIN["langchain/documented"]
 REPAIRED = LANGCHAIN["langchain/repaired"]
+JS = LANGCHAIN["langchain/js"]
 PROSE = LangChainDialect(variant="prose", choices=replace(DOCUMENTED, open_calls="last-ai"))
 
 HI, WEATHER = human("Hi"), human("Weather?")
@@ -155,6 +156,13 @@ ROWS = (
         dialects=(CODE, PROSE, REPAIRED),
         state=(HI, ai("Hello"), human("Go on"), ai("World")),
         taken="yes yes yes",
+    ),
+    Row(  # the call is deleted, and OpenAI is sent it in the form in which it was read
+        name="L07c",
+        scenario="l-07-while-one-tool-runs",
+        dialects=(JS,),
+        state=(WEATHER, ai(f"ok\nTool Call: {CALL}{MARKER}", KEPT)),
+        taken="no yes yes",
     ),
     Row(  # the content begins with the line break
         name="L14",

@@ -70,5 +70,5 @@ def test_the_cli_shows_no_tool_message(dialect: LangChainDialect) -> None:
 
 def test_names() -> None:
     """What users call the variants."""
-    assert list(LANGCHAIN) == ["langchain/documented", "langchain/repaired"]
+    assert list(LANGCHAIN) == ["langchain/documented", "langchain/repaired", "langchain/js"]
     assert [dialect.name for dialect in LANGCHAIN.values()] == list(LANGCHAIN)

@@ -2,8 +2,8 @@
 
 In: a journal with `partial` parts. Out: its state as LangChain serialises messages, and what `HistoryDialect` asks for.
 `LANGCHAIN` has the variants: `langchain/documented` is the design as it is written, `langchain/repaired` the design
-changed so that model APIs accept each interrupted history. `real` (not imported here, because it needs the extra
-`langchain`) turns states into real message objects.
+changed so that model APIs accept each interrupted history, `langchain/js` the design with the messages, integrations
+and storage of LangChain.js. `real` (not imported here: it needs the extra `langchain`) turns states into real messages.
 """
 
 from tpharness.histories.langchain.choices import DOCUMENTED, REPAIRED, Choices

@@ -1,8 +1,8 @@
 """What the LangChain CLI design leaves open, with one named choice for each gap in it.
 
 The design's prose and its code disagree in places, and its code does not cover everything that a stream can contain.
-`DOCUMENTED` follows the design's code examples. `REPAIRED` makes the smallest change after which model APIs accept
-every interrupted history.
+`DOCUMENTED` follows the design's code examples; `OF_THE_API` follows them with messages that LangChain has made of what
+an API said. `REPAIRED` makes the smallest change after which model APIs accept every interrupted history.
 
 The repair covers interruptions only: calls that a complete run leaves open (R30, R46), results that arrive after the
 model has continued, and two agents in a row are in the history as they were.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["DOCUMENTED", "REPAIRED", "Choices", "OpenCallRule"]
+__all__ = ["DOCUMENTED", "OF_THE_API", "REPAIRED", "Choices", "OpenCallRule"]
 
 OpenCallRule = Literal["last-element", "last-ai", "unanswered"]
 
@@ -76,6 +76,13 @@ class Choices:
     white space.
     """
 
+    messages: Literal["own", "of-the-api"] = "own"
+    """Not in the list of gaps: who has made an AIMessage with calls.
+
+    `own`: the design, which gives it `tool_calls`. `of-the-api`: LangChain, from what OpenAI's API said. That message
+    has the calls a second time, in the API's form under `additional_kwargs`, and the interruption does not delete them.
+    """
+
     late_text: Literal["own-message", "same-message"] = "own-message"
     """Not in the list of gaps: text after a call in the same response.
 
@@ -85,4 +92,5 @@ class Choices:
 
 
 DOCUMENTED = Choices()
+OF_THE_API = Choices(messages="of-the-api")
 REPAIRED = Choices(open_calls="unanswered", arguments="buffer-per-call", blank="non-blank", late_text="same-message")

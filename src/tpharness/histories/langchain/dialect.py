@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from tpharness.histories.langchain.choices import DOCUMENTED, REPAIRED, Choices
+from tpharness.histories.langchain.choices import DOCUMENTED, OF_THE_API, REPAIRED, Choices
 from tpharness.histories.langchain.events import cli_events
-from tpharness.histories.langchain.formats import FORMATS
+from tpharness.histories.langchain.formats import FORMATS, Formats
+from tpharness.histories.langchain.javascript import FORMATS_JS, stored_messages
 from tpharness.histories.langchain.reducer import Reducer, half_calls
 from tpharness.histories.langchain.state import Message, human, messages_of, read_state, text_of
 from tpharness.histories.langchain.turn_contents import turn_contents
@@ -25,6 +26,9 @@ class LangChainDialect:
 
     variant: str
     choices: Choices
+    formats: Formats = field(default_factory=lambda: FORMATS)
+    stored: Callable[[Sequence[Message]], list[Message]] = list
+    """What storage makes of messages."""
 
     @property
     def name(self) -> str:
@@ -47,8 +51,10 @@ class LangChainDialect:
         }
 
     def dumps(self, document: Any) -> str:
-        """Return the state as JSON."""
-        return json.dumps(document, ensure_ascii=False)
+        """Return the state as JSON, its messages as the library stores them."""
+        messages, _ = read_state(document)
+        stored = {**document, "messages": self.stored(messages)} if isinstance(document, Mapping) else messages
+        return json.dumps(stored, ensure_ascii=False)
 
     def loads(self, text: str) -> Any:
         """Return the state of a JSON text; InputError if it is not one."""
@@ -75,7 +81,7 @@ class LangChainDialect:
             messages = [*messages, *half_calls(buffers, self.choices)]
         if next_user is not None:
             messages = [*messages, human(next_user)]
-        return FORMATS[provider](messages)
+        return self.formats[provider](messages)
 
     def turn_contents(self, document: Any) -> list[TurnContent]:
         """Return what the messages keep, one entry for each agent turn; the buffers do not count as kept."""
@@ -87,6 +93,7 @@ LANGCHAIN: Mapping[str, LangChainDialect] = {
     for dialect in (
         LangChainDialect(variant="documented", choices=DOCUMENTED),
         LangChainDialect(variant="repaired", choices=REPAIRED),
+        LangChainDialect(variant="js", choices=OF_THE_API, formats=FORMATS_JS, stored=stored_messages),
     )
 }
 """The variants by name."""

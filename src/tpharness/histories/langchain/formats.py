@@ -23,9 +23,11 @@ from tpharness.errors import UsageError
 from tpharness.histories.langchain.state import Message, calls_of_the_api
 from tpharness.histories.projections import Provider
 
-__all__ = ["FORMATS", "Content"]
+__all__ = ["FORMATS", "Content", "Formats"]
 
 Content: TypeAlias = str | list[dict[str, Any]]
+Formats: TypeAlias = Mapping[Provider, Callable[[Sequence[Message]], list[dict[str, Any]]]]
+"""For each API, what makes its messages, items or contents of a list of messages."""
 
 _CHAT_ROLES = {"human": "user", "ai": "assistant", "system": "system"}
 _ANTHROPIC_ID = re.compile(r"^[a-zA-Z0-9_-]+$")
@@ -298,10 +300,10 @@ def _reading(write: Callable[[Sequence[Message]], list[dict[str, Any]]]) -> Call
     return lambda messages: write([_with_calls_of_the_api(message) for message in messages])
 
 
-FORMATS: Mapping[Provider, Callable[[Sequence[Message]], list[dict[str, Any]]]] = {
+FORMATS: Formats = {
     "openai-chat": _reading(_openai_chat),
     "openai-responses": _reading(_openai_responses),
     "anthropic": _reading(_anthropic),
     "gemini": _reading(_gemini),
 }
-"""Each provider's messages, items or contents for a list of messages."""
+"""The integrations of Python."""

@@ -99,9 +99,14 @@ class Reducer:
             self._push_text()
         message = self._message or self._push("")
         data = message["data"]
-        data["content"] += CALL_TEXT + self._arguments.pop(event.call_id, "")
+        text = self._arguments.pop(event.call_id, "")
+        data["content"] += CALL_TEXT + text
         if self._choices.calls == "text-and-calls":  # GAP-2
             _add_call(data, event)
+            if self._choices.messages == "of-the-api":
+                said = {"name": event.name, "arguments": text or "{}"}
+                call = {"id": event.call_id, "type": "function", "function": said}
+                data["additional_kwargs"].setdefault("tool_calls", []).append(call)
             self._open[event.call_id] = message
 
     def _push(self, text: str) -> Message:
