@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tpharness.facts import join_text
-from tpharness.journal.records import Entry, Part, Response, Segment, Streamed
+from tpharness.journal.records import Entry, Part, Response, Running, Segment, Streamed
 
 __all__ = ["OpenPart", "OpenResponse", "make_segment"]
 
@@ -34,6 +34,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
     ended: bool = False
     interleaved: bool = False
     joined: int = 0
+    running: Running | None = None
 
     def join_pieces(self) -> None:
         """Join the pieces that came since the last call: short ones take several times the memory of their text."""
@@ -54,7 +55,7 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
         """Return the part as it is now, complete or not."""
         if not self.complete:
             return self.partial()
-        return Part(kind=self.kind, fields=self.fields, raw=self.raw, streamed=self.streamed())
+        return Part(kind=self.kind, fields=self.fields, raw=self.raw, streamed=self.streamed(), running=self.running)
 
     def streamed(self) -> Streamed | None:
         """Return how a call was streamed; None for other parts, and for a call that was not streamed."""

@@ -23,6 +23,7 @@ __all__ = [
     "Prompt",
     "Response",
     "Return",
+    "Running",
     "Segment",
     "Streamed",
     "UserTurn",
@@ -40,11 +41,22 @@ class Streamed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     interleaved: bool = False
 
 
+class Running(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is known of a tool that has started: since when, and its latest preliminary output (R14), None before one.
+
+    No thread shows it; histories need it that tell what a tool had done when it was stopped.
+    """
+
+    started_at: str
+    output: Any = None
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One part of a response. `complete` if its end was seen (R10); `fields` have the names of the model library.
 
     `raw` is the text of a call's arguments as far as it was streamed; None if they came as a value. `streamed` is None
-    for parts that are not calls, and for a call that was not streamed.
+    for parts that are not calls, and for a call that was not streamed. `running` is None until a call's tool starts,
+    and where nobody said that it did, as on a stream.
     """
 
     kind: str
@@ -52,6 +64,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     complete: bool = True
     raw: str | None = None
     streamed: Streamed | None = None
+    running: Running | None = None
 
     @property
     def call_id(self) -> str | None:

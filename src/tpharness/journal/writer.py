@@ -20,6 +20,7 @@ from tpharness.journal.records import (
     Journal,
     Prompt,
     Return,
+    Running,
     Segment,
     UserTurn,
 )
@@ -260,6 +261,19 @@ class JournalWriter:
         """Whether the latest call with this id is in the response that is streaming."""
         response = self._response
         return response is not None and not response.finished and self._calls.get(call_id) in response.calls
+
+    def note_running(self, call_id: str, at: str, output: Any = None) -> None:
+        """Record that the tool of a complete call runs at a time, with its output so far, if there is any."""
+        key = self._calls.get(call_id)
+        for entry in reversed(self._entries) if key is not None else ():
+            if not isinstance(entry, OpenResponse):
+                continue
+            part = next((part for part in entry.parts if part.call_key == key), None)
+            if part is not None:
+                since = part.running.started_at if part.running is not None else at
+                part.running = Running(started_at=since, output=output)
+                entry.frozen = None
+                return
 
     def add_return(self, call_id: str, kind: str, fields: Mapping[str, Any], at: str) -> None:
         """Record the return of a known call. The first return stands (R14); the caller reports a second one."""

@@ -121,7 +121,11 @@ class Recorder:
     # ---------------------------------------------------------------- actions
 
     def _ignore(self, event: Mapping[str, Any]) -> None:
-        """R14: progress is not a return; stalls only take time; the others repeat what parts say."""
+        """Stalls only take time; the others repeat what parts say."""
+
+    def _progress(self, event: Mapping[str, Any]) -> None:
+        """R14: progress is not a return."""
+        self._writer.note_running(event["tool_call_id"], self._at, event["content"])
 
     def _request(self, event: Mapping[str, Any]) -> None:
         self._begin_request(find_prompts(event))
@@ -224,6 +228,7 @@ class Recorder:
             self._begin_response()
             self._writer.add_part("tool-call", call_fields(part))
             self._finish_response()
+        self._writer.note_running(call_id, self._at)
         self.state = RunState.EXECUTING
 
     def _tool_result(self, event: Mapping[str, Any]) -> None:
@@ -371,8 +376,9 @@ _ANYTIME: dict[EventKind, _Action] = {
     _K.ERROR: Recorder._error,
     _K.AGENT_START: Recorder._agent_start,
     _K.AGENT_RUN_RESULT: Recorder._result,
+    _K.TOOL_PROGRESS: Recorder._progress,
     **dict.fromkeys(
-        (_K.FINAL_RESULT, _K.DEFERRED_TOOL_REQUESTS, _K.DEFERRED_TOOL_RESULTS, _K.TOOL_PROGRESS, _K.STALL),
+        (_K.FINAL_RESULT, _K.DEFERRED_TOOL_REQUESTS, _K.DEFERRED_TOOL_RESULTS, _K.STALL),
         Recorder._ignore,
     ),
 }

@@ -21,7 +21,7 @@ from klaude_code.agent.agent import Agent
 from klaude_code.agent.agent_profile import AgentProfile
 from klaude_code.llm.client import LLMClientABC, LLMStreamABC
 from klaude_code.llm.stream_parts import append_text_part, append_thinking_text_part, build_partial_message
-from klaude_code.protocol import llm_param, message
+from klaude_code.protocol import events, llm_param, message
 from klaude_code.protocol.models import Usage
 from klaude_code.session import Session
 from klaude_code.session.store_registry import close_default_store
@@ -153,9 +153,11 @@ _BEGUN: list[tuple[str, str, asyncio.Future[message.ToolResultMessage]]] = []
 class AgentDriver:
     """Plays one conversation. Its methods return when the program waits for what comes next."""
 
-    def __init__(self, work_dir: Path, tools: Mapping[str, ToolConcurrencyPolicy]) -> None:
+    def __init__(self, work_dir: Path, tools: Mapping[str, ToolConcurrencyPolicy | None]) -> None:
+        """Make a session; `tools` says how a tool of the script runs, None for one of the program's own."""
         for name, policy in tools.items():
-            _make_tool(name, policy)
+            if policy is not None:
+                _make_tool(name, policy)
         _BEGUN.clear()
         self._client = _Client()
         schemas = [get_registry()[name].schema() for name in tools]
@@ -164,6 +166,9 @@ class AgentDriver:
         self._agent = Agent(session=self._session, profile=profile)
         self._task: asyncio.Task[None] | None = None
         self._text = ""
+        self.output = ""
+        """What the program's own tools have put out; `told` is set when there is more."""
+        self.told = asyncio.Event()
 
     # ------------------------------------------------------------------------------------------- the script
 
@@ -210,11 +215,6 @@ class AgentDriver:
         return (
             [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line] if path.exists() else []
         )
-
-    @property
-    def running(self) -> bool:
-        """Whether the task goes on."""
-        return self._task is not None and not self._task.done()
 
     # ------------------------------------------------------------------------------------------- its events
 
@@ -315,14 +315,16 @@ class AgentDriver:
             raise NotPlayableError(f"an event {event['event_type']}")
 
     def _agent_run_result(self, _event: Mapping[str, Any]) -> None:
-        if self.running:
+        if self._task is not None and not self._task.done():
             raise NotPlayableError("the program goes on where the run ends")
 
     # ------------------------------------------------------------------------------------------- inside
 
     async def _run(self, said: message.UserInputPayload) -> None:
-        async for _ in self._agent.run_task(said):
-            pass
+        async for event in self._agent.run_task(said):
+            if isinstance(event, events.ToolOutputDeltaEvent):
+                self.output += event.content
+                self.told.set()
 
     async def _idle_task(self) -> None:
         task, self._task = self._task, None
@@ -371,7 +373,7 @@ class AgentDriver:
 
 
 @asynccontextmanager
-async def driver(work_dir: Path, tools: Mapping[str, ToolConcurrencyPolicy]) -> AsyncIterator[AgentDriver]:
+async def driver(work_dir: Path, tools: Mapping[str, ToolConcurrencyPolicy | None]) -> AsyncIterator[AgentDriver]:
     """Give a driver whose session is closed at the end. Retries do not wait."""
     agent_task.INITIAL_RETRY_DELAY_S = 0.0
     playing = AgentDriver(work_dir, tools)

@@ -30,7 +30,7 @@ from tpharness.journal import UserTurn
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import Case, base_case, make_script
 from tpharness.run.select import select_scenarios
-from tpharness.scenario import AgentRun, load_scenario
+from tpharness.scenario import AgentRun, Scenario, load_scenario, load_text
 
 RELEASE = version("klaude-code")
 (VARIANT,) = [variant for variant, program in PROGRAMS.items() if program.release == RELEASE]
@@ -202,3 +202,51 @@ def test_every_place_is_stored_by_the_program_as_we_say(tmp_path: Path) -> None:
     assert set(used) == set(KNOWN), f"nothing differs any more because: {set(KNOWN) - set(used)}"
     assert set(unplayed) == set(CANNOT_PLAY), set(unplayed) ^ set(CANNOT_PLAY)
     assert counts["places"] > 3000
+
+
+def commands(first: str, output: Mapping[str, str]) -> Scenario:
+    """Return a script in which the first of two commands runs and has put something out when the user stops it."""
+    calls = [
+        {"part_kind": "tool-call", "tool_name": "Bash", "tool_call_id": key, "args": json.dumps({"command": command})}
+        for key, command in (("c1", first), ("c2", "ls"))
+    ]
+    events: list[Line] = [
+        {"event_kind": "model_request", "model_name": "test-model", "provider_name": "test"},
+        *({"event_kind": "part_start", "index": index, "part": call} for index, call in enumerate(calls)),
+        {"event_kind": "model_response_end", "finish_reason": "tool_call"},
+        {"event_kind": "function_tool_call", "part": calls[0]},
+        {"event_kind": "tool_progress", "tool_call_id": "c1", "content": output},
+    ]
+    run = {"server": events, "interrupt": {"reason": "user_cancelled", "after": "end"}}
+    script = {"description": "A command runs.", "clauses": ["cycle.kept"], "turns": [{"user": "q"}, run]}
+    return load_text(json.dumps(script), id="test/bash")
+
+
+SECONDS = re.compile(r"after [0-9.]+ seconds")
+
+
+@pytest.mark.parametrize("output", [{"stdout": "one\ntwo\n"}, {"stderr": "oops\n"}, {"stdout": "1\n", "stderr": "2\n"}])
+def test_an_interrupted_command_tells_its_output(tmp_path: Path, output: dict[str, str]) -> None:
+    """The program's own Bash: the first of two is stopped when it has put all of that out; the second never began."""
+    echo = [f"printf {text!r}{' >&2' if name == 'stderr' else ''}" for name, text in output.items()]
+    played = commands("; ".join([*echo, "sleep 60"]), output)
+
+    async def stopped() -> list[Line]:
+        ((_, run),) = played.runs
+        async with driver(tmp_path, {"Bash": None}) as playing:
+            playing.user([{"content": "q"}])
+            await begin(playing, run)
+            for event in run.events or ():
+                await playing.feed(event)
+            async with asyncio.timeout(30):
+                while any(text not in playing.output for text in output.values()):
+                    playing.told.clear()
+                    await playing.told.wait()
+            await playing.interrupt()
+            return [line for line in await playing.stored() if line["type"] not in NOT_OURS]
+
+    *_, moment = case_moments(base_case(played))
+    told = [HISTORY.store(moment.after), asyncio.run(stopped())]
+    ours, real = (json.loads(SECONDS.sub("after N seconds", json.dumps(lines))) for lines in told)
+    assert kinds(ours) == kinds(real)
+    assert held(ours, real), f"{ours}\n{real}"

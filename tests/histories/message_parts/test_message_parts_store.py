@@ -335,6 +335,38 @@ def test_an_interrupted_bash_says_so_itself() -> None:
     assert planned["output_text"] == "[Request interrupted by user for tool use]"
 
 
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("'one\n'", ["[stdout before interrupt]\none"]),
+        ("{stdout: 1, stderr: 'oops\n\n'}", ["[stderr before interrupt]\noops"]),
+        ("{stdout: '1', stderr: '2'}", ["[stdout before interrupt]\n1", "[stderr before interrupt]\n2"]),
+        ("'\n'", []),
+    ],
+)
+def test_an_interrupted_bash_tells_its_output_so_far(output: str, told: list[str]) -> None:
+    """The latest preliminary output, in the program's words (`oracle_klaude_agent` has them from its own tool)."""
+    turns = (
+        "  - user: q\n  - steps:\n      - response: [{call: Bash, id: c1, args: {command: ls}}]\n"
+        f"      - {{start_tools: true}}\n      - {{progress: {{c1: earlier}}}}\n"
+        f"      - {{progress: {{c1: {output.replace(chr(10), chr(10) * 2)}}}, label: t}}\n"
+        "    interrupt: {reason: user_cancelled, after: t}"
+    )
+    for variant in ("2.32", "current"):
+        (line,) = [line for line in stored(variant, inline(turns)) if line["type"] == "ToolResultMessage"]
+        assert line["data"]["output_text"].split("\n[")[1:] == [text[1:] for text in told]
+
+
+def test_a_bash_that_never_began_has_the_words_of_any_tool() -> None:
+    """Its own words are there from its start on."""
+    turns = (
+        "  - user: q\n  - steps:\n      - response: [{call: Bash, id: c1, args: {command: ls}}]\n        label: r\n"
+        "      - {start_tools: true}\n    interrupt: {reason: user_cancelled, after: r}"
+    )
+    (line,) = [line for line in stored("current", inline(turns)) if line["type"] == "ToolResultMessage"]
+    assert line["data"]["output_text"] == "[Request interrupted by user for tool use]"
+
+
 def test_a_task_is_followed_by_its_metadata() -> None:
     """Document 002, "Task-level metadata events needed for replay"; the program counts calls that told token counts."""
     played = scenario("histories/k02-thinking-call-and-answer")

@@ -33,8 +33,9 @@ Choices where the sources leave a gap:
   written, and calls stay without results;
 - a response that ended without calls and without words, such as a thought alone, is kept; the program then asks the
   model again, up to three times, with a user message of its own that does not begin a turn;
-- the program's `Bash` tells in its aborted result for how long the command ran, and its output so far: the time is that
-  since the response began, and a journal does not have the output;
+- the program's `Bash` tells in its aborted result for how long the command ran, and its output so far: the latest
+  preliminary output of the call, a text or `{"stdout", "stderr"}`. One that has not begun, as after another one that
+  runs, has the words of any tool, and so has one of a stream alone, where nobody says that it began;
 - a task that ends, or that the user interrupts after the model has told token counts, is followed by its metadata:
   token counts, model, and the number of model calls that told token counts, or under the plan of all;
 - the events `app-developer`, `app-retract` and `app-system` carry what a model's stream does not contain: a developer
@@ -277,10 +278,19 @@ class _TurnWriter:
             return CANCEL_OUTPUT
         responses = [entry for entry in self._entries() if isinstance(entry, Response) and call_id in entry.calls()]
         (call,) = [part for part in responses[-1].parts if part.call_id == call_id]
+        if call.running is None:
+            return CANCEL_OUTPUT
         args = parse_tool_args(call.raw) if call.raw else call.fields.get("args")
         command = args.get("command", "") if isinstance(args, Mapping) else ""
-        seconds = (datetime.fromisoformat(at) - datetime.fromisoformat(responses[-1].at)).total_seconds()
-        return f"Interrupted by user after {seconds:.2f} seconds running: {command}"
+        seconds = (datetime.fromisoformat(at) - datetime.fromisoformat(call.running.started_at)).total_seconds()
+        output = call.running.output
+        streams = output if isinstance(output, Mapping) else {"stdout": output}
+        said = [f"Interrupted by user after {seconds:.2f} seconds running: {command}"]
+        for stream in ("stdout", "stderr"):
+            text = streams.get(stream)
+            if isinstance(text, str) and text.rstrip("\n"):
+                said.append(f"[{stream} before interrupt]\n" + text.rstrip("\n"))
+        return "\n".join(said)
 
     def _cut_plan(self, at: str, *, running: bool) -> None:
         response = self._open_response()
