@@ -14,10 +14,12 @@ from tpharness.run import Outcome, RunOptions, play_one
 from tpharness.run.plan import base_case, cut_time, place_name
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
+from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.places import CutPlace, Places, SideCut, cut_scenario, existing_id
 from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.scenario import AgentRun, ClientCut, CutAt, CutPlan, CutUnit, WireEnd, load_scenario, load_text
+from tpharness.targets import Reference
 
 DEFECTS = "tests.explore.defects"
 TWO_TOOLS = """\
@@ -140,6 +142,33 @@ def test_what_a_sweep_leaves_out_changes_nothing(at, every, target):
         alone = sweep(case, target, target, only=name)
         assert alone.tried == 1
         assert bool(alone.failed) == (name in failing)
+
+
+@pytest.mark.parametrize(
+    ("target", "reading", "everywhere"),
+    [
+        pytest.param(Reference(), "drop", False, id="the reference"),
+        pytest.param(Reference(), "as-streamed", True, id="the reference that shows open parts"),
+        pytest.param(line_splitting(), "drop", True, id="another target"),
+    ],
+)
+def test_only_the_reference_is_believed_that_no_document_changed(target, reading, everywhere, monkeypatch):
+    """It is not rendered where neither side says so, unless its reading shows parts that stream; others always are."""
+    words = ", ".join(f"w{i}" for i in range(20))
+    text = TWO_TOOLS.replace("turns:", f"readings: {{R20: {reading}}}\nturns:", 1).replace("Done", f"[{words}]")
+    case = base_case(replace(load_text(text, id="mine/two-tools"), cut=CutPlan(at=CutAt.EVERY_EVENT)))
+    rendered = []
+    was = SessionPair.threads
+
+    def threads(pair, cut=None):
+        rendered.append(cut)
+        return was(pair, cut)
+
+    monkeypatch.setattr(SessionPair, "threads", threads)
+    found = sweep(case, target, target)
+    assert found.tried > 30
+    assert (len(rendered) == found.tried) == everywhere
+    assert len(rendered) > 10
 
 
 # ------------------------------------------------------------------------------------------------ samples
