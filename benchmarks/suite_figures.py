@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from contextlib import closing
 from functools import cache
 
@@ -15,11 +16,15 @@ from benchmarks.figures import Pair, figure
 from benchmarks.http_suite import Unstepped
 from benchmarks.stream_memory import grown
 
+from tpharness.explore.campaigns.cases import case_source
+from tpharness.explore.campaigns.fold import passes
+from tpharness.explore.generate.programs import program
 from tpharness.resources import scenarios_dir
 from tpharness.run import ResultReady, RunFinished, RunOptions, RunStarted, run_suite
 from tpharness.run.plan import base_case, make_script
 from tpharness.run.play import Played, Players, play
 from tpharness.run.select import select_scenarios
+from tpharness.run.workers import Workers, map_in_order
 from tpharness.scenario import load_scenario
 from tpharness.targets import Reference
 from tpharness.targets.contract import Script
@@ -30,6 +35,7 @@ __all__: list[str] = []
 HERE = f"python:{Unstepped.__module__}:{Unstepped.__name__}"
 THERE = "peer:serve"
 TWO_MILLION = 2_000_000
+_PROGRAMS = 6
 
 
 @cache
@@ -72,10 +78,16 @@ def in_process(size: int) -> Pair:
     return Pair(ours=lambda: _play("reference", size), peer=fold)
 
 
-@figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=3, head=40, sizes=(10, 40))
+@figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=2, head=40, sizes=(10, 40))
 def over_http(size: int) -> Pair:
     """Take the processor time of this process only, without that of the target; in process case by case as well."""
     return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size))
+
+
+@figure("both sides over HTTP / in process, by the clock", unit="scenario", at_most=2, head=40, sizes=(10, 40))
+def over_http_clock(size: int) -> Pair:
+    """Wait for both processes of the target and for their start; of two cores this process has one."""
+    return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size), clock=time.perf_counter)
 
 
 @figure("both sides over HTTP, the target / in process", unit="scenario", head=40, sizes=(10, 40))
@@ -113,6 +125,28 @@ def _first_result(options: RunOptions) -> None:
             elif isinstance(event, ResultReady):
                 break
     ended.set()
+
+
+@figure("one Dask worker / two", unit="task", at_least=1.8, head=400, sizes=(400,))
+def cluster_of_two(size: int) -> list[float]:
+    """Take the time from the first result to the last; by a clock, on a machine that does nothing else."""
+    return [_on_cluster("local:1", size) / _on_cluster("local:2", size) for _ in range(3)]
+
+
+def _on_cluster(address: str, size: int) -> float:
+    """Play so many small items; return the seconds from the first result on."""
+    results = map_in_order(_play_generated, range(size), Workers(cluster=address))
+    next(results)
+    begun = time.perf_counter()
+    deque(results, maxlen=0)
+    return time.perf_counter() - begun
+
+
+def _play_generated(item: int) -> None:
+    """Play some generated programs, as many as take about as long as a scenario."""
+    reference = Reference()
+    for number in range(_PROGRAMS * item, _PROGRAMS * (item + 1)):
+        passes(program(case_source(0, number)), reference, reference, idempotence=number % 8 == 0)
 
 
 @figure("selecting scenarios one by one / all of them", unit="scenario", at_most=2, head=400, sizes=(100, 400))

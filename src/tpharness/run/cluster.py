@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 import os
+import queue
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.extras import install_command
+from tpharness.run.batches import Answer, deal_batches
 
 __all__ = ["PATIENCE", "ItemEndsWorkersError", "check_address", "run_on_cluster"]
 
@@ -28,6 +29,7 @@ _DASK_CONFIG = {
     "distributed.admin.system-monitor.interval": "5s",
 }
 _CONNECT_TIMEOUT = "10s"
+_COUNT_SECONDS = 1.0
 PATIENCE = 30.0
 """Seconds for the answer to a question, which a scheduler is asked whenever it has said nothing for as long."""
 
@@ -65,43 +67,124 @@ def run_on_cluster(
             f"{error.name} is not installed: a cluster needs Dask", hint=install_command("cluster")
         ) from error
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    waiting: deque[tuple[A, Any]] = deque()
-    more = iter(items)
     with dask.config.set(_DASK_CONFIG), _connected(distributed, address, patience) as client:
-        reachable = True
+        crew: _DaskCrew[A, B] = _DaskCrew(distributed, client, address, work, patience)
         try:
-            while True:
-                try:
-                    for item in islice(more, max(0, _queue_length(client, patience) - len(waiting))):
-                        waiting.append((item, client.submit(work, item, pure=False)))
-                    if not waiting:
-                        return
-                    _wait_for(distributed, client, waiting[0][1], patience)
-                    result: B = waiting[0][1].result()
-                except _SilentError as error:
-                    reachable = False
-                    raise TargetError(
-                        f"the scheduler at {address} does not answer: it has been silent for {patience:g} s",
-                        hint="see what it does, then play the rest, or use --jobs N on this machine",
-                    ) from error
-                except distributed.KilledWorker as error:
-                    raise ItemEndsWorkersError(
-                        f"{_MAX_LOST_WORKERS} workers ended while they played {waiting[0][0]}: {error}",
-                        hint="play it with --jobs 1: the process says what ends it, or ends with it",
-                    ) from error
-                except Exception as error:
-                    reachable = not isinstance(error, _LostError)
-                    if client.status == "running" and reachable:
-                        raise
-                    raise TargetError(
-                        f"the scheduler at {address} was lost: {error}",
-                        hint="start it again and play the rest, or use --jobs N on this machine",
-                    ) from error
-                waiting.popleft()[1].release()
-                yield result
+            yield from deal_batches(crew, items)
         finally:
-            if reachable:
-                client.cancel([future for _, future in waiting])
+            crew.let_go()
+
+
+class _DaskCrew(Generic[A, B]):
+    """The workers of a cluster, asked through its client."""
+
+    def __init__(self, distributed: Any, client: Any, address: str, work: Callable[[A], B], patience: float) -> None:
+        self._distributed = distributed
+        self._client = client
+        self._address = address
+        self._work = work
+        self._patience = patience
+        self._items: dict[Any, Sequence[A]] = {}
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._reachable = True
+        self._size = 0
+        self._counted_at = -_COUNT_SECONDS
+
+    def size(self) -> int:
+        """Return how many threads the workers have, counted now and then. TargetError if the scheduler is lost."""
+        now = time.monotonic()
+        if now - self._counted_at >= _COUNT_SECONDS:
+            with self._explaining():
+                self._size = sum(map(int, _ask(self._client, self._client.scheduler.ncores, self._patience).values()))
+            self._counted_at = now
+        return self._size
+
+    def submit(self, items: Sequence[A]) -> Any:
+        """Have a batch played."""
+        with self._explaining():
+            future = self._client.submit(_play_batch, self._work, items, pure=False)
+        self._items[future] = items
+        future.add_done_callback(self._done.put)
+        return future
+
+    def wait(self) -> tuple[Any, Answer[B]]:
+        """Return a batch that is done. TargetError if the scheduler is lost, or does not answer when it is asked."""
+        with self._explaining():
+            future = None
+            while future is None:
+                try:
+                    future = self._done.get(timeout=self._patience)
+                except queue.Empty:
+                    _ask(self._client, self._client.scheduler.identity, self._patience)
+            items = self._items.pop(future)
+            try:
+                results, seconds = self._result(future)
+            except self._distributed.KilledWorker as error:
+                if len(items) > 1:
+                    return future, Answer(results=())
+                killed = ItemEndsWorkersError(
+                    f"{_MAX_LOST_WORKERS} workers ended while they played {items[0]}: {error}",
+                    hint="play it with --jobs 1: the process says what ends it, or ends with it",
+                )
+                killed.__cause__ = error
+                return future, Answer(results=(), error=killed)
+            except Exception as error:
+                if future.status != "error":  # which is that of an item that raised
+                    raise
+                return future, Answer(results=(), error=error)
+            return future, Answer(results=results, seconds=seconds)
+
+    def _result(self, future: Any) -> tuple[Sequence[B], float]:
+        """Fetch the result of a batch that is done, as long as the scheduler answers. Raises what the work raised."""
+        while True:
+            try:
+                result: tuple[Sequence[B], float] = future.result(timeout=self._patience)
+            except TimeoutError:
+                if future.status == "error":
+                    raise
+                _ask(self._client, self._client.scheduler.identity, self._patience)
+            else:
+                return result
+
+    def let_go(self) -> None:
+        """Cancel what is not done, if there is somebody to tell."""
+        if self._reachable:
+            self._client.cancel(list(self._items))
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Raise TargetError for what goes wrong with the scheduler."""
+        try:
+            yield
+        except _SilentError as error:
+            self._reachable = False
+            raise TargetError(
+                f"the scheduler at {self._address} does not answer: it has been silent for {self._patience:g} s",
+                hint="see what it does, then play the rest, or use --jobs N on this machine",
+            ) from error
+        except Exception as error:
+            self._reachable = False
+            raise TargetError(
+                f"the scheduler at {self._address} was lost: {error}",
+                hint="start it again and play the rest, or use --jobs N on this machine",
+            ) from error
+
+
+def _play_batch(work: Callable[[A], B], items: Sequence[A]) -> tuple[list[B], float]:
+    """Play a batch; return its results and the seconds they took.
+
+    It ends before an item that raises, which is then played alone, so that what is raised is known to be of that item.
+    """
+    begun = time.perf_counter()
+    results = []
+    for item in items:
+        try:
+            results.append(work(item))
+        except Exception:
+            if len(items) == 1:
+                raise
+            break
+    return results, time.perf_counter() - begun
 
 
 class _SilentError(Exception):
@@ -120,23 +203,6 @@ def _ask(client: Any, question: Callable[[], Any], patience: float) -> Any:
         raise _SilentError from error
     except OSError as error:
         raise _LostError(str(error)) from error
-
-
-def _wait_for(distributed: Any, client: Any, future: Any, patience: float) -> None:
-    """Wait for an item, as long as its scheduler answers."""
-    while True:
-        try:
-            with client.as_current():
-                distributed.wait([future], timeout=patience)
-        except TimeoutError:
-            _ask(client, client.scheduler.identity, patience)
-        else:
-            return
-
-
-def _queue_length(client: Any, patience: float) -> int:
-    """Return how many items are submitted ahead, so that no worker waits for the next one."""
-    return 4 * max(2, sum(map(int, _ask(client, client.scheduler.ncores, patience).values())))
 
 
 @contextmanager
