@@ -68,9 +68,13 @@ def parse_tool_args(held: Any) -> Any:
     if not isinstance(held, str):
         return held
     try:
-        return json.loads(held)
+        return json.loads(held, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return held
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")  # Python reads NaN and Infinity, which nothing can write again (R38)
 
 
 def normalize_finish_reason(word: str | None) -> str | None:

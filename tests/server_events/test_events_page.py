@@ -177,3 +177,15 @@ def test_links_of_the_table_lead_to_their_examples() -> None:
     assert len(set(titles)) == len(titles)
     heads = {SCRIPT.anchor(line[4:]) for line in PAGE.splitlines() if line.startswith("### ")}
     assert set(re.findall(r"\(#([^)]+)\)", PAGE)) <= heads
+
+
+@pytest.mark.parametrize("text", ['{"x": NaN}', "-Infinity", "[Infinity]"])
+def test_arguments_with_a_number_that_json_does_not_have_stay_text(text: str) -> None:
+    """R12, R38: Python reads such text as numbers, which nothing can write again."""
+    call = {"part_kind": "tool-call", "tool_name": "book", "tool_call_id": "c1", "args": text}
+    example = {"events": [{"event_kind": "part_start", "index": 0, "part": call}, {"event_kind": "agent_run_result"}]}
+    played = SCRIPT.play(example)
+    for thread in (played.server, played.client):
+        assert thread["turns"][1]["messages"][0]["parts"][0]["args"] == text
+    inputs = [chunk for _, sent in played.events for chunk in sent if chunk["type"] == "tool-input-available"]
+    assert [chunk["input"] for chunk in inputs] == [text]
