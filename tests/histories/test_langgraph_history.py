@@ -18,12 +18,15 @@ from langchain_core.messages import (
     messages_from_dict,
     messages_to_dict,
 )
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.tools import BaseTool
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.types import Command, interrupt
 from tests.histories.cut_script import TWO_TOOLS, CutScript, events_of
 from tests.histories.message_parts.build import inline, journal_of, scenario
 
+from tpharness.acceptance.check import check_payload
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.langgraph import LANGGRAPH
 from tpharness.scenario import Scenario
@@ -150,6 +153,94 @@ def test_a_result_that_had_come_is_gone_until_all_have() -> None:
     done = next(i for i, event in enumerate(events) if event["event_kind"] == "function_tool_result")
     document = HISTORY.store(journal_of(PLAYED["two tools, the second done first"], (done + 1, "user_cancelled")))
     assert [message["type"] for message in document["messages"]] == ["human", "ai"]
+
+
+ASKS = """
+  - user: q
+  - steps:
+      - response: [{call: asks, id: c1, args: {}}, {call: fast, id: c2, args: {}}]
+        finish_reason: tool_call
+      - returns: {c2: two}
+"""
+RESUMED = """
+  - server:
+      - event_kind: function_tool_result
+        part: {part_kind: tool-return, tool_name: asks, tool_call_id: c1, content: "yes, sent", outcome: success}
+      - {event_kind: part_start, index: 0, part: {part_kind: text, content: Done.}}
+      - {event_kind: part_end, index: 0, part: {part_kind: text, content: Done.}}
+      - {event_kind: model_response_end, finish_reason: stop}
+      - {event_kind: agent_run_result}
+"""
+
+
+class Answering(BaseChatModel):
+    """Says two calls, then that it is done, and keeps what it was sent each time."""
+
+    asked: list[list[BaseMessage]] = []  # noqa: RUF012  # a field of a model of Pydantic, copied for each
+
+    @property
+    def _llm_type(self) -> str:
+        return "answering"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        """Return the model itself."""
+        del tools, kwargs
+        return self
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        del kwargs
+        self.asked.append(args[0])
+        calls = [{"id": call_id, "name": name, "args": {}} for call_id, name in (("c1", "asks"), ("c2", "fast"))]
+        answer = AIMessage("", tool_calls=calls) if len(self.asked) == 1 else AIMessage("Done.")
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+async def interrupted(saver: Any, then: Any) -> tuple[list[BaseMessage], list[str]]:
+    """Return the state after a run that a tool has interrupted and the next one, and the tools that began."""
+    began: list[str] = []
+
+    @tool
+    def asks() -> str:
+        """Wait for a person."""
+        began.append("asks")
+        return f"{interrupt('May I?')}, sent"
+
+    @tool
+    def fast() -> str:
+        """Return at once."""
+        began.append("fast")
+        return "two"
+
+    model = Answering(asked=[])
+    agent: Any = create_agent(model, tools=[asks, fast], checkpointer=saver)
+    config = {"configurable": {"thread_id": "t"}}
+    await agent.ainvoke({"messages": [HumanMessage("q")]}, config)
+    state = await agent.aget_state(config)
+    assert [one.value for one in state.interrupts] == ["May I?"]
+    await agent.ainvoke(then, config)
+    return (await agent.aget_state(config)).values["messages"], began
+
+
+@pytest.mark.parametrize("kept", ["memory", "sqlite"])
+def test_a_run_that_a_tool_interrupts_goes_on_where_it_waits(kept: str) -> None:
+    """Resumed, it has both results, and the tool ran twice; a new message leaves the calls without any."""
+
+    async def play(then: Any) -> tuple[list[BaseMessage], list[str]]:
+        if kept == "memory":
+            return await interrupted(InMemorySaver(), then)
+        async with AsyncSqliteSaver.from_conn_string(":memory:") as saver:
+            return await interrupted(saver, then)
+
+    real, began = asyncio.run(play(Command(resume="yes")))
+    ours = messages_from_dict(HISTORY.store(journal_of(inline(ASKS + RESUMED)))["messages"])
+    assert told(ours) == told(real)
+    assert sorted(began) == ["asks", "asks", "fast"]
+    real, began = asyncio.run(play({"messages": [HumanMessage("Go on.")]}))
+    waiting = HISTORY.store(journal_of(inline(ASKS)))
+    assert [*told(messages_from_dict(waiting["messages"])), ("human", "Go on.", [], None)] == told(real)[:-1]
+    assert sorted(began) == ["asks", "fast"]
+    refused = check_payload("anthropic", HISTORY.model_input(waiting, "anthropic", next_user="Go on."))
+    assert "anthropic-call-unanswered" in {finding.code for finding in refused}
 
 
 def test_what_depends_on_an_integration_is_not_supported() -> None:

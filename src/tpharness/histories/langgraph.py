@@ -8,6 +8,10 @@ that was cut is not there, nothing says that it was cut, and of several tools th
 all have returned: those that had returned wait as pending writes, which a new input discards. The calls stay, and are
 sent without results. An error leaves the same. Durability (`sync`, `async`, `exit`) makes no difference.
 
+A tool that waits for a person (`interrupt()`) leaves the same, too: a run that ends with open calls. When the next run
+resumes it, with no message of the user in between, the tool runs again from its beginning, the results that wait are
+kept, and the model is asked when all are there. A new message discards them, although `get_state` has shown them.
+
 What becomes of thinking depends on the integration of the model (Anthropic's keeps it as blocks), so a conversation
 with thinking is not supported. Nor is what the agent never does: asking the model again before each call has its
 result.
@@ -41,13 +45,15 @@ class LangGraphHistory:
         """Return the state."""
         messages: list[Message] = []
         asked: list[str] = []
+        run = _Run(messages)
         for turn in journal.turns():
             if isinstance(turn, UserTurn):
                 asked.append(_prompt(turn.parts))
+                run = _Run(messages)  # a new input: what waits is discarded
             else:
                 messages += [human(text) for text in asked]
                 asked = []
-                _Run(messages).write(turn)
+                run.write(turn)
         return {"messages": messages}
 
     def dumps(self, document: Any) -> str:
@@ -85,7 +91,7 @@ LANGGRAPH: Mapping[str, LangGraphHistory] = {history.name: history for history i
 
 
 class _Run:
-    """Appends the steps of one run that have ended."""
+    """Appends the steps that have ended, of a run and of those that resume it."""
 
     def __init__(self, messages: list[Message]) -> None:
         self._messages = messages
