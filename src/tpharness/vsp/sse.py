@@ -157,10 +157,11 @@ class SseParser:
 
         None, and nothing done, if it is anything else: then `feed` or `feed_data` takes it.
         """
+        if not self._idle:
+            return None
         event = data.removeprefix(b"data: ").removesuffix(b"\n\n")
         if (
-            self._idle
-            and len(event) + 8 == len(data)
+            len(event) + 8 == len(data)
             and _LF not in event
             and _CR not in event
             and event.isascii()
