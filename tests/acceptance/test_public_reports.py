@@ -55,6 +55,25 @@ def test_every_rule_that_rests_on_reports_has_one() -> None:
     assert told - {None, "payload-malformed"} <= RULE.keys()
 
 
+def reports_table() -> str:
+    """Return the table of the guide: the rule, the report and what it says of the request, how it is judged."""
+    lines = ["| rule | report | request | verdict |", "|---|---|---|---|"]
+    for api, report in REPORTS:
+        source, _, said = report["report"].partition(",")
+        repository, number = source.split("#")
+        link = f"[{source}](https://github.com/{repository}/issues/{number})"
+        rule = "–" if report.get("rule") is None else report["rule"].removeprefix("payload-")
+        verdict = "taken, as measured" if report.get("accepted") else "missed" if "missed" in report else "refused"
+        lines.append(f"| {rule} | {link} | {api}{': ' + said.strip() if said else ''} | {verdict} |")
+    return "\n".join(lines)
+
+
+def test_the_guide_has_every_report() -> None:
+    """The table between the two marks is what `print(reports_table())` prints, an error of a verdict fails above."""
+    _, _, rest = GUIDE.partition("<!-- reports: generated -->\n")
+    assert rest.partition("<!-- end -->")[0].strip() == reports_table()
+
+
 def test_the_guide_counts_the_reports() -> None:
     """How many there are, how many are judged as the API did, and each that is missed."""
     counted = Counter(next(key for key in ("rule", "accepted", "missed") if key in report) for _, report in REPORTS)
