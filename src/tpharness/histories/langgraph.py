@@ -102,17 +102,19 @@ class _Run:
     def write(self, turn: AgentTurn) -> None:
         """Append what the turn has."""
         answered = False
-        for segment in (*turn.segments, turn.tail):
-            for entry in segment.entries:
-                match entry:
-                    case Response():
-                        self._respond(entry, again=answered and self._messages[-1]["type"] != "tool")
-                        answered = entry.finished
-                    case Return():
-                        self._return(entry)
-                    case Prompt():
-                        self._messages.append(human(_prompt(entry.parts)))
-                        answered = False
+        entries = [entry for segment in (*turn.segments, turn.tail) for entry in segment.entries]
+        if entries and not isinstance(entries[0], Return):  # a run of its own, which resumes nothing
+            self._open, self._pending = [], {}
+        for entry in entries:
+            match entry:
+                case Response():
+                    self._respond(entry, again=answered and self._messages[-1]["type"] != "tool")
+                    answered = entry.finished
+                case Return():
+                    self._return(entry)
+                case Prompt():
+                    self._messages.append(human(_prompt(entry.parts)))
+                    answered = False
 
     def _respond(self, response: Response, *, again: bool) -> None:
         if any(part.kind == "thinking" for part in response.parts):
