@@ -13,6 +13,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 __all__ = [
@@ -64,17 +65,23 @@ def join_surrogates(text: str) -> str:
 
 
 def parse_tool_args(held: Any) -> Any:
-    """Return tool arguments as the parsed JSON value; text that is not JSON stays a string (R12)."""
+    """Return tool arguments as the parsed JSON value; text that is not JSON stays a string (R12).
+
+    So does text with a number that nothing can write again: NaN and Infinity, which Python reads, and 1e999 (R38).
+    """
     if not isinstance(held, str):
         return held
     try:
-        return json.loads(held, parse_constant=_refuse_constant)
+        return json.loads(held, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return held
 
 
-def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")  # Python reads NaN and Infinity, which nothing can write again (R38)
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"{digits} is not a number that JSON can have")
+    return number
 
 
 def normalize_finish_reason(word: str | None) -> str | None:

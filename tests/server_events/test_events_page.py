@@ -179,9 +179,9 @@ def test_links_of_the_table_lead_to_their_examples() -> None:
     assert set(re.findall(r"\(#([^)]+)\)", PAGE)) <= heads
 
 
-@pytest.mark.parametrize("text", ['{"x": NaN}', "-Infinity", "[Infinity]"])
+@pytest.mark.parametrize("text", ['{"x": NaN}', "-Infinity", "[Infinity]", "[1, -1e999]"])
 def test_arguments_with_a_number_that_json_does_not_have_stay_text(text: str) -> None:
-    """R12, R38: Python reads such text as numbers, which nothing can write again."""
+    """R12, R38: Python reads such text as numbers, which nothing can write again; 1e999 is infinite there, too."""
     call = {"part_kind": "tool-call", "tool_name": "book", "tool_call_id": "c1", "args": text}
     example = {"events": [{"event_kind": "part_start", "index": 0, "part": call}, {"event_kind": "agent_run_result"}]}
     played = SCRIPT.play(example)
