@@ -21,6 +21,7 @@ from tpharness.explore.mutation import (
     load_changes,
     load_scenarios,
     play_module,
+    record_selected,
     smoke,
     unharmed,
 )
@@ -40,6 +41,10 @@ def mutate(
         list[Path] | None, Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    whole: Annotated[
+        bool,
+        Option("--whole", help="Play everything, also what a defect cannot have reached: slower, the same result."),
+    ] = False,
     names: Annotated[bool, Option("--list", help="List the defects and play nothing.")] = False,
     update: Annotated[
         bool,
@@ -61,10 +66,10 @@ def mutate(
         raise UsageError("--update plays everything", hint="leave out the scenarios and --defect")
     roots = tuple(scenarios or ())
     loaded = load_scenarios(ids or (), roots)
-    cases = unharmed(loaded)
+    cases = unharmed(loaded) if whole else record_selected(tuple(ids or ()), roots).cases
     rows = []
     ended = EarlyEnd(len(chosen))
-    for row in ended.until_stopped(play_module(module, chosen, ids or (), roots, jobs=jobs)):
+    for row in ended.until_stopped(play_module(module, chosen, ids or (), roots, jobs=jobs, whole=whole)):
         rows.append(row)
         if not json:
             say(_line(row), flush=True)

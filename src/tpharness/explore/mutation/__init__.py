@@ -2,7 +2,14 @@
 
 from tpharness.explore.mutation.matrix import Matrix, killers, smoke
 from tpharness.explore.mutation.module import Changes, load_changes
-from tpharness.explore.mutation.play import load_scenarios, play_change, play_module, unharmed
+from tpharness.explore.mutation.play import (
+    load_scenarios,
+    play_change,
+    play_module,
+    record_selected,
+    record_unharmed,
+    unharmed,
+)
 from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row, Seed, Side
 
 __all__ = [
@@ -19,6 +26,8 @@ __all__ = [
     "load_scenarios",
     "play_change",
     "play_module",
+    "record_selected",
+    "record_unharmed",
     "smoke",
     "unharmed",
 ]

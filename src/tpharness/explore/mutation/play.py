@@ -1,20 +1,25 @@
 """Playing scenarios with a change seeded in the reference.
 
 In: changes and scenarios that are loaded. Out: a row for each change. The reference plays both sides in this process,
-through the same session as any run; with `jobs` the changes are dealt out to worker processes.
+through the same session as any run; with `jobs` the changes are dealt out to worker processes. With a recording of the
+reference as it is, only what a change can have reached is played; the rows are the same.
 """
 
 from __future__ import annotations
 
+import gc
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.explore.mutation.module import load_changes
+from tpharness.explore.mutation.reach import find_reach
+from tpharness.explore.mutation.recording import Recorder, Recording
 from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row
+from tpharness.explore.mutation.replay import replaying
 from tpharness.findings import Level
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
@@ -24,7 +29,7 @@ from tpharness.run.session import Session
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import Scenario, load_scenario
 
-__all__ = ["load_scenarios", "play_change", "play_module", "unharmed"]
+__all__ = ["load_scenarios", "play_change", "play_module", "record_selected", "record_unharmed", "unharmed"]
 
 _RULING = re.compile(r"\bR\d+\b")
 
@@ -35,18 +40,38 @@ def load_scenarios(ids: Sequence[str] = (), roots: Sequence[Path] = ()) -> tuple
     return tuple(load_scenario(one.path, root=one.root) for one in found)
 
 
-def play_change(change: Defect | Harmless, scenarios: Iterable[Scenario], baseline: Baseline | None = None) -> Row:
-    """Play the scenarios with one change seeded."""
+def play_change(
+    change: Defect | Harmless,
+    scenarios: Iterable[Scenario],
+    baseline: Baseline | None = None,
+    recording: Recording | None = None,
+) -> Row:
+    """Play the scenarios with one change seeded; with a `recording` of them only what the change can have reached."""
     known = load_baseline() if baseline is None else baseline
     begun = time.perf_counter()
-    played, kills = 0, []
+    reach = None if recording is None else find_reach(change, recording.code)
     with change.seed(), Session() as session:
+        if recording is None or reach is None:
+            found = [_played(scenario, session, known)[0] for scenario in scenarios]
+        else:
+            found = _replayed(scenarios, session, known, recording, reach)
+    kills = tuple(kill for kill in found if kill is not None)
+    return Row(change=change, kills=kills, played=len(found), seconds=time.perf_counter() - begun)
+
+
+def _replayed(
+    scenarios: Iterable[Scenario], session: Session, baseline: Baseline, recording: Recording, reach: frozenset[int]
+) -> list[Kill | None]:
+    found: list[Kill | None] = []
+    with replaying(reach, parses=not reach.isdisjoint(recording.parsing)) as replay:
         for scenario in scenarios:
-            played += 1
-            kill, _ = _played(scenario, session, known)
-            if kill is not None:
-                kills.append(kill)
-    return Row(change=change, kills=tuple(kills), played=played, seconds=time.perf_counter() - begun)
+            recorded = recording.scenarios[scenario.id]
+            if reach.isdisjoint(recorded.ran):
+                found.append(None)
+                continue
+            replay.begin(recorded)
+            found.append(_played(scenario, session, baseline)[0])
+    return found
 
 
 def unharmed(scenarios: Iterable[Scenario]) -> dict[str, int]:
@@ -54,42 +79,76 @@ def unharmed(scenarios: Iterable[Scenario]) -> dict[str, int]:
 
     UsageError when one fails with nothing seeded: a failure would say nothing of a defect then.
     """
-    known = load_baseline()
-    failing, cases = [], {}
+    cases: dict[str, int] = {}
     with Session() as session:
-        for scenario in scenarios:
-            kill, cases[scenario.id] = _played(scenario, session, known)
-            if kill is not None:
-                failing.append(kill.case)
+        _play_unharmed(scenarios, session, cases.__setitem__)
+    return cases
+
+
+def record_unharmed(scenarios: Iterable[Scenario]) -> Recording:
+    """Play the scenarios with nothing seeded and record how. UsageError as for `unharmed`."""
+    recorder = Recorder()
+    with Session() as session, recorder.listening():
+        _play_unharmed(scenarios, session, recorder.end_scenario)
+    return recorder.finish()
+
+
+def _play_unharmed(scenarios: Iterable[Scenario], session: Session, tell: Callable[[str, int], None]) -> None:
+    known = load_baseline()
+    failing = []
+    for scenario in scenarios:
+        kill, cases = _played(scenario, session, known)
+        tell(scenario.id, cases)
+        if kill is not None:
+            failing.append(kill.case)
     if failing:
         raise UsageError(
             f"with nothing seeded these fail: {', '.join(failing)}", hint="`tpharness run` says why; correct that first"
         )
-    return cases
 
 
 def play_module(
-    module: str, names: Sequence[str], ids: Sequence[str] = (), roots: Sequence[Path] = (), *, jobs: int = 1
+    module: str,
+    names: Sequence[str],
+    ids: Sequence[str] = (),
+    roots: Sequence[Path] = (),
+    *,
+    jobs: int = 1,
+    whole: bool = False,
 ) -> Iterator[Row]:
-    """Play the changes of a module that `names` says, in that order; errors as for `load_changes`."""
+    """Play the changes of a module that `names` says, in that order; errors as for `load_changes` and `unharmed`.
+
+    `whole` plays everything, also what a change cannot have reached.
+    """
     changes = load_changes(module)
-    worker = partial(_in_worker, module, tuple(ids), tuple(roots))
+    worker = partial(_in_worker, module, tuple(ids), tuple(roots), whole)
     workers = Workers(jobs=jobs) if jobs > 1 and len(names) > 1 else THIS_PROCESS
+    if not whole:
+        record_selected(tuple(ids), tuple(roots))  # here, so that workers which are forks have it
+        gc.collect()
+        gc.freeze()  # what lives as long as the process is not looked through again and again
     for name, (kills, played, seconds) in zip(names, map_in_order(worker, names, workers), strict=True):
         yield Row(change=changes.named(name), kills=kills, played=played, seconds=seconds)
 
 
 def _in_worker(
-    module: str, ids: tuple[str, ...], roots: tuple[Path, ...], name: str
+    module: str, ids: tuple[str, ...], roots: tuple[Path, ...], whole: bool, name: str
 ) -> tuple[tuple[Kill, ...], int, float]:
     """Return what makes up a row but for the change, which holds functions and stays in its process."""
-    row = play_change(load_changes(module).named(name), _loaded(ids, roots))
+    change = load_changes(module).named(name)
+    row = play_change(change, _loaded(ids, roots), recording=None if whole else record_selected(ids, roots))
     return row.kills, row.played, row.seconds
 
 
 @cache
 def _loaded(ids: tuple[str, ...], roots: tuple[Path, ...]) -> tuple[Scenario, ...]:
     return load_scenarios(ids, roots)
+
+
+@cache
+def record_selected(ids: tuple[str, ...], roots: tuple[Path, ...]) -> Recording:
+    """Record the scenarios that ids and patterns name, once in a process."""
+    return record_unharmed(_loaded(ids, roots))
 
 
 def _played(scenario: Scenario, session: Session, baseline: Baseline) -> tuple[Kill | None, int]:
