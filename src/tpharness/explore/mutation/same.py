@@ -22,7 +22,7 @@ def same(one: Any, other: Any) -> bool:
     """Whether two values are the same in type and content, also in the order of keys; False in doubt."""
     if one is other:
         return True
-    kind: Any = type(one)
+    kind = type(one)
     if kind is not type(other):
         return False
     if kind in _ATOMS or kind is Packet:
@@ -35,7 +35,8 @@ def same(one: Any, other: Any) -> bool:
         return repr(one) == repr(other)
     if kind is Reference:
         return True  # it has no state
-    return bool(_names(kind)) and all(same(getattr(one, name), getattr(other, name)) for name in _names(kind))
+    names = _names(kind)  # type: ignore[arg-type]  # a class can be hashed
+    return bool(names) and all(same(getattr(one, name), getattr(other, name)) for name in names)
 
 
 def _same_mapping(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
