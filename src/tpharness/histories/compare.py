@@ -69,10 +69,13 @@ def compare(scenarios: Iterable[Scenario], histories: Sequence[HistoryDialect]) 
         case = base_case(scenario)
         for moment in every_moment(case) if has_server(scenario) else case_moments(case):
             phase = phase_of(moment.after)
-            if phase is not None:
-                produced = journal_contents(moment.after)
+            for seen in filter(None, (moment, moment.retried)) if phase is not None else ():
+                if phase is None or phase_of(seen.after) is None:
+                    continue  # the second try has been answered
+                produced = journal_contents(seen.after)
                 for history in histories:
-                    _count(cells[phase][history.name], moment, produced, history)
+                    if moment.seen_by(history) is seen:
+                        _count(cells[phase][history.name], seen, produced, history)
     return Comparison(scenarios=tuple(played), histories=tuple(history.name for history in histories), cells=cells)
 
 
@@ -86,8 +89,11 @@ class Judgement:
 
 def judge_moment(moment: Moment, produced: Sequence[TurnContent], history: HistoryDialect) -> Judgement | None:
     """Judge what a history keeps at one place, of which `produced` is the content; None if it cannot be stored."""
+    seen = moment.seen_by(history)
+    if seen is not moment:
+        produced = journal_contents(seen.after)
     try:
-        document = history.store(moment.after)
+        document = history.store(seen.after)
     except UnsupportedError:
         return None
     last = len(produced) - 1

@@ -7,10 +7,11 @@ however many places it is cut at, because journals share their segments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tpharness.facts import provider_names
+from tpharness.histories.projections import HistoryDialect, RetriesCalls
 from tpharness.journal import AgentTurn, Interrupted, Journal, Response, Segment, UserTurn
 from tpharness.run.plan import Case, cut_time, make_script, make_streams, place_name
 from tpharness.scenario.records import AgentRun, CutAt, Scenario
@@ -28,12 +29,18 @@ class Moment:
 
     `after` is the journal with its cut, `before` the last journal before it, and `at_model_call` the journal at the
     latest model call; the last two are None where nothing was cut. `id` is the id of the case or of the sweep's place.
+    `retried` is the same place for a program that asks its model again after an error, None where no error came before.
     """
 
     id: str
     after: Journal
     before: Journal | None = None
     at_model_call: Journal | None = None
+    retried: Moment | None = None
+
+    def seen_by(self, history: HistoryDialect) -> Moment:
+        """Return the place as a history's program comes to it."""
+        return self.retried or self if isinstance(history, RetriesCalls) and history.retries_calls else self
 
 
 def case_moments(case: Case) -> Iterator[Moment]:
@@ -50,11 +57,16 @@ def has_server(scenario: Scenario) -> bool:
 
 
 def _server_moments(case: Case) -> Iterator[Moment]:
-    server = _Server(case)
+    server, retrying = _servers(case)
     for turn in make_script(case).turns:
         server.play(turn)
         yield from server.journals.cut(case.id, server.recorder.journal(partial=True))
-    yield Moment(id=case.id, after=server.recorder.journal(partial=True))
+        if retrying is not None:
+            retrying.play(turn)
+    end = Moment(id=case.id, after=server.recorder.journal(partial=True))
+    if retrying is not None:
+        end = replace(end, retried=Moment(id=case.id, after=retrying.recorder.journal(partial=True)))
+    yield end
 
 
 def _client_moments(case: Case) -> Iterator[Moment]:
@@ -112,23 +124,35 @@ def _cut_run(
     case: Case, script: Script, index: int, run: AgentRun, reason: str, names: Sequence[str]
 ) -> Iterator[Moment]:
     """Cut one run before its first and after each of its events; `names` has one name for each of these places."""
-    server = _Server(case)
-    for earlier in script.turns[:index]:
-        server.play(earlier)
-    server.begin(run.agent_id, run.started_at)
+    server, retrying = _servers(case)
+    both = [one for one in (server, retrying) if one is not None]
+    for one in both:
+        for earlier in script.turns[:index]:
+            one.play(earlier)
+        one.begin(run.agent_id, run.started_at)
+    failed = False
     for count, name in enumerate(names):
         if count:
-            server.feed((run.events or ())[count - 1])
+            event = (run.events or ())[count - 1]
+            failed = failed or event["event_kind"] == "error"
+            for one in both:
+                one.feed(event)
         cut = Interrupted(reason=reason, at=cut_time(run, count))
-        after = server.recorder.journal(cut, partial=True)
-        yield next(server.journals.cut(name, after), Moment(id=name, after=after))
+        moment = server.moment(name, cut)
+        yield replace(moment, retried=retrying.moment(name, cut)) if failed and retrying is not None else moment
+
+
+def _servers(case: Case) -> tuple[_Server, _Server | None]:
+    """Return a fold of a case's events, and one for a program that asks its model again, where an error comes."""
+    fails = any(event["event_kind"] == "error" for _, run in case.scenario.runs for event in run.events or ())
+    return _Server(case), _Server(case, errors_interrupt=False) if fails else None
 
 
 class _Server:
     """Folds the server's events of one case."""
 
-    def __init__(self, case: Case) -> None:
-        self.recorder = Recorder(providers=provider_names(case.scenario.agents))
+    def __init__(self, case: Case, *, errors_interrupt: bool = True) -> None:
+        self.recorder = Recorder(providers=provider_names(case.scenario.agents), errors_interrupt=errors_interrupt)
         self.journals = _LastJournals()
 
     def play(self, turn: UserTurn | RunScript) -> None:
@@ -141,6 +165,11 @@ class _Server:
             self.feed(event)
         if turn.interruption is not None:
             self.recorder.interrupt(turn.interruption.reason, turn.interruption.at)
+
+    def moment(self, name: str, cut: Interrupted) -> Moment:
+        """Return the place where the running run is cut now."""
+        after = self.recorder.journal(cut, partial=True)
+        return next(self.journals.cut(name, after), Moment(id=name, after=after))
 
     def begin(self, agent_id: str, at: str) -> None:
         """Open a run."""

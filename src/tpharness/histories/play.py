@@ -77,6 +77,7 @@ def play_history(scenario: Scenario, history: HistoryDialect, place: str | None 
 
 def check_moment(moment: Moment, history: HistoryDialect) -> dict[str, list[Finding]]:
     """Return the findings of each check at one place; a check that does not apply there is missing."""
+    moment = moment.seen_by(history)
     document = history.store(moment.after)
     found: dict[str, list[Finding]] = {"read-back": list(_read_back_findings(document, history))}
     if isinstance(history, ShowsInterruptions):

@@ -20,6 +20,7 @@ __all__ = [
     "HistoryDialect",
     "Provider",
     "ResultContent",
+    "RetriesCalls",
     "ShowsInterruptions",
     "TurnContent",
 ]
@@ -102,4 +103,14 @@ class ShowsInterruptions(Protocol):
 
     def interruptions(self, journal: Journal) -> int:
         """Return how many interruptions by the user its replay has to show."""
+        ...
+
+
+@runtime_checkable
+class RetriesCalls(Protocol):
+    """A history of a program that may ask its model again after a failed call, inside the same turn."""
+
+    @property
+    def retries_calls(self) -> bool:
+        """Whether it does: then an error does not end its run."""
         ...

@@ -45,7 +45,9 @@ _DELTAS = {"text": "text", "thinking": "thinking", **dict.fromkeys(_CALLS, "tool
 class Recorder:
     """Folds the server's events of one thread; one `begin` … `feed`* … (`interrupt`)? for each run."""
 
-    def __init__(self, *, providers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, *, providers: Mapping[str, str] | None = None, errors_interrupt: bool = True) -> None:
+        """Fold for agents of these providers; `errors_interrupt` false is for a program that asks its model again."""
+        self._errors_interrupt = errors_interrupt
         self._writer = JournalWriter()
         self._providers = dict(providers or {})
         self._log = FindingLog()
@@ -278,7 +280,8 @@ class Recorder:
     def _error(self, event: Mapping[str, Any]) -> None:
         self._writer.note_failure()
         self._writer.add_event(Event(name=ERROR_EVENT, data={"error": event["error_text"]}, at=self._at))
-        self._writer.hold_interruption("error", self._at)  # R27: unless a regular result follows
+        if self._errors_interrupt:
+            self._writer.hold_interruption("error", self._at)  # R27: unless a regular result follows
 
     def _reset(self, event: Mapping[str, Any]) -> None:
         del event

@@ -26,6 +26,8 @@ from tests.histories.message_parts.kept import K02, KEPT, SEEN, U
 
 from tpharness.histories.message_parts import MESSAGE_PARTS
 from tpharness.histories.message_parts.convert_parts import result_content
+from tpharness.histories.moments import every_moment
+from tpharness.run.plan import base_case
 from tpharness.scenario import AgentRun, Scenario
 
 PLAN, CURRENT = "message-parts/plan", "message-parts/current"
@@ -156,6 +158,21 @@ def test_calls_of_a_response_that_goes_on_are_not_kept() -> None:
     cut = (events_of(turns), "user_cancelled")
     for variant in ("plan", "current"):
         assert stored(variant, inline(turns), cut) == [U, answer(text("ok"), stop="aborted")]
+
+
+def test_the_user_can_stop_the_second_try() -> None:
+    """The program asks again inside its turn, where a thread's turn ended with the error; the plan does not say."""
+    places = list(every_moment(base_case(scenario("interruptions/error-then-finish-stop"))))
+    program, plan = MESSAGE_PARTS[CURRENT], MESSAGE_PARTS[PLAN]
+    failed, asked, speaks = places[1:4]
+    assert failed.seen_by(program) is not failed
+    assert failed.seen_by(plan) is failed
+    error = stream_error("a tool registry was slow")
+    assert conversation(program.store(failed.seen_by(program).after)) == [user("Hi"), error, interrupt(notice=False)]
+    assert conversation(program.store(asked.seen_by(program).after)) == [user("Hi"), error, interrupt(notice=False)]
+    assert conversation(program.store(speaks.seen_by(program).after))[2]["data"]["stop_reason"] == "aborted"
+    assert conversation(plan.store(speaks.after)) == [user("Hi"), error]
+    assert places[0].seen_by(program) is places[0]
 
 
 def test_a_second_try_is_kept_and_the_first_is_not() -> None:

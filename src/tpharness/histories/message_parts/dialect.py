@@ -57,6 +57,11 @@ class MessageParts:
         """`message-parts/plan`, `message-parts/2.32` or `message-parts/current`."""
         return f"message-parts/{self.variant}"
 
+    @property
+    def retries_calls(self) -> bool:
+        """Whether an error of the model leaves the turn going on: in the program, which the plan is not."""
+        return self.variant in PROGRAMS
+
     def store(self, journal: Journal) -> list[dict[str, Any]]:
         """Return the objects of the history's lines. A journal with `partial` parts is needed to keep open parts."""
         return [encode(event) for event in history_events(journal, self.variant)]
