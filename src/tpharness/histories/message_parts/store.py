@@ -160,6 +160,8 @@ class _TurnWriter:
             match entry:
                 case Response():
                     self._add_response(entry)
+                case Return() if self._is_answer_to_a_cut_call(entry):
+                    continue
                 case Return():
                     self._add_result(entry)
                 case Prompt():
@@ -217,6 +219,11 @@ class _TurnWriter:
         self._wordless = self._wordless + 1 if is_wordless(response) else 0
         if 0 < self._wordless <= MOST_WORDLESS and not self._plan:
             self._events.append(UserMessage(created_at=response.at, parts=(TextPart(text=EMPTY_RESPONSE_PROMPT),)))
+
+    def _is_answer_to_a_cut_call(self, entry: Return) -> bool:
+        """Whether the call is of a response that did not end: the program runs nothing of it, nor refuses its input."""
+        calling = [one for one in self._entries() if isinstance(one, Response) and entry.call_id in one.calls()]
+        return bool(calling) and not calling[-1].finished
 
     def _add_result(self, entry: Return) -> None:
         text, images = result_content(entry.fields)
