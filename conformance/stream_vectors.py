@@ -201,4 +201,5 @@ def run_encoding(vector: Mapping[str, Any]) -> str:
         sent += encoder.feed(event)
     if "interrupt" in vector:
         sent += encoder.abort(**vector["interrupt"])
-    return "" if sent == vector["chunks"] else f"sent {sent}"
+    chunks = [to_wire(chunk) for chunk in sent]
+    return "" if chunks == vector["chunks"] else f"sent {chunks}"

@@ -35,7 +35,7 @@ def collected(project: pytest.Pytester, *args: str) -> list[str]:
 
 def test_they_are_named_by_id_folder_or_pattern(project: pytest.Pytester) -> None:
     """Each is one test under its id, beside the project's own; the count of collected tests has them."""
-    project.makeini(INI.format("cycles/late-return threads/usage-*"))
+    project.makeini(INI.format("cycles/late-return threads/usage-[st]*"))
     result = run(project)
     result.stdout.fnmatch_lines_random(
         ["*collected 4 items*", "*tpharness::cycles/late-return PASSED*", "*test_mine PASSED*"]
@@ -57,7 +57,7 @@ def test_a_list_in_pyproject_is_read_like_words_in_an_ini_file(project: pytest.P
     project.makepyprojecttoml(
         """
         [tool.pytest.ini_options]
-        tpharness_builtin = ["cycles/late-return", "threads/usage-*"]
+        tpharness_builtin = ["cycles/late-return", "threads/usage-[st]*"]
         tpharness_dialect = ["0.0.3"]
         """
     )

@@ -73,7 +73,7 @@ def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester, mon
     """With pytest-xdist each is played once, by whichever worker, and a target starts once in each worker."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # three processes start: with what they need
     project.makeini(
-        INI + "tpharness_builtin = threads/usage-* threads/steering-*\ntpharness_server = python:mine:make\n"
+        INI + "tpharness_builtin = threads/usage-[st]* threads/steering-*\ntpharness_server = python:mine:make\n"
     )
     project.makepyfile(
         mine="""

@@ -70,11 +70,11 @@ def test_a_target_starts_once_for_all_tests(pytester: pytest.Pytester) -> None:
         def test_mine(tpharness_play):
             (result,) = tpharness_play("cycles/late-return")
             assert result.outcome.green
-            assert len(tpharness_play("threads/usage-*")) == 2
+            assert len(tpharness_play("threads/usage-[st]*")) == 2
         """,
     )
     pytester.makeini(
-        "[pytest]\ntpharness_builtin = threads/usage-* cycles/late-return\ntpharness_server = python:counted:Server\n"
+        "[pytest]\ntpharness_builtin = threads/usage-[st]* cycles/late-return\ntpharness_server = python:counted:Server\n"
     )
     run(pytester).assert_outcomes(passed=4)
     assert (pytester.path / "started.txt").read_text("utf-8") == "started "
@@ -100,7 +100,7 @@ def test_a_fixture_of_the_project_names_another_target(pytester: pytest.Pytester
 def test_a_target_that_cannot_start_is_tried_once(pytester: pytest.Pytester) -> None:
     """Every test says why, and none waits for it again."""
     pytester.makepyfile(counted=COUNTED + "        raise OSError('no room')\n")
-    pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-*\ntpharness_server = python:counted:Server\n")
+    pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-[st]*\ntpharness_server = python:counted:Server\n")
     result = run(pytester)
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*calling Server() gave OSError: no room", "*calling Server() gave OSError: no room"])

@@ -7,6 +7,7 @@ and while it is seeded. A function in a slot matters to whoever runs it, anythin
 
 from __future__ import annotations
 
+import gc
 import operator
 import sys
 from collections.abc import Collection, Mapping
@@ -82,9 +83,15 @@ def _find_slots() -> dict[int, _Container]:
 
 def find_reach(change: Defect | Harmless, ran: CodeThatRan) -> frozenset[int] | None:
     """Return the ids of the code that can do something else with the change; None if that cannot be told."""
-    before = _find_slots()
-    with change.seed():
-        now = _find_slots()
+    collects = gc.isenabled()
+    gc.disable()  # what others have it call would change their modules in between
+    try:
+        before = _find_slots()
+        with change.seed():
+            now = _find_slots()
+    finally:
+        if collects:
+            gc.enable()
     found: set[int] = set()
     changed = False
     for container, was in before.items():
