@@ -73,9 +73,8 @@ def test_a_target_starts_once_for_all_tests(pytester: pytest.Pytester) -> None:
             assert len(tpharness_play("threads/usage-[st]*")) == 2
         """,
     )
-    pytester.makeini(
-        "[pytest]\ntpharness_builtin = threads/usage-[st]* cycles/late-return\ntpharness_server = python:counted:Server\n"
-    )
+    chosen = "tpharness_builtin = threads/usage-[st]* cycles/late-return"
+    pytester.makeini(f"[pytest]\n{chosen}\ntpharness_server = python:counted:Server\n")
     run(pytester).assert_outcomes(passed=4)
     assert (pytester.path / "started.txt").read_text("utf-8") == "started "
 

@@ -124,7 +124,7 @@ def test_it_passes_the_suite_over_http(address: str, chosen_scenarios: ChosenSce
 @pytest.mark.parametrize("role", ["server", "client"])
 def test_it_stands_faults_on_the_wire(role: str, address: str) -> None:
     """Those that lose something and those that do not, on scenarios with one run and with several."""
-    ids = ("basics", "cycles/three-steps", "documents/2-0-0-example-thread", "threads")
+    ids = ("basics", "cycles/three-steps", "documents/2-0-0-example-thread", "threads/same-*", "threads/handoff-*")
     finished = verdict(**{role: f"http://{address}"}, ids=ids, faults=tuple(FAULTS))
     assert finished.passed, finished.counts
 

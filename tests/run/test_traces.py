@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpharness.clauses import load_rulings
@@ -72,6 +72,7 @@ def play(ids: Sequence[str], traced: Traced, path: Path, **more: Any) -> list[Re
     return results
 
 
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(ALL_IDS), min_size=1, max_size=4, unique=True), st.booleans())
 def test_a_trace_changes_no_verdict(tmp_path_factory: pytest.TempPathFactory, ids: list[str], broken: bool) -> None:
     """Whatever is played and however it ends, results are equal with and without."""
