@@ -7,7 +7,7 @@ to start, and easier to debug; `-n 2` or `-n auto` on the command line has them 
 
 A real framework, or a server in another language, takes up to a minute for all scenarios, and there are a dozen such
 tests. Each of them plays a fifth, another one each, so that all five together are the suite; --every-scenario has each
-play all of them, as `.ci/run` does, and the closing lines say which it was.
+play all of them, as a job of CI does, and the closing lines say which it was.
 """
 
 from __future__ import annotations
