@@ -18,6 +18,7 @@ from collections.abc import Callable
 import pytest
 
 from tpharness.resources import scenarios_dir
+from tpharness.scenario_files import find_files
 
 MOST = 8
 """Workers at most: each has 200 MB, and some start browsers and servers."""
@@ -49,8 +50,7 @@ def chosen_scenarios(request: pytest.FixtureRequest) -> ChosenScenarios:
         if request.config.getoption("every_scenario"):
             return folders
         request.node.user_properties.append((_FIFTH, number))
-        files = scenarios_dir().rglob("*.yaml")
-        ids = sorted(file.relative_to(scenarios_dir()).with_suffix("").as_posix() for file in files)
+        ids = sorted(one.id for one in find_files((scenarios_dir(),)).values())
         return tuple(one for one in ids[number % FIFTHS :: FIFTHS] if not folders or one.split("/")[0] in folders)
 
     return choose

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
 import orjson
 
 from tpharness import journal
@@ -299,7 +298,7 @@ def first_bytes(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
     for packet in packets:
         if count <= 0:
             return
-        yield msgspec.structs.replace(packet, data=packet.data[:count])
+        yield packet.with_data(packet.data[:count])
         count -= len(packet.data)
 
 
@@ -309,6 +308,5 @@ def _first_chunks(packets: Sequence[Packet], count: int) -> Iterator[Packet]:
         if count <= 0:
             return
         frames = list(iter_frames(packet.data))
-        end = frames[count - 1].end if len(frames) > count else len(packet.data)
-        yield msgspec.structs.replace(packet, data=packet.data[:end])
+        yield packet if len(frames) <= count else packet.with_data(packet.data[: frames[count - 1].end])
         count -= len(frames)

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-import msgspec
-
 from tpharness.checks import Delivery, Evidence, Side, Variant
 from tpharness.dialects import DIALECTS
 from tpharness.faults import split_deltas, split_event_deltas, split_reads
@@ -333,7 +331,7 @@ def _rechunk_reads(turn: UserTurn | Stream, size: int) -> UserTurn | Stream:
 def _rechunk_deltas(turn: UserTurn | Stream) -> UserTurn | Stream:
     if isinstance(turn, UserTurn):
         return turn
-    return replace(turn, packets=tuple(msgspec.structs.replace(p, data=split_deltas(p.data)) for p in turn.packets))
+    return replace(turn, packets=tuple(p.with_data(split_deltas(p.data)) for p in turn.packets))
 
 
 def _rechunk_event_deltas(turn: UserTurn | RunScript) -> UserTurn | RunScript:

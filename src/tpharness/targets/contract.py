@@ -77,6 +77,10 @@ class Packet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: str
     event: int | None = None
 
+    def with_data(self, data: bytes) -> Packet:
+        """Return a packet of other bytes that arrives when this one does."""
+        return Packet(data=data, at=self.at, event=self.event)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamEnd:
