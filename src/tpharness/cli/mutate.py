@@ -19,7 +19,7 @@ from tpharness.explore.mutation import (
     Row,
     killers,
     load_changes,
-    load_scenarios,
+    load_selected,
     play_module,
     record_selected,
     smoke,
@@ -65,7 +65,7 @@ def mutate(
     if update and (ids or scenarios or defect):
         raise UsageError("--update plays everything", hint="leave out the scenarios and --defect")
     roots = tuple(scenarios or ())
-    loaded = load_scenarios(ids or (), roots)
+    loaded = load_selected(tuple(ids or ()), roots)
     cases = unharmed(loaded) if whole else record_selected(tuple(ids or ()), roots).cases
     rows = []
     ended = EarlyEnd(len(chosen))

@@ -4,6 +4,7 @@ from tpharness.explore.mutation.matrix import Matrix, killers, smoke
 from tpharness.explore.mutation.module import Changes, load_changes
 from tpharness.explore.mutation.play import (
     load_scenarios,
+    load_selected,
     play_change,
     play_module,
     record_selected,
@@ -24,6 +25,7 @@ __all__ = [
     "killers",
     "load_changes",
     "load_scenarios",
+    "load_selected",
     "play_change",
     "play_module",
     "record_selected",

@@ -29,7 +29,15 @@ from tpharness.run.session import Session
 from tpharness.run.workers import THIS_PROCESS, Workers, map_in_order
 from tpharness.scenario import Scenario, load_scenario
 
-__all__ = ["load_scenarios", "play_change", "play_module", "record_selected", "record_unharmed", "unharmed"]
+__all__ = [
+    "load_scenarios",
+    "load_selected",
+    "play_change",
+    "play_module",
+    "record_selected",
+    "record_unharmed",
+    "unharmed",
+]
 
 _RULING = re.compile(r"\bR\d+\b")
 
@@ -136,19 +144,20 @@ def _in_worker(
 ) -> tuple[tuple[Kill, ...], int, float]:
     """Return what makes up a row but for the change, which holds functions and stays in its process."""
     change = load_changes(module).named(name)
-    row = play_change(change, _loaded(ids, roots), recording=None if whole else record_selected(ids, roots))
+    row = play_change(change, load_selected(ids, roots), recording=None if whole else record_selected(ids, roots))
     return row.kills, row.played, row.seconds
 
 
 @cache
-def _loaded(ids: tuple[str, ...], roots: tuple[Path, ...]) -> tuple[Scenario, ...]:
+def load_selected(ids: tuple[str, ...], roots: tuple[Path, ...]) -> tuple[Scenario, ...]:
+    """Read the scenarios that ids and patterns name, once in a process; errors as for `load_scenarios`."""
     return load_scenarios(ids, roots)
 
 
 @cache
 def record_selected(ids: tuple[str, ...], roots: tuple[Path, ...]) -> Recording:
     """Record the scenarios that ids and patterns name, once in a process."""
-    return record_unharmed(_loaded(ids, roots))
+    return record_unharmed(load_selected(ids, roots))
 
 
 def _played(scenario: Scenario, session: Session, baseline: Baseline) -> tuple[Kill | None, int]:
