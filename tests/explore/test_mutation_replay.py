@@ -125,17 +125,19 @@ def test_what_was_folded_is_only_rendered_anew() -> None:
 
 def test_a_change_that_no_scenario_runs_plays_nothing() -> None:
     """Not even what is around the steps."""
+    scenarios, recording = recorded()
     with mock.patch("tpharness.explore.mutation.play._played") as played:
-        row = play_change(change(replaced(Reference, "resolve")), recorded()[0][:1], recording=recorded()[1])
+        row = play_change(change(replaced(Reference, "resolve")), scenarios[:1], recording=recording)
     assert not played.called
     assert row.played == 1
 
 
 def test_a_change_that_cannot_be_seen_is_played_whole() -> None:
     """Nobody knows what it reaches."""
-    assert find_reach(change(nullcontext), recorded()[1].code) is None
+    scenarios, recording = recorded()
+    assert find_reach(change(nullcontext), recording.code) is None
     with mock.patch("tpharness.explore.mutation.play._replayed") as replayed:
-        play_change(change(nullcontext), recorded()[0], recording=recorded()[1])
+        play_change(change(nullcontext), scenarios, recording=recording)
     assert not replayed.called
 
 
