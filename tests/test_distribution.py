@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 @pytest.mark.parametrize("number", range(6))
 def test_short(number): pass
 
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", range(3))
 def test_long(number): pass
 """
@@ -21,8 +22,8 @@ CHOOSING = """
 import pytest
 from pathlib import Path
 
-@pytest.mark.whole_suite
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", range(10))
 def test_live(number, chosen_scenarios):
     ids = chosen_scenarios(number, *{folders})
     Path(f"chosen.{{number}}").write_text(" ".join(ids))
@@ -87,32 +88,71 @@ def test_each_share_begins_with_long_tests(project: pytest.Pytester) -> None:
 
 
 def chosen(project: pytest.Pytester, *options: str, folders: tuple[str, ...] = ()) -> list[set[str]]:
-    """Return what five live targets play, and let the closing lines be the last ones of `project`."""
+    """Return what ten live targets play, and let the closing lines be the last ones of `project`."""
     project.makepyfile(test_mine=CHOOSING.format(folders=folders))
     result = run(project, *options)
-    result.assert_outcomes(passed=5)
-    said = "5 tests on live targets played a fifth of the scenarios each; *--every-scenario plays all of them"
-    if "--every-scenario" in options:
+    result.assert_outcomes(passed=10)
+    said = "10 tests took a tenth of what they are about; pytest -m sampled --whole takes all of it"
+    if "--whole" in options:
         result.stdout.no_fnmatch_line(said)
     else:
         result.stdout.fnmatch_lines([said])
-    return [set((project.path / f"chosen.{number}").read_text("utf-8").split()) for number in range(5)]
+    return [set((project.path / f"chosen.{number}").read_text("utf-8").split()) for number in range(10)]
 
 
-def test_five_live_targets_play_each_scenario_once(project: pytest.Pytester) -> None:
-    """Each has another fifth, and the closing lines say so."""
+def test_ten_live_targets_play_each_scenario_once(project: pytest.Pytester) -> None:
+    """Each has another tenth, and the closing lines say so."""
     parts = chosen(project)
     assert set.union(*parts) == set(load_all())
     assert sum(map(len, parts)) == len(load_all())
 
 
-def test_a_live_target_plays_its_fifth_of_some_folders(project: pytest.Pytester) -> None:
-    """Not a fifth of what is in them: that would be the same scenarios as another target has."""
+def test_a_live_target_plays_its_tenth_of_some_folders(project: pytest.Pytester) -> None:
+    """Not a tenth of what is in them: that would be the same scenarios as another target has."""
     parts, inside = chosen(project, "-n", "0"), chosen(project, "-n", "0", folders=("basics", "tools"))
     assert inside == [{one for one in part if one.startswith(("basics/", "tools/"))} for part in parts]
 
 
 def test_on_demand_it_plays_everything(project: pytest.Pytester) -> None:
     """Nothing is named then, or the folders alone."""
-    assert chosen(project, "-n", "0", "--every-scenario") == [set()] * 5
-    assert chosen(project, "-n", "0", "--every-scenario", folders=("basics",)) == [{"basics"}] * 5
+    assert chosen(project, "-n", "0", "--whole") == [set()] * 10
+    assert chosen(project, "-n", "0", "--whole", folders=("basics",)) == [{"basics"}] * 10
+
+
+SAMPLING = """
+import json
+import pytest
+from pathlib import Path
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_part(name, sample):
+    Path(f"took.{name}").write_text(json.dumps([sample(range(25)), sample("x")]))
+
+def test_unmarked(sample):
+    sample(range(25))
+"""
+
+
+def test_any_sequence_is_sampled(project: pytest.Pytester) -> None:
+    """A tenth of it in its order, at least one, the same in each run; everything on demand."""
+    project.makepyfile(test_mine=SAMPLING)
+
+    def took(*options: str) -> list[tuple[list[int], list[str]]]:
+        run(project, "-n", "0", "-k", "part", *options).assert_outcomes(passed=3)
+        return [tuple(json.loads((project.path / f"took.{name}").read_text("utf-8"))) for name in "abc"]
+
+    first = took()
+    for part, only in first:
+        assert part == list(range(part[0] % 10, 25, 10))
+        assert only == ["x"]
+    assert took() == first
+    assert took("--whole") == [(list(range(25)), ["x"])] * 3
+
+
+def test_a_sample_that_ci_would_not_play_whole_is_refused(project: pytest.Pytester) -> None:
+    """CI finds what it plays whole by the marker."""
+    project.makepyfile(test_mine=SAMPLING)
+    result = run(project, "-n", "0", "-k", "unmarked")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*needs the marker `sampled`*"])

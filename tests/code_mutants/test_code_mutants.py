@@ -31,7 +31,7 @@ def names() -> set[str]:
 
 
 @pytest.mark.node
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 def test_listed_mutants_fail() -> None:
     """Each fails the scenario that is listed for it. They are forks, so a process without threads plays them."""
     command = [sys.executable, str(REPOSITORY / "scripts" / "code_mutants.py"), "--listed"]

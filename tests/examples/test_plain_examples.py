@@ -105,19 +105,19 @@ def ask(address: str, method: str, path: str, body: Any = None) -> tuple[int, An
     return answer.response.status, json.loads(text) if text else None
 
 
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 def test_it_passes_the_suite_over_stdio(command: tuple[str, ...], chosen_scenarios: ChosenScenarios) -> None:
     """An independent implementation and the reference agree on both sides: each is held to the reference's thread."""
     spec = f"stdio:{shlex.join([*command, '--stdio'])}"
-    finished = verdict(server=spec, client=spec, ids=chosen_scenarios(3))
+    finished = verdict(server=spec, client=spec, ids=chosen_scenarios(7))
     assert finished.passed, finished.counts
     assert set(finished.counts) <= {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE}
 
 
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 def test_it_passes_the_suite_over_http(address: str, chosen_scenarios: ChosenScenarios) -> None:
     """Both sides of every case, with interruptions that happen for real."""
-    finished = verdict(server=f"http://{address}", client=f"http://{address}", ids=chosen_scenarios(4))
+    finished = verdict(server=f"http://{address}", client=f"http://{address}", ids=chosen_scenarios(8))
     assert finished.passed, finished.counts
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.distribution import ChosenScenarios
 from tests.prerequisites import PEERS
 
-from tpharness.run import ResultReady, RunOptions, run_suite
+from tpharness.run import Outcome, ResultReady, RunOptions, run_suite
 from tpharness.targets.browser import BROWSER_VARIABLE, browser_environment
 from tpharness.targets.node_packages import node_program
 
@@ -129,7 +129,7 @@ def test_a_step_that_cannot_be_done_is_told(tmp_path: Path) -> None:
         seen(["open", ""], ["jump", 1], tmp_path=tmp_path)
 
 
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 def test_plays_scenarios_with_the_departures_of_its_baseline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen_scenarios: ChosenScenarios
 ) -> None:
@@ -142,7 +142,7 @@ def test_plays_scenarios_with_the_departures_of_its_baseline(
         for event in run_suite(RunOptions(client="peer:ai-sdk-browser", ids=ids))
         if isinstance(event, ResultReady)
     ]
-    assert len(results) > 5
+    assert any(result.outcome is Outcome.PASSED for result in results)
     assert [f"{result.id}: {result.outcome.value}" for result in results if not result.outcome.green] == []
     assert screenshot.read_bytes().startswith(b"\x89PNG")
 

@@ -1,7 +1,7 @@
 """Every peer plays the suite: what it does otherwise is in its baseline, and nothing else fails.
 
-Slow for a test, and what the project is for: a minute a peer. So each plays another fifth, and all with
---every-scenario: only then an entry of a baseline can be found to be stale, or a number of docs/INTEROP.md.
+Slow for a test, and what the project is for: a minute a peer. So each plays another tenth, and all with --whole: only
+then an entry of a baseline can be found to be stale, or a number of docs/INTEROP.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tpharness.run.judge import Result
 
 SERVERS = ("pydantic-ai", pytest.param("ai-sdk-server", marks=pytest.mark.node), "langgraph")
 CLIENT = "ai-sdk-client"
-FIFTHS = {"pydantic-ai": 0, "ai-sdk-server": 1, "langgraph": 2, CLIENT: 3}
-"""Which fifth of the suite each of them plays: together all five, with the examples."""
+PARTS = {"pydantic-ai": 0, "ai-sdk-server": 1, "langgraph": 2, CLIENT: 3}
+"""Which tenth of the suite each of them plays: together all ten, with the examples and the reference over HTTP."""
 
 
 def played(server: str, client: str, *ids: str) -> tuple[RunFinished, list[Result]]:
@@ -55,34 +55,34 @@ def wrong(results: list[Result]) -> Iterator[str]:
             yield f"{result.id}: {result.outcome.value} {codes} {result.reason}"
 
 
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_server_departs_only_as_its_baseline_says(name: str, chosen_scenarios: ChosenScenarios) -> None:
     """And docs/INTEROP.md says how many cases passed, depart and do not apply."""
-    ids = chosen_scenarios(FIFTHS[name])
+    ids = chosen_scenarios(PARTS[name])
     finished, results = played(f"peer:{name}", "reference", *ids)
     assert list(wrong(results)) == []
     assert finished.passed
     assert ids or counted(results) == told(f"peer:{name}", "reference")
 
 
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 @pytest.mark.node
 def test_a_client_departs_only_as_its_baseline_says(chosen_scenarios: ChosenScenarios) -> None:
     """A client has to take every stream, so almost all applies; docs/INTEROP.md has the numbers."""
-    ids = chosen_scenarios(FIFTHS[CLIENT])
+    ids = chosen_scenarios(PARTS[CLIENT])
     finished, results = played("reference", f"peer:{CLIENT}", *ids)
     assert list(wrong(results)) == []
     assert finished.passed
     assert ids or counted(results) == told("reference", f"peer:{CLIENT}")
 
 
-@pytest.mark.whole_suite
+@pytest.mark.sampled
 @pytest.mark.node
 @pytest.mark.parametrize("name", SERVERS, ids=lambda name: f"{name}-{CLIENT}")
 def test_two_peers_together_depart_only_where_one_does_alone(name: str, chosen_scenarios: ChosenScenarios) -> None:
     """What neither departs from alone holds for the pair."""
-    ids = chosen_scenarios(FIFTHS[name] + 1, "basics", "interruptions", "cycles")
+    ids = chosen_scenarios(PARTS[name] + 4, "basics", "interruptions", "cycles")
     _, results = played(f"peer:{name}", f"peer:{CLIENT}", *ids)
     assert list(wrong(results)) == []
-    assert sum(result.outcome is Outcome.PASSED for result in results) > 5
+    assert any(result.outcome is Outcome.PASSED for result in results)
