@@ -10,13 +10,13 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import yaml
 
 from tpharness.clauses import Clause, Ruling, load_clauses, load_rulings
 from tpharness.readings import AnswerRule, EmptyTurnRule, UnfinishedRule
 from tpharness.resources import conformance_dir, schema_path
+from tpharness.suite_yaml import load_suite_yaml
 
-RAW: list[dict[str, Any]] = yaml.safe_load((conformance_dir() / "clauses.yaml").read_text("utf-8"))
+RAW: list[dict[str, Any]] = load_suite_yaml(conformance_dir() / "clauses.yaml")
 SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(schema_path("clauses").read_text("utf-8")))
 CLAUSES, RULINGS = load_clauses(), load_rulings()
 GOOD: dict[str, Any] = {

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-import yaml
 
 from tpharness.clauses import clause_texts, load_rulings
 from tpharness.finding_log import FindingLog, keep_first
@@ -24,6 +23,7 @@ from tpharness.report import failure_lines
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.rooms import ROOMS
 from tpharness.run import Outcome, Result
+from tpharness.suite_yaml import load_suite_yaml
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 PACKAGES_BESIDE_THE_CORE = ("acceptance", *ROOMS)
@@ -81,7 +81,7 @@ def test_a_kind_says_which_room_finds_it() -> None:
 
 def test_the_catalogue_fits_its_schema_and_has_no_code_twice() -> None:
     """findings.yaml is valid; loading it loses no entry."""
-    raw = yaml.safe_load((conformance_dir() / "findings.yaml").read_text("utf-8"))
+    raw = load_suite_yaml(conformance_dir() / "findings.yaml")
     jsonschema_rs.Draft202012Validator(json.loads(schema_path("findings").read_text("utf-8"))).validate(raw)
     assert len(raw) == len(load_kinds()) >= 170
 

@@ -6,7 +6,6 @@ import json
 
 import jsonschema_rs
 import pytest
-import yaml
 from tests.scenarios import load_all
 
 from tpharness.clauses import load_clauses
@@ -16,6 +15,7 @@ from tpharness.profiles import Profile, find_profiles, load_profiles, parse_prof
 from tpharness.resources import conformance_dir, scenarios_dir, schema_path
 from tpharness.run.select import select_scenarios
 from tpharness.scenario_files import read_clauses
+from tpharness.suite_yaml import load_suite_yaml
 
 SCENARIOS = {one.id: one for one in select_scenarios((), (scenarios_dir(),))}
 CITED = {name: load_all()[name].clauses for name in SCENARIOS}
@@ -28,7 +28,7 @@ def names(case: str, *clauses: str) -> list[str]:
 
 def test_the_file_fits_its_schema() -> None:
     """Nothing in profiles.yaml is unknown to the schema; the names are those of the levels that were promised."""
-    raw = yaml.safe_load((conformance_dir() / "profiles.yaml").read_text("utf-8"))
+    raw = load_suite_yaml(conformance_dir() / "profiles.yaml")
     schema = json.loads(schema_path("profiles").read_text("utf-8"))
     jsonschema_rs.Draft202012Validator(schema).validate(raw)
     assert list(load_profiles()) == [item["name"] for item in raw]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-import yaml
 from tests.scenarios import load_all
 
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.resources import conformance_dir, schema_path
 from tpharness.scenario import Scenario
+from tpharness.suite_yaml import load_suite_yaml
 
 CLAUSES, RULINGS = load_clauses(), load_rulings()
 SCENARIOS = list(load_all().values())
@@ -22,7 +22,7 @@ BY_HAND = [s for s in SCENARIOS if not s.id.startswith("recorded/")]
 
 def test_clauses_fit_their_schema_and_are_enough() -> None:
     """clauses.yaml is valid, has at least 110 clauses and no id twice."""
-    raw = yaml.safe_load((conformance_dir() / "clauses.yaml").read_text("utf-8"))
+    raw = load_suite_yaml(conformance_dir() / "clauses.yaml")
     schema = json.loads(schema_path("clauses").read_text("utf-8"))
     jsonschema_rs.Draft202012Validator(schema).validate(raw)
     assert len(raw) == len(CLAUSES) >= 110

@@ -55,7 +55,7 @@ def take_away() -> None:
     asyncio.SelectorEventLoop.add_signal_handler = (  # type: ignore[method-assign]
         asyncio.AbstractEventLoop.add_signal_handler
     )
-    from tpharness.targets import pipes  # noqa: PLC0415  # after all of that
+    from tpharness.targets import pipes  # after all of that
 
     pipes.pipes_of = pipes.ThreadedPipes
 
@@ -71,7 +71,7 @@ def main(lines: list[str]) -> None:
         sys.stdout.write(f"imported {len(lines) - 1}\n")
         return
     take_away()
-    from tpharness.cli import main as command_line  # noqa: PLC0415  # after all of that
+    from tpharness.cli import main as command_line  # after all of that
 
     for line in lines:
         sys.argv = ["tpharness", *shlex.split(line)]

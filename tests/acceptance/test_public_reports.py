@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from tests.acceptance.cases import RULE
 
 from tpharness.acceptance import PROVIDERS, RULES, Options, Provider, check_payload
 from tpharness.findings import Level
+from tpharness.suite_yaml import load_suite_yaml
 
 HERE = Path(__file__).parent
-READ = yaml.safe_load((HERE / "public_reports.yaml").read_text("utf-8"))
+READ = load_suite_yaml(HERE / "public_reports.yaml")
 REPORTS: list[tuple[Provider, dict[str, Any]]] = [(api, one) for api in PROVIDERS for one in READ[api]]
 GUIDE = (HERE.parent.parent / "docs" / "ACCEPTANCE.md").read_text("utf-8")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import pytest
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import play
 
 from tpharness.apps.cases.case import AppCase, CutBy, Need, Tool
-from tpharness.apps.cases.catalogue import BASIC, all_cases
+from tpharness.apps.cases.catalogue import BASIC, CaseSource, all_cases
 from tpharness.apps.cases.from_scenarios import scenario_case
 from tpharness.apps.provider import Break, Finish
 from tpharness.resources import scenarios_dir
@@ -19,16 +20,26 @@ from tpharness.scenario import load_text
 
 TOOL = Tool(name="book_hotel", args={"city": "Paris", "nights": 2})
 TOP = scenarios_dir()
-EVERY = all_cases(TOOL, sweep=True, scenarios=[TOP])
-CASES = [source.make("call_x") for source in EVERY]
+
+
+@cache
+def every() -> list[CaseSource]:
+    """Return all cases, those of the suite's scenarios among them."""
+    return all_cases(TOOL, sweep=True, scenarios=[TOP])
+
+
+@cache
+def every_case() -> list[AppCase]:
+    """Return the same, made."""
+    return [source.make("call_x") for source in every()]
 
 
 def test_names_are_unique_and_well_formed() -> None:
     """As the ids of scenarios, which they stand beside."""
     own = [source.id for source in all_cases(TOOL, sweep=True)]
-    assert len({source.id for source in EVERY}) == len(EVERY)
+    assert len({source.id for source in every()}) == len(every())
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*/[a-z]+(-[a-z]+)*(@piece-[0-9]+)?", name) for name in own)
-    assert all(source.id == case.id for source, case in zip(EVERY, CASES, strict=True))
+    assert all(source.id == case.id for source, case in zip(every(), every_case(), strict=True))
 
 
 def test_nine_cases_are_basic() -> None:
@@ -37,27 +48,27 @@ def test_nine_cases_are_basic() -> None:
         assert sum(source.group == BASIC for source in all_cases(tool)) == 9
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.turns], ids=lambda case: case.id)
-def test_a_cut_is_where_its_plan_can_be_cut(case: AppCase) -> None:
+def test_a_cut_is_where_its_plan_can_be_cut() -> None:
     """A hold or a break for the model, a call for a running tool; the last turn is always uncut."""
-    assert case.turns[-1].cut is None
-    for turn in case.turns:
-        if turn.cut is None:
-            assert all(plan.hold_at is None for plan in turn.plans)
-            continue
-        plan = turn.plans[turn.cut.request]
-        if turn.cut.in_tool:
-            assert plan.calls
-            assert Need.TOOL in case.needs
-        elif turn.cut.by is CutBy.MODEL:
-            assert plan.breaks is not None
-        else:
-            assert plan.hold_at is not None
+    for case in every_case():
+        assert not case.turns or case.turns[-1].cut is None, case.id
+        for turn in case.turns:
+            if turn.cut is None:
+                assert all(plan.hold_at is None for plan in turn.plans), case.id
+                continue
+            plan = turn.plans[turn.cut.request]
+            if turn.cut.in_tool:
+                assert plan.calls, case.id
+                assert Need.TOOL in case.needs, case.id
+            elif turn.cut.by is CutBy.MODEL:
+                assert plan.breaks is not None, case.id
+            else:
+                assert plan.hold_at is not None, case.id
 
 
 def test_ids_of_calls_are_new_each_time_and_differ_in_a_case() -> None:
     """An application may know an id of an earlier case."""
-    for source in EVERY:
+    for source in every():
         one, other = ([c.call_id for t in source.make(word).turns for p in t.plans for c in p.calls] for word in "ab")
         assert not set(one) & set(other)
         assert len(set(one)) == len(one)
@@ -128,7 +139,7 @@ def test_the_place_of_an_interruption_is_kept() -> None:
 )
 def test_scenarios_of_the_suite_keep_their_places(name: str, by: CutBy, in_tool: bool) -> None:
     """Named by what they are about."""
-    found = {case.id: case for case in CASES}
+    found = {case.id: case for case in every_case()}
     if name not in found:
         pytest.fail(f"{name} is not a scenario any more: choose another")
     cut = found[name].turns[0].cut
@@ -146,7 +157,7 @@ def test_an_error_of_the_model_breaks_its_stream_and_a_halt_is_a_finish() -> Non
 
 def test_what_cannot_be_played_says_why() -> None:
     """Hand-overs, events of the server, bytes of the client; the others are most."""
-    reasons = {case.not_applicable for case in CASES} - {""}
+    reasons = {case.not_applicable for case in every_case()} - {""}
     for words in (
         "hands over",
         "events of the server",
@@ -154,7 +165,9 @@ def test_what_cannot_be_played_says_why() -> None:
         "only the application can",
     ):
         assert any(words in reason for reason in reasons), words
-    from_suite = [case for case in CASES if not case.id.startswith(("user-", "model-", "stop-", "reload", "uncut"))]
+    from_suite = [
+        case for case in every_case() if not case.id.startswith(("user-", "model-", "stop-", "reload", "uncut"))
+    ]
     assert sum(not case.not_applicable for case in from_suite) > len(from_suite) / 2
 
 

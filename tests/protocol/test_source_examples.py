@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from tpharness.clauses import load_rulings
@@ -23,8 +22,9 @@ from tpharness.protocol.reading import check_as_read, fill_agents
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import Version
 from tpharness.scenario.outline import outline
+from tpharness.suite_yaml import load_suite_yaml
 
-EXAMPLES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "source_examples.yaml").read_text("utf-8"))
+EXAMPLES: list[dict[str, Any]] = load_suite_yaml(Path(__file__).parent / "source_examples.yaml")
 FOLDED = ("chunks", "sse", "server-events")
 DOCUMENTS = [example for example in EXAMPLES if example["kind"] not in FOLDED]
 STREAMS = [example for example in EXAMPLES if example["kind"] in FOLDED]

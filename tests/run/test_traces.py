@@ -155,8 +155,8 @@ def _without_cut(thread: Any) -> Any:
 
 
 def _script_of(name: str) -> Any:
-    from tpharness.run.plan import base_case, make_script  # noqa: PLC0415
-    from tpharness.scenario import load_scenario  # noqa: PLC0415
+    from tpharness.run.plan import base_case, make_script
+    from tpharness.scenario import load_scenario
 
     (one,) = select_scenarios((name,), (scenarios_dir(),))
     return make_script(base_case(load_scenario(one.path, root=one.root)))

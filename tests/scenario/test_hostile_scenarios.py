@@ -19,6 +19,7 @@ from tpharness.errors import InputError, ScenarioError
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, ResultReady, RunOptions, dispatch, run_suite
 from tpharness.scenario import load_scenario, load_text
+from tpharness.suite_yaml import load_suite_yaml
 
 STEPS = "steps: [{response: [{text: a}]}]"
 HEAD = "description: d\nclauses: [tool.pending-kept]\nturns:\n  - user: hi\n"
@@ -45,7 +46,7 @@ FILES = {
 @cache
 def corpus() -> list[tuple[Any, Path]]:
     """Return the built-in scenarios as plain values, with their folders."""
-    return [(yaml.safe_load(path.read_text("utf-8")), path.parent) for path in sorted(scenarios_dir().rglob("*.yaml"))]
+    return [(load_suite_yaml(path), path.parent) for path in sorted(scenarios_dir().rglob("*.yaml"))]
 
 
 def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

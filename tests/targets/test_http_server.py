@@ -155,7 +155,7 @@ def test_a_server_is_asked_only_for_what_it_declares() -> None:
 
 def test_what_is_sent_fits_the_contract() -> None:
     """The requests themselves, held against the published schema."""
-    from tpharness.targets.forms import problems  # noqa: PLC0415
+    from tpharness.targets.forms import problems
 
     bodies: list[tuple[str, Any]] = []
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import yaml
 
 from tpharness.clauses import load_rulings
 from tpharness.dialects import DIALECTS, ThreadHeader
@@ -15,15 +14,14 @@ from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.resources import conformance_dir
 from tpharness.scenario import outline
+from tpharness.suite_yaml import load_suite_yaml
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
 
 T = "2026-11-20T21:32:40Z"
 HEADER = ThreadHeader(thread_id="t", created_at=T, agents={"assistant": {"agent_id": "assistant"}})
 PROBES: dict[str, dict[str, Any]] = json.loads((conformance_dir() / "probes/ai-7.0.173.json").read_text("utf-8"))
-CLAIMS: dict[str, dict[str, Any]] = yaml.safe_load(
-    (conformance_dir() / "probes/ai-7.0.173.claims.yaml").read_text("utf-8")
-)
+CLAIMS: dict[str, dict[str, Any]] = load_suite_yaml(conformance_dir() / "probes/ai-7.0.173.claims.yaml")
 FOLDED = [name for name, claim in CLAIMS.items() if "thread" in claim]
 RAW = [name for name in FOLDED if "rawBody" in PROBES[name]]
 DOC = Path(__file__).parents[2] / "docs" / "AI_SDK_CLIENT.md"

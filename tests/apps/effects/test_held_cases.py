@@ -8,7 +8,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from mcp import Client
 from tests.apps.chat_app import ChatApp, Defect, Json
 from tests.apps.playing import STOP, play
 
@@ -60,6 +59,8 @@ class OverMcp(ChatApp):
     """Mounts the ledger as an MCP server."""
 
     async def _book(self, call: Json) -> None:
+        from mcp import Client  # a second, and not every worker has this test
+
         async with Client(self.environment[MCP_VARIABLE]) as client:
             await client.call_tool(call["name"], json.loads(call["arguments"]))
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from mcp import Client, StdioServerParameters
 
 from tpharness.apps.effects import (
     DEFAULT_TOOLS,
@@ -80,6 +79,8 @@ def _result(answer: Any) -> str:
 @asynccontextmanager
 async def over_mcp(ledger: Ledger) -> AsyncIterator[Run]:
     """The official MCP client over streamable HTTP."""
+    from mcp import Client
+
     async with McpEndpoint(ledger) as endpoint, Client(endpoint.url) as client:
 
         async def call(tool: str, arguments: Any) -> Any:
@@ -91,6 +92,8 @@ async def over_mcp(ledger: Ledger) -> AsyncIterator[Run]:
 @asynccontextmanager
 async def over_stdio(endpoint: EffectsEndpoint) -> AsyncIterator[Run]:
     """The official MCP client, which starts the server as a program of its own."""
+    from mcp import Client, StdioServerParameters
+
     async with endpoint:
         arguments = ["-m", "tpharness.apps.effects", endpoint.url]
         # The client hands on only a few variables by itself.
@@ -208,6 +211,7 @@ def test_a_run_of_a_tool_over_stdio() -> None:
 
 def test_mcp_lists_the_tools_with_their_schemas() -> None:
     """From these an application's model makes its arguments."""
+    from mcp import Client
 
     async def asked() -> None:
         async with McpEndpoint(Ledger()) as endpoint, Client(endpoint.url) as client:
@@ -255,6 +259,7 @@ def test_a_program_that_is_killed_cancels_its_runs(kind: type[EffectsEndpoint | 
 
 def test_leaving_the_mcp_endpoint_cancels_what_is_open() -> None:
     """At once, and without a word on standard error."""
+    from mcp import Client
 
     async def asked() -> ToolRun:
         ledger = Ledger()

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable
+from typing import TYPE_CHECKING
 
 import pytest
-from pydantic_ai import Agent
-from pydantic_ai.models import Model
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.google import GoogleModel
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.google import GoogleProvider
-from pydantic_ai.providers.openai import OpenAIProvider
 from tests.apps.provider.plans import HELLO, PARIS, ROME, THOUGHT
-from tests.apps.provider.python_readers import Clients
 
 from tpharness.apps.provider import Api, Plan, Provider, Text
+
+if TYPE_CHECKING:  # the SDKs take seconds to import, and not every worker has these tests
+    from pydantic_ai.models import Model
+    from pydantic_ai.models.openai import OpenAIResponsesModelSettings
+    from tests.apps.provider.python_readers import Clients
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
 MARK = "[tp:turn]"
@@ -29,13 +26,20 @@ TURNS: list[tuple[str, Api]] = [
     ("Anthropic", "anthropic"),
     ("Gemini", "gemini"),
 ]
-SETTINGS = {
-    "Responses, not stored": OpenAIResponsesModelSettings(openai_store=False),
-    "Responses, previous response": OpenAIResponsesModelSettings(openai_previous_response_id="auto"),
+SETTINGS: dict[str, OpenAIResponsesModelSettings] = {
+    "Responses, not stored": {"openai_store": False},
+    "Responses, previous response": {"openai_previous_response_id": "auto"},
 }
 
 
 def _model(name: str, clients: Clients) -> Model:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.providers.google import GoogleProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+
     match name:
         case "Chat Completions":
             return OpenAIChatModel("gpt-4o", provider=OpenAIProvider(openai_client=clients.openai))
@@ -56,6 +60,8 @@ async def _stream(_: object, events: AsyncIterable[object]) -> None:
 @pytest.mark.parametrize(("name", "api"), TURNS, ids=[name for name, _ in TURNS])
 def test_two_turns_with_tools_are_never_refused(name: str, api: Api) -> None:
     """Thinking, text and two calls, then the answer, then another turn on the same history."""
+    from pydantic_ai import Agent
+    from tests.apps.provider.python_readers import Clients
 
     async def asked() -> None:
         async with Provider() as provider:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -20,7 +19,6 @@ from langchain_core.messages import (
     messages_from_dict,
     messages_to_dict,
 )
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 from tests.histories.langchain.drawn_messages import BLOCK_MESSAGES, MESSAGES
 from tests.histories.langchain.folding import history
@@ -98,11 +96,15 @@ def test_a_missing_library_is_an_error_that_says_what_to_install(monkeypatch: py
 
 
 def _openai(*, responses: bool) -> Callable[[list[BaseMessage]], Any]:
+    from langchain_openai import ChatOpenAI  # a second, and not every worker has these tests
+
     model = ChatOpenAI(model="m", api_key=KEY, use_responses_api=responses)
     return lambda messages: model._get_request_payload(messages)["input" if responses else "messages"]
 
 
 def _anthropic() -> Callable[[list[BaseMessage]], Any]:
+    from langchain_anthropic import ChatAnthropic
+
     model = ChatAnthropic(model_name="m", api_key=KEY, timeout=None, stop=None)
     return lambda messages: model._get_request_payload(messages)["messages"]
 
