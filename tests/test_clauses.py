@@ -182,32 +182,32 @@ def paragraph(ruling: Ruling, name: str) -> str:
     return " ".join(found[1].split()) if found else ""
 
 
-@pytest.mark.parametrize("ruling", RULINGS.values(), ids=lambda ruling: ruling.id)
-def test_a_ruling_is_told_whole(ruling: Ruling) -> None:
+def test_a_ruling_is_told_whole() -> None:
     """Question, decision, reason, alternatives and clauses, in this order; a question ends in a question mark."""
-    names = re.findall(r"^\*\*([A-Z][a-z ]+)\.\*\*", ruling.text, re.MULTILINE)
-    told = [name for name in names if name != "In particular"]
-    assert told == ["Question", "Decision", "Reason", "Alternatives", "Clauses"]
-    assert paragraph(ruling, "Question").endswith("?")
-    assert all(paragraph(ruling, name) for name in names)
+    for ruling in RULINGS.values():
+        names = re.findall(r"^\*\*([A-Z][a-z ]+)\.\*\*", ruling.text, re.MULTILINE)
+        told = [name for name in names if name != "In particular"]
+        assert told == ["Question", "Decision", "Reason", "Alternatives", "Clauses"], ruling.id
+        assert paragraph(ruling, "Question").endswith("?"), ruling.id
+        assert all(paragraph(ruling, name) for name in names), ruling.id
 
 
-@pytest.mark.parametrize("ruling", RULINGS.values(), ids=lambda ruling: ruling.id)
-def test_a_ruling_lists_the_clauses_that_cite_it(ruling: Ruling) -> None:
+def test_a_ruling_lists_the_clauses_that_cite_it() -> None:
     """The two files point at each other, none of them alone."""
-    told = re.findall(r"`([a-z]+\.[a-z0-9-]+)`", paragraph(ruling, "Clauses"))
-    assert told == [clause.id for clause in CLAUSES.values() if ruling.id in clause.rulings] != []
+    for ruling in RULINGS.values():
+        told = re.findall(r"`([a-z]+\.[a-z0-9-]+)`", paragraph(ruling, "Clauses"))
+        assert told == [clause.id for clause in CLAUSES.values() if ruling.id in clause.rulings] != [], ruling.id
 
 
-@pytest.mark.parametrize("ruling", RULINGS.values(), ids=lambda ruling: ruling.id)
-def test_a_ruling_names_the_readings_that_a_target_can_declare(ruling: Ruling) -> None:
+def test_a_ruling_names_the_readings_that_a_target_can_declare() -> None:
     """R20, R21 and R24 have alternatives, named as in capabilities, the certifying one first; no other has any."""
     readings = {"R20": UnfinishedRule, "R21": AnswerRule, "R24": EmptyTurnRule}
-    told = re.findall(r"^- `([a-z-]+)`( \(default\))?:", ruling.text, re.MULTILINE)
-    names = [member.value for member in readings[ruling.id]] if ruling.id in readings else []
-    assert [name for name, _ in told] == names
-    assert [bool(default) for _, default in told] == [index == 0 for index in range(len(names))]
-    assert names or paragraph(ruling, "Alternatives").startswith("None")
+    for ruling in RULINGS.values():
+        told = re.findall(r"^- `([a-z-]+)`( \(default\))?:", ruling.text, re.MULTILINE)
+        names = [member.value for member in readings[ruling.id]] if ruling.id in readings else []
+        assert [name for name, _ in told] == names, ruling.id
+        assert [bool(default) for _, default in told] == [index == 0 for index in range(len(names))], ruling.id
+        assert names or paragraph(ruling, "Alternatives").startswith("None"), ruling.id
 
 
 def test_a_clause_out_of_a_ruling_names_it_as_its_section() -> None:

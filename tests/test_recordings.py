@@ -171,10 +171,10 @@ def row(name: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_document_has_the_verdict_of_every_recording(name: str) -> None:
+def test_the_document_has_the_verdict_of_every_recording() -> None:
     """Each of the rows is made of the scenario, the baseline and the comparison with the server's record."""
-    assert row(name) in DOC.read_text("utf-8").splitlines()
+    lines = set(DOC.read_text("utf-8").splitlines())
+    assert [line for line in map(row, NAMES) if line not in lines] == []
 
 
 def test_the_document_gives_the_reason_of_each_departure() -> None:
