@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
 
 from tpharness.apps.effects import (
     DEFAULT_TOOLS,
+    URL_VARIABLE,
     EffectsEndpoint,
     Ledger,
     RunState,
@@ -23,12 +25,31 @@ from tpharness.apps.effects import (
     ToolSpec,
     ToolWaitError,
 )
-from tpharness.apps.effects.mcp_server import McpEndpoint
+from tpharness.apps.effects import __main__ as program
 from tpharness.errors import TargetError, UsageError
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+    from tpharness.apps.effects.mcp_server import McpEndpoint
 
 FAILING = ToolSpec(name="fail", description="Fail.", input_schema={"type": "object"}, failure="no room")
 PARIS = {"city": "Paris"}
 Run = Callable[[str, Any], Awaitable[Any]]
+
+
+def mcp_endpoint(ledger: Ledger) -> McpEndpoint:
+    """Return the ledger's MCP server; the package takes a second to import, which collecting the tests does not."""
+    from tpharness.apps.effects.mcp_server import McpEndpoint  # noqa: PLC0415
+
+    return McpEndpoint(ledger)
+
+
+def mcp_client(server: Any) -> Client:
+    """Return the official MCP client."""
+    from mcp import Client  # noqa: PLC0415  # as above
+
+    return Client(server)
 
 
 class Caller:
@@ -79,9 +100,7 @@ def _result(answer: Any) -> str:
 @asynccontextmanager
 async def over_mcp(ledger: Ledger) -> AsyncIterator[Run]:
     """The official MCP client over streamable HTTP."""
-    from mcp import Client
-
-    async with McpEndpoint(ledger) as endpoint, Client(endpoint.url) as client:
+    async with mcp_endpoint(ledger) as endpoint, mcp_client(endpoint.url) as client:
 
         async def call(tool: str, arguments: Any) -> Any:
             return _result(await client.call_tool(tool, arguments))
@@ -92,13 +111,13 @@ async def over_mcp(ledger: Ledger) -> AsyncIterator[Run]:
 @asynccontextmanager
 async def over_stdio(endpoint: EffectsEndpoint) -> AsyncIterator[Run]:
     """The official MCP client, which starts the server as a program of its own."""
-    from mcp import Client, StdioServerParameters
+    from mcp import StdioServerParameters  # noqa: PLC0415  # as above
 
     async with endpoint:
         arguments = ["-m", "tpharness.apps.effects", endpoint.url]
         # The client hands on only a few variables by itself.
         program = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
-        async with Client(program) as client:
+        async with mcp_client(program) as client:
 
             async def call(tool: str, arguments: Any) -> Any:
                 return _result(await client.call_tool(tool, arguments))
@@ -214,7 +233,7 @@ def test_mcp_lists_the_tools_with_their_schemas() -> None:
     from mcp import Client
 
     async def asked() -> None:
-        async with McpEndpoint(Ledger()) as endpoint, Client(endpoint.url) as client:
+        async with mcp_endpoint(Ledger()) as endpoint, mcp_client(endpoint.url) as client:
             (tool,) = (await client.list_tools()).tools
             assert (tool.name, tool.input_schema["required"]) == ("book_hotel", ["city"])
 
@@ -238,14 +257,16 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize(
-    ("kind", "script"), [(EffectsEndpoint, PLAIN_PROGRAM), (McpEndpoint, MCP_PROGRAM)], ids=["http", "mcp"]
+    ("serve", "script"), [(EffectsEndpoint, PLAIN_PROGRAM), (mcp_endpoint, MCP_PROGRAM)], ids=["http", "mcp"]
 )
-def test_a_program_that_is_killed_cancels_its_runs(kind: type[EffectsEndpoint | McpEndpoint], script: str) -> None:
+def test_a_program_that_is_killed_cancels_its_runs(
+    serve: Callable[[Ledger], EffectsEndpoint | McpEndpoint], script: str
+) -> None:
     """An application that dies says nothing; its connection does."""
 
     async def asked() -> None:
         ledger = Ledger()
-        async with kind(ledger) as endpoint:
+        async with serve(ledger) as endpoint:
             ledger.hold()
             process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, endpoint.url)
             one = await ledger.next_run(30)
@@ -264,9 +285,9 @@ def test_leaving_the_mcp_endpoint_cancels_what_is_open() -> None:
     async def asked() -> ToolRun:
         ledger = Ledger()
         ledger.hold()
-        endpoint = McpEndpoint(ledger)
+        endpoint = mcp_endpoint(ledger)
         await endpoint.__aenter__()
-        async with Client(endpoint.url) as client:
+        async with mcp_client(endpoint.url) as client:
             task = asyncio.create_task(client.call_tool("book_hotel", {}))
             one = await ledger.next_run(10)
             await one.held(5)
@@ -351,20 +372,20 @@ def test_waits_and_ports_have_errors_that_say_what_is_wrong() -> None:
     asyncio.run(asked())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [([], 2, "usage:"), (["http://example.org"], 2, "usage:"), (["http://127.0.0.1:1"], 1, "does not answer")],
-)
-def test_the_program_says_why_it_does_not_start(arguments: list[str], code: int, words: str) -> None:
+@pytest.mark.parametrize("arguments", [[], ["http://example.org"]])
+def test_a_program_without_the_ledger_s_address_says_how_it_is_used(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An application shows standard error of its MCP servers at best."""
+    monkeypatch.delenv(URL_VARIABLE, raising=False)
+    monkeypatch.setattr(sys, "argv", ["effects", *arguments])
+    assert program.main() == 2
+    assert capsys.readouterr().err.startswith("usage: python -m tpharness.apps.effects http://127.0.0.1:PORT")
 
-    async def asked() -> tuple[int | None, bytes]:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tpharness.apps.effects", *arguments, stderr=asyncio.subprocess.PIPE
-        )
-        _, said = await process.communicate()
-        return process.returncode, said
 
-    found, said = asyncio.run(asyncio.wait_for(asked(), 30))
-    assert found == code
-    assert words in said.decode()
+def test_a_program_whose_ledger_does_not_answer_says_so() -> None:
+    """It does not wait for a request before."""
+    command = [sys.executable, "-m", "tpharness.apps.effects", "http://127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 1
+    assert "does not answer" in done.stderr

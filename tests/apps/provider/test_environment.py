@@ -6,37 +6,33 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Sequence
+
+import pytest
+from tests.apps.provider.environment_clients import APIS, mark_of
+from tests.distribution import Sample
 
 from tpharness.apps.provider import Plan, Provider, Text
 
-APIS = {
-    "openai": "openai-chat",
-    "anthropic": "anthropic",
-    "google-genai": "gemini",
-    "Pydantic AI, Chat Completions": "openai-chat",
-    "Pydantic AI, Responses": "openai-responses",
-    "Pydantic AI, Anthropic": "anthropic",
-    "Pydantic AI, Gemini": "gemini",
-    "LangChain, Chat Completions": "openai-chat",
-    "LangChain, Anthropic": "anthropic",
-}
 
+@pytest.mark.sampled
+def test_clients_find_the_provider_by_the_environment(sample: Sample[str]) -> None:
+    """Its base URL, a key that they take, and no proxy; all in one program: each takes seconds to import."""
 
-def test_clients_find_the_provider_by_the_environment() -> None:
-    """Its base URL, a key that they take, and no proxy; all in one program, which takes seconds to start."""
-
-    async def asked() -> None:
+    async def asked(names: Sequence[str]) -> None:
         async with Provider() as provider:
-            conversations = {name: provider.conversation(f"[tp:{number}]") for number, name in enumerate(APIS)}
+            conversations = {name: provider.conversation(mark_of(name)) for name in names}
             for name, conversation in conversations.items():
                 conversation.plans([Plan(items=(Text(pieces=("Good day, ", name)),))])
             environment = {**os.environ, "HTTP_PROXY": "http://127.0.0.1:9", **provider.environment()}
-            program = [sys.executable, "-m", "tests.apps.provider.environment_clients"]
+            program = [sys.executable, "-m", "tests.apps.provider.environment_clients", *names]
             process = await asyncio.create_subprocess_exec(*program, env=environment, stdout=asyncio.subprocess.PIPE)
             said, _ = await process.communicate()
-            assert json.loads(said) == {name: f"Good day, {name}" for name in APIS}
-            assert {name: one.exchanges[0].api for name, one in conversations.items()} == APIS
-            assert [one.exchanges[0].refusals for one in conversations.values()] == [()] * len(APIS)
+            assert json.loads(said) == {name: f"Good day, {name}" for name in names}
+            assert {name: one.exchanges[0].api for name, one in conversations.items()} == {
+                name: APIS[name] for name in names
+            }
+            assert [one.exchanges[0].refusals for one in conversations.values()] == [()] * len(names)
             assert provider.strays == []
 
-    asyncio.run(asyncio.wait_for(asked(), 90))
+    asyncio.run(asyncio.wait_for(asked(sample(tuple(APIS))), 90))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.apps.provider.plans import HELLO, PARIS, ROME, THOUGHT
 
 from tpharness.apps.provider import Api, Plan, Provider, Text
 
-if TYPE_CHECKING:  # the SDKs take seconds to import, and not every worker has these tests
+if TYPE_CHECKING:
     from pydantic_ai.models import Model
-    from pydantic_ai.models.openai import OpenAIResponsesModelSettings
     from tests.apps.provider.python_readers import Clients
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -26,19 +25,19 @@ TURNS: list[tuple[str, Api]] = [
     ("Anthropic", "anthropic"),
     ("Gemini", "gemini"),
 ]
-SETTINGS: dict[str, OpenAIResponsesModelSettings] = {
+SETTINGS: dict[str, Any] = {
     "Responses, not stored": {"openai_store": False},
     "Responses, previous response": {"openai_previous_response_id": "auto"},
 }
 
 
 def _model(name: str, clients: Clients) -> Model:
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-    from pydantic_ai.providers.google import GoogleProvider
-    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415  # seconds, not for who collects the tests
+    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
+    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
+    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
     match name:
         case "Chat Completions":
@@ -60,8 +59,8 @@ async def _stream(_: object, events: AsyncIterable[object]) -> None:
 @pytest.mark.parametrize(("name", "api"), TURNS, ids=[name for name, _ in TURNS])
 def test_two_turns_with_tools_are_never_refused(name: str, api: Api) -> None:
     """Thinking, text and two calls, then the answer, then another turn on the same history."""
-    from pydantic_ai import Agent
-    from tests.apps.provider.python_readers import Clients
+    from pydantic_ai import Agent  # noqa: PLC0415
+    from tests.apps.provider.python_readers import Clients  # noqa: PLC0415
 
     async def asked() -> None:
         async with Provider() as provider:

@@ -7,7 +7,6 @@ import os
 import sys
 
 from tpharness.apps.effects import URL_VARIABLE
-from tpharness.apps.effects.mcp_server import serve_stdio
 from tpharness.errors import TargetError
 
 
@@ -17,6 +16,8 @@ def main() -> int:
     if not url.startswith("http://127.0.0.1:"):
         sys.stderr.write(f"usage: python -m tpharness.apps.effects http://127.0.0.1:PORT (or set {URL_VARIABLE})\n")
         return 2
+    from tpharness.apps.effects.mcp_server import serve_stdio  # noqa: PLC0415  # a second, which a mistake does not take
+
     try:
         asyncio.run(serve_stdio(url.rstrip("/")))
     except TargetError as error:
