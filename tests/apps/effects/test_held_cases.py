@@ -59,7 +59,7 @@ class OverMcp(ChatApp):
     """Mounts the ledger as an MCP server."""
 
     async def _book(self, call: Json) -> None:
-        from mcp import Client  # noqa: PLC0415  # a second, which collecting the tests does not take
+        from mcp import Client  # a second, which collecting the tests does not take
 
         async with Client(self.environment[MCP_VARIABLE]) as client:
             await client.call_tool(call["name"], json.loads(call["arguments"]))

@@ -40,14 +40,14 @@ Run = Callable[[str, Any], Awaitable[Any]]
 
 def mcp_endpoint(ledger: Ledger) -> McpEndpoint:
     """Return the ledger's MCP server; the package takes a second to import, which collecting the tests does not."""
-    from tpharness.apps.effects.mcp_server import McpEndpoint  # noqa: PLC0415
+    from tpharness.apps.effects.mcp_server import McpEndpoint
 
     return McpEndpoint(ledger)
 
 
 def mcp_client(server: Any) -> Client:
     """Return the official MCP client."""
-    from mcp import Client  # noqa: PLC0415  # as above
+    from mcp import Client  # as above
 
     return Client(server)
 
@@ -111,7 +111,7 @@ async def over_mcp(ledger: Ledger) -> AsyncIterator[Run]:
 @asynccontextmanager
 async def over_stdio(endpoint: EffectsEndpoint) -> AsyncIterator[Run]:
     """The official MCP client, which starts the server as a program of its own."""
-    from mcp import StdioServerParameters  # noqa: PLC0415  # as above
+    from mcp import StdioServerParameters  # as above
 
     async with endpoint:
         arguments = ["-m", "tpharness.apps.effects", endpoint.url]
@@ -230,7 +230,6 @@ def test_a_run_of_a_tool_over_stdio() -> None:
 
 def test_mcp_lists_the_tools_with_their_schemas() -> None:
     """From these an application's model makes its arguments."""
-    from mcp import Client
 
     async def asked() -> None:
         async with mcp_endpoint(Ledger()) as endpoint, mcp_client(endpoint.url) as client:
@@ -280,7 +279,6 @@ def test_a_program_that_is_killed_cancels_its_runs(
 
 def test_leaving_the_mcp_endpoint_cancels_what_is_open() -> None:
     """At once, and without a word on standard error."""
-    from mcp import Client
 
     async def asked() -> ToolRun:
         ledger = Ledger()

@@ -1,4 +1,4 @@
-# ruff: noqa: PLC0415  # each takes a second or more, and a part of them is asked
+# each takes a second or more, and a part of them is asked
 """SDKs and frameworks that are given nothing but the environment: a program, since some never close their connections.
 
 In: the names of the clients. Out: a JSON line with what each of them read. A client is imported when it is asked.

@@ -33,17 +33,6 @@ HARD = Text(
     )
 )
 
-MODES: list[tuple[Api, str]] = [
-    *(
-        (api, mode)
-        for api in ("openai-chat", "openai-responses", "anthropic")
-        for mode in ("stream", "helper", "whole")
-    ),
-    ("gemini", "stream"),
-    ("gemini", "whole"),
-]
-"""How each of Python's SDKs reads: raw events, its accumulator, an answer that is not streamed."""
-
 WHOLE: dict[str, Plan] = {
     "one piece": Plan(items=(Text(pieces=("Hello",)),)),
     "three pieces": Plan(items=(HELLO,)),

@@ -65,7 +65,7 @@ def play() -> Iterator[Play]:
 
 
 async def _clients(base: str) -> Clients:
-    from tests.apps.provider.python_readers import Clients  # noqa: PLC0415  # see MODES
+    from tests.apps.provider.python_readers import Clients  # see MODES
 
     return Clients(base)
 
@@ -73,7 +73,7 @@ async def _clients(base: str) -> Clients:
 async def _played(
     provider: Provider, clients: Clients, mark: str, how: tuple[Api, str], plan: Plan
 ) -> tuple[Read, Exchange]:
-    from tests.apps.provider.python_readers import read  # noqa: PLC0415  # see MODES
+    from tests.apps.provider.python_readers import read  # see MODES
 
     conversation = provider.conversation(mark)
     conversation.plans([plan])
@@ -84,6 +84,13 @@ async def _played(
     assert not exchange.refusals
     assert exchange.api == how[0]
     return found, exchange
+
+
+def test_every_reader_is_tried() -> None:
+    """The list of the tests is not that of the readers, which need the SDKs."""
+    from tests.apps.provider.python_readers import READERS
+
+    assert list(READERS) == [(api, mode) for api, modes in MODES.items() for mode in modes]
 
 
 ASKED = [(api, mode, name) for api, modes in MODES.items() for mode in modes for name in WHOLE]

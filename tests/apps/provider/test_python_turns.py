@@ -32,12 +32,12 @@ SETTINGS: dict[str, Any] = {
 
 
 def _model(name: str, clients: Clients) -> Model:
-    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415  # seconds, not for who collects the tests
-    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
-    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
-    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+    from pydantic_ai.models.anthropic import AnthropicModel  # seconds, not for who collects the tests
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.providers.google import GoogleProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
 
     match name:
         case "Chat Completions":
@@ -59,8 +59,8 @@ async def _stream(_: object, events: AsyncIterable[object]) -> None:
 @pytest.mark.parametrize(("name", "api"), TURNS, ids=[name for name, _ in TURNS])
 def test_two_turns_with_tools_are_never_refused(name: str, api: Api) -> None:
     """Thinking, text and two calls, then the answer, then another turn on the same history."""
-    from pydantic_ai import Agent  # noqa: PLC0415
-    from tests.apps.provider.python_readers import Clients  # noqa: PLC0415
+    from pydantic_ai import Agent
+    from tests.apps.provider.python_readers import Clients
 
     async def asked() -> None:
         async with Provider() as provider:
