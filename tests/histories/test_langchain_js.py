@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.histories.langchain.states import every_state
+from tests.distribution import Sample
+from tests.histories.langchain.states import SELECTED, states_of
 from tests.histories.node_oracle import NodeOracle
 
 from tpharness.acceptance.check import check_payload
@@ -16,6 +17,7 @@ from tpharness.findings import Level
 from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langchain.state import ai_calls
 from tpharness.histories.projections import PROVIDERS
+from tpharness.run.select import SelectedScenario
 
 JS = LANGCHAIN["langchain/js"]
 UNANSWERED = {
@@ -80,18 +82,22 @@ def calls(messages: Sequence[Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
 
 
 @pytest.mark.node
-def test_each_state_is_sent_as_the_packages_do(package: NodeOracle) -> None:
+@pytest.mark.sampled
+def test_each_state_is_sent_as_the_packages_do(package: NodeOracle, sample: Sample[SelectedScenario]) -> None:
     """Of Python's variants: the design's own messages, after every event of every scenario."""
-    states = every_state("documented", "repaired")
+    states = states_of(chosen := sample(SELECTED), "documented", "repaired")
     for state in states.distinct:
         assert ours(state) == real(package.ask({**state, "made": "own"})["sent"])
-    assert (states.count > 8000, len(states.distinct) > 1500) == (True, True)
+    assert (states.count > 8 * len(chosen), len(states.distinct) > len(chosen)) == (True, True)
 
 
 @pytest.mark.node
-def test_each_state_of_messages_that_an_api_has_said_is_sent_and_stored_as_the_packages_do(package: NodeOracle) -> None:
+@pytest.mark.sampled
+def test_each_state_of_messages_that_an_api_has_said_is_sent_and_stored_as_the_packages_do(
+    package: NodeOracle, sample: Sample[SelectedScenario]
+) -> None:
     """In memory, and read again from storage; calls that were deleted are back there."""
-    states, changed = every_state("js"), 0
+    states, changed = states_of(chosen := sample(SELECTED), "js"), 0
     for state in states.distinct:
         found = package.ask({**state, "made": "of-the-api"})
         stored = JS.loads(JS.dumps(state))
@@ -101,7 +107,7 @@ def test_each_state_of_messages_that_an_api_has_said_is_sent_and_stored_as_the_p
             assert ours(stored) == real(found["again"])
             assert stored != state
             changed += 1
-    assert (states.count > 4000, len(states.distinct) > 1400, changed > 150) == (True, True, True)
+    assert (states.count > 4 * len(chosen), len(states.distinct) > len(chosen), changed > 0) == (True, True, True)
 
 
 def cut_in_one_call(state: Mapping[str, Any]) -> bool:
@@ -116,7 +122,8 @@ def cut_in_one_call(state: Mapping[str, Any]) -> bool:
 @pytest.mark.node
 def test_one_call_at_a_time_is_taken_only_of_the_designs_own_messages_in_memory(package: NodeOracle) -> None:
     """At every place where scenario 2 deletes the one call that waits; OpenAI's message and storage keep it."""
-    states = [state for state in every_state("js").distinct if cut_in_one_call(state)]
+    about_interruptions = [one for one in SELECTED if one.id.startswith(("histories/", "interruptions/"))]
+    states = [state for state in states_of(about_interruptions, "js").distinct if cut_in_one_call(state)]
     for state in states:
         own = package.ask({**state, "made": "own"})
         assert unanswered(own["sent"]) == set()

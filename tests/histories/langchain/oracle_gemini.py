@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from langchain_core.messages import BaseMessage
 from langchain_google_genai.chat_models import _parse_chat_history
 from tests.histories.langchain.drawn_messages import BLOCK_MESSAGES, MESSAGES
-from tests.histories.langchain.states import every_state
+from tests.histories.langchain.states import SELECTED, states_of
 
 from tpharness.histories.langchain import LANGCHAIN
 from tpharness.histories.langchain.real import from_messages, to_messages
@@ -33,7 +33,7 @@ def contents(messages: list[BaseMessage]) -> list[dict[str, Any]]:
 
 def test_every_state_is_formatted_as_the_package_does() -> None:
     """Of every variant, after every event of every scenario."""
-    states = every_state()
+    states = states_of(SELECTED)
     for state in states.distinct:
         assert DOCUMENTED.model_input(state, "gemini") == contents(to_messages(state))
     assert len(states.distinct) > 1500

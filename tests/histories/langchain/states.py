@@ -1,21 +1,22 @@
-"""Every state that the design can have: each scenario of the suite, cut after each of its events."""
+"""Every state that the design can have: scenarios of the suite, cut after each of their events."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from tests.histories.langchain.folding import cuts
 
 from tpharness.histories.langchain import LANGCHAIN, UnsupportedError
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import select_scenarios
+from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
 
-__all__ = ["States", "every_state"]
+__all__ = ["SELECTED", "States", "states_of"]
+
+SELECTED = tuple(select_scenarios((), (scenarios_dir(),)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +27,12 @@ class States:
     distinct: Sequence[dict[str, Any]]
 
 
-@cache
-def every_state(*variants: str) -> States:
-    """Return the states of the variants (all if none is named), with empty buffers: what is sent does not have them."""
+def states_of(selected: Sequence[SelectedScenario], *variants: str) -> States:
+    """Return the states of variants (all if none is named) in scenarios, with empty buffers, which are not sent."""
     count = 0
     distinct: dict[str, dict[str, Any]] = {}
     dialects = [dialect for dialect in LANGCHAIN.values() if not variants or dialect.variant in variants]
-    for one in select_scenarios((), (scenarios_dir(),)):
+    for one in selected:
         for journal in cuts(load_scenario(one.path, root=one.root)):
             for dialect in dialects:
                 try:

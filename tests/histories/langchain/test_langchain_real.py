@@ -20,9 +20,10 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 from pydantic import SecretStr
+from tests.distribution import Sample
 from tests.histories.langchain.drawn_messages import BLOCK_MESSAGES, MESSAGES
 from tests.histories.langchain.folding import history
-from tests.histories.langchain.states import every_state
+from tests.histories.langchain.states import SELECTED, states_of
 
 from tpharness.acceptance.check import check_payload
 from tpharness.errors import InputError, UsageError
@@ -31,6 +32,7 @@ from tpharness.histories.langchain import real as real_module
 from tpharness.histories.langchain.real import from_messages, to_messages
 from tpharness.histories.langchain.reducer import INTERRUPTED_CALL
 from tpharness.resources import scenarios_dir
+from tpharness.run.select import SelectedScenario
 
 KEY = SecretStr("k")
 CODE = LANGCHAIN["langchain/documented"]
@@ -174,12 +176,13 @@ def test_calls_that_the_message_of_the_api_still_has_are_sent(real: Any, argumen
     assert "c1" in str(CODE.model_input(state, provider))
 
 
-def test_each_state_is_formatted_as_the_integration_does(real: Any) -> None:
+@pytest.mark.sampled
+def test_each_state_is_formatted_as_the_integration_does(real: Any, sample: Sample[SelectedScenario]) -> None:
     """Of every variant, after every event of every scenario, with the next user message at its end."""
     provider, formatted = real
-    states = every_state()
+    states = states_of(chosen := sample(SELECTED))
     for state in states.distinct:
         messages = [*to_messages(state), HumanMessage("Go on.")]
         assert CODE.model_input(state, provider, next_user="Go on.") == formatted(messages)
-    assert states.count > 8000
-    assert len(states.distinct) > 1500
+    assert states.count > 8 * len(chosen)
+    assert len(states.distinct) > len(chosen)

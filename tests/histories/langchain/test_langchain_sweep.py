@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import pytest
+from tests.about import about
+from tests.distribution import Sample
 from tests.histories.langchain import acceptance
 from tests.histories.langchain.folding import cuts
+from tests.histories.langchain.states import SELECTED
 
 from tpharness.histories.langchain import LANGCHAIN, UnsupportedError
 from tpharness.histories.projections import PROVIDERS
-from tpharness.resources import scenarios_dir
-from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.select import SelectedScenario
 from tpharness.scenario import load_scenario
 
 CODE, REPAIRED = VARIANTS = LANGCHAIN["langchain/documented"], LANGCHAIN["langchain/repaired"]
-SELECTED = select_scenarios((), (scenarios_dir(),))
 ABOUT_INTERRUPTIONS = [one for one in SELECTED if one.id.startswith(("histories/l-", "interruptions/"))]
 
 
-@pytest.mark.parametrize("one", SELECTED, ids=lambda one: one.id)
-def test_every_projection_of_every_place(one: SelectedScenario) -> None:
+@pytest.mark.sampled
+def test_every_projection_of_every_place(sample: Sample[SelectedScenario]) -> None:
     """None fails; the documented design may refuse, for arguments that interleave (GAP-6)."""
+    for one in sample(SELECTED):
+        with about(one):
+            assert refusing_a_place(one) <= {CODE.name}
+
+
+def refusing_a_place(one: SelectedScenario) -> set[str]:
+    """Read, show and send what is kept at each place of a scenario; return the designs that refuse some place."""
     refusing: set[str] = set()
     for journal in cuts(load_scenario(one.path, root=one.root)):
         for dialect in VARIANTS:
@@ -33,7 +41,7 @@ def test_every_projection_of_every_place(one: SelectedScenario) -> None:
             assert all(shown["text"] for shown in dialect.replay(document))
             for provider in PROVIDERS:
                 assert dialect.model_input(document, provider, next_user="Go on.")
-    assert refusing <= {CODE.name}
+    return refusing
 
 
 @pytest.mark.parametrize("one", ABOUT_INTERRUPTIONS, ids=lambda one: one.id)
