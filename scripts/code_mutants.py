@@ -3,6 +3,7 @@
     python scripts/code_mutants.py                     every mutant; six minutes on two cores
     python scripts/code_mutants.py examples/ --jobs 2  those of files whose path contains this
     python scripts/code_mutants.py --listed            those of tests/code_mutants/killers.json, as CI does
+    python scripts/code_mutants.py --listed --part 3/10  every tenth of them, from the third on
     python scripts/code_mutants.py --update            every mutant, and write killers.json
 
 A mutant is killed when `tpharness run` fails with it, or when a side does not hold a golden thread. One that survives
@@ -42,6 +43,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", help="only mutants of files whose path contains one of these")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--listed", action="store_true", help="only the mutants of killers.json")
+    parser.add_argument("--part", metavar="K/N", type=read_part, default=(1, 1), help="with --listed: one of N parts")
     parser.add_argument("--equivalent", action="store_true", help="play the mutants listed as equivalent, too")
     parser.add_argument("--update", action="store_true", help="write killers.json")
     parser.add_argument("--json", metavar="PATH", help="write a line of JSON for each mutant")
@@ -51,7 +53,7 @@ def main() -> int:
     for name in (old := stale(mutants)):
         print(f"STALE       {name}: no mutant has this name any more; remove it, or correct it")
     if args.listed:
-        return max(play_known(subjects, mutants, args.jobs), bool(old))
+        return max(play_known(subjects, mutants, args.jobs, args.part), bool(old))
     begun = time.perf_counter()
     equivalents = {} if args.equivalent else load_equivalents()
     fates = []
@@ -84,9 +86,19 @@ def play_all(subjects: list[Subject], equivalents: dict[str, str], jobs: int) ->
             yield from play_mutants(subject, chosen, scenarios, coverage[subject.file], jobs=jobs, killers=known)
 
 
-def play_known(subjects: list[Subject], mutants: dict[str, Mutant], jobs: int) -> int:
-    """Play the mutants of killers.json, each with the scenario that is known to fail it."""
-    table = {**load_killers()["sample"], **load_killers()["survived"]}
+def read_part(text: str) -> tuple[int, int]:
+    """Return K and N of `K/N`. ArgumentTypeError if there is no such part."""
+    number, _, parts = text.partition("/")
+    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not K/N with K from 1 to N, such as 3/10")
+    return int(number), int(parts)
+
+
+def play_known(subjects: list[Subject], mutants: dict[str, Mutant], jobs: int, part: tuple[int, int]) -> int:
+    """Play the mutants of a part of killers.json, each with the scenario that is known to fail it."""
+    number, parts = part
+    listed = {**load_killers()["sample"], **load_killers()["survived"]}
+    table = {name: listed[name] for name in sorted(listed)[number - 1 :: parts]}
     scenarios = {
         one.id: one for one in load_scenarios(sorted({one for one in table.values() if not one.startswith(PREFIX)}))
     }

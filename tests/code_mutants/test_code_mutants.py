@@ -6,6 +6,7 @@ All of them are the task of `scripts/code_mutants.py`, which also writes `killer
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from tests.code_mutants.node_operators import instrumented_node, node_edits
 from tests.code_mutants.play import Child
 from tests.code_mutants.python_operators import python_edits
 from tests.code_mutants.subjects import REPOSITORY, SUBJECTS, instrumented
+from tests.distribution import PARTS, Sample
 
 from tpharness.resources import scenarios_dir
 
@@ -32,11 +34,18 @@ def names() -> set[str]:
 
 @pytest.mark.node
 @pytest.mark.sampled
-def test_listed_mutants_fail() -> None:
+def test_listed_mutants_fail(sample: Sample[int]) -> None:
     """Each fails the scenario that is listed for it. They are forks, so a process without threads plays them."""
-    command = [sys.executable, str(REPOSITORY / "scripts" / "code_mutants.py"), "--listed"]
+    parts = range(1, PARTS + 1)
+    chosen = sample(parts)
+    part = f"{chosen[0]}/{PARTS}" if len(chosen) == 1 else "1/1"
+    command = [sys.executable, str(REPOSITORY / "scripts" / "code_mutants.py"), "--listed", "--part", part]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
     assert done.returncode == 0, done.stdout + done.stderr
+    played = re.search(r"^(\d+) of (\d+) listed mutants are killed$", done.stdout, re.MULTILINE)
+    listed = sum(map(len, load_killers().values()))
+    assert played, done.stdout
+    assert int(played[1]) == int(played[2]) in (listed // PARTS, -(-listed // PARTS), listed)
 
 
 def test_the_lists_name_mutants_of_today() -> None:
