@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
+
+from tests.scenarios import load_builtin
 
 from tpharness.journal import Interrupted, Journal
 from tpharness.journal import UserTurn as JournalUserTurn
-from tpharness.resources import scenarios_dir
-from tpharness.scenario import AgentRun, Scenario, load_scenario, load_text
+from tpharness.scenario import AgentRun, Scenario, load_text
 from tpharness.server_events import Recorder, RunState
 
 CALL = '{"city": "Paris"}'
@@ -52,9 +54,10 @@ def cuts(scenario: Scenario) -> Iterator[Journal]:
 
 def history(name: str, turns: int | None = None) -> Journal:
     """Fold the scenario `histories/NAME`, or another theme's."""
-    root = scenarios_dir()
-    path = root / (name if "/" in name else f"histories/{name}")
-    return fold(load_scenario(path.with_suffix(".yaml"), root=root), turns)
+    return fold(_load(name if "/" in name else f"histories/{name}"), turns)
+
+
+_load = cache(load_builtin)
 
 
 def run(*steps: str, interrupt: str = "", reason: str = "user_cancelled", head: str = "steps") -> Journal:
