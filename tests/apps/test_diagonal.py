@@ -1,6 +1,7 @@
 """Each check is tripped by an application that breaks just its clause, and by no other; the safe application passes.
 
-Every case is played on every application; what counts are findings at MUST and SHOULD.
+Of all cases, those in which the clauses can be broken and a part of the others are played on every application; what
+counts are findings at MUST and SHOULD.
 """
 
 from __future__ import annotations
@@ -12,11 +13,24 @@ import pytest
 from tests.apps.broken import OBSERVED, ROWS, Broken
 from tests.apps.chat_app import ChatApp, Defect
 from tests.apps.playing import STOP, THREAD, count_lines, play
+from tests.distribution import Sample
 
+from tpharness.apps.cases import Tool
+from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.findings import Level
 from tpharness.run import Outcome, Result
 
+TELLING = (
+    "uncut/tool-call",
+    "uncut/two-calls",
+    "user-leaves/in-arguments",
+    "user-leaves/while-tool-runs",
+    "user-leaves/in-answer",
+    "model-drops/in-text",
+    "stop-button/while-tool-runs",
+)
+"""A few cases in which each of the broken applications is found."""
 CHECK_OF = {kind.code: check.name for check in APP_CHECKS for kind in check.kinds}
 
 
@@ -25,24 +39,34 @@ def found(results: list[Result]) -> set[str]:
     return {finding.code for result in results for finding in result.findings if finding.level is not Level.MAY}
 
 
+def telling_and(sample: Sample[str], *, ledger: bool = False) -> tuple[str, ...]:
+    """Return the telling cases and a sample of the others."""
+    every = [case.id for case in all_cases(Tool(name="book_hotel"), ledger=ledger)]
+    assert set(TELLING) <= set(every)
+    return (*TELLING, *sample([one for one in every if one not in TELLING]))
+
+
+@pytest.mark.sampled
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.check}-{row.name}")
-def test_a_broken_application_trips_its_check_and_no_other(row: Broken, tmp_path: Path) -> None:
+def test_a_broken_application_trips_its_check_and_no_other(row: Broken, tmp_path: Path, sample: Sample[str]) -> None:
     """The diagonal of checks and applications."""
     effects = tmp_path / "effects.txt"
     config: dict[str, Any] = {**row.config, **({"effects": count_lines(effects)} if "effects" in row.config else {})}
     app = ChatApp(*([row.defect] if row.defect else []), effects=effects)
-    results = play(app, **config)
+    results = play(app, *telling_and(sample), **config)
     assert {CHECK_OF[code] for code in found(results)} == {row.check}
     assert found(results) == row.codes
     assert not [result for result in results if result.outcome is Outcome.ERRORED]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("defect", "code"), [(Defect.FORGETS_EFFECT, "effect-forgotten"), (Defect.RUNS_TWICE, "tool-ran-twice")]
 )
-def test_the_diagonal_holds_with_the_ledger_in_place_of_a_count(defect: Defect, code: str) -> None:
-    """In all cases, those before the effect too: the same finding, and no other."""
-    results = play(ChatApp(defect), effects="ledger", stop=STOP, on_disconnect="stop")
+def test_the_diagonal_holds_with_the_ledger_in_place_of_a_count(defect: Defect, code: str, sample: Sample[str]) -> None:
+    """In those before the effect, too: the same finding, and no other."""
+    ids = (*telling_and(sample, ledger=True), "*/before-effect")
+    results = play(ChatApp(defect), *ids, effects="ledger", stop=STOP, on_disconnect="stop")
     assert found(results) == {code}
     assert not [result for result in results if result.outcome is Outcome.ERRORED]
     assert {"user-leaves/before-effect", "stop-button/before-effect"} <= {result.id for result in results}

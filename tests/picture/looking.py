@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import subprocess
@@ -27,16 +29,34 @@ class Look:
 
 
 def look_at(file: Path, *steps: list[Any], **how: Any) -> Look:
-    """Open a page of the file system and do the steps of `picture_look/look.mjs`; `how` is the browser's settings."""
+    """Open a page of the file system and do the steps of `picture_look/look.mjs`; `how` is the page's settings."""
+    browser = _browser()
+    assert browser.stdin is not None
+    assert browser.stdout is not None
+    browser.stdin.write(json.dumps({"file": str(file), "steps": steps, **how}) + "\n")
+    browser.stdin.flush()
+    line = browser.stdout.readline()
+    assert line, "the browser has ended; standard error says why"
+    seen = json.loads(line)
+    assert "failed" not in seen, seen["failed"]
+    return Look(**seen)
+
+
+@functools.cache
+def _browser() -> subprocess.Popen[str]:
+    """Start the browser, which takes a second, for all pages that this process looks at."""
     program = node_program(_HERE, [PEERS / "ai_sdk_browser"])
-    done = subprocess.run(
-        [program.node, program.scripts / "look.mjs"],
-        input=json.dumps({"file": str(file), "steps": steps, **how}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | browser_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    return Look(**json.loads(done.stdout))
+    command = [program.node, program.scripts / "look.mjs"]
+    environment = os.environ | browser_environment()
+    browser = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    atexit.register(_end, browser)
+    return browser
+
+
+def _end(browser: subprocess.Popen[str]) -> None:
+    """End the browser with its input; a process that has inherited its other end may keep that open."""
+    try:
+        browser.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        browser.kill()
+        browser.communicate()
