@@ -10,10 +10,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from tests.cli.conftest import Call, run_in_process
+from tests.distribution import ChosenScenarios
 
 from tpharness.resources import schema_path
 
-THEME = ("basics", "cycles", "tools")
+THEME = ("basics", "approvals", "numbers")
 
 
 @pytest.fixture(scope="module")
@@ -102,18 +103,33 @@ def test_a_failure_in_one_shard_is_a_failure_of_the_whole(call: Call, shards: li
     assert "FAILED 3 of 3 shards" in done.out
 
 
-def test_the_whole_suite_owes_its_clauses_and_its_baseline_only_when_it_is_whole(call: Call, tmp_path: Path) -> None:
-    """A shard alone passes without the other half; together every MUST clause is owed, and every known failure."""
+def test_the_whole_suite_owes_its_clauses_and_its_baseline(call: Call, shards: list[str], tmp_path: Path) -> None:
+    """A shard of it passes alone, and says what it is a part of; together every clause and known failure is owed."""
+    one = tmp_path / "one.json"
+    assert call("run", "--shard", "7/400", "--report", f"json:{one}").code == 0
+    assert read(one)["shard"]["whole_suite"] is True
+    for name in shards:  # as if there were no other themes
+        report = read(name)
+        assert report["shard"]["whole_suite"] is False
+        report["shard"]["whole_suite"] = True
+        Path(name).write_text(json.dumps(report), encoding="utf-8")
+    done = call("merge", *shards)
+    assert done.code == 1
+    assert "clause-unexercised" in done.out
+    assert "baseline-unmatched" in done.out
+
+
+@pytest.mark.sampled
+def test_all_shards_of_the_whole_suite_owe_nothing(
+    call: Call, tmp_path: Path, chosen_scenarios: ChosenScenarios
+) -> None:
+    """Each passes, and so do both together."""
+    ids = chosen_scenarios(9)
     names = [str(tmp_path / f"{index}.json") for index in (1, 2)]
     for index, name in enumerate(names, 1):
-        assert call("run", "--shard", f"{index}/2", "--report", f"json:{name}").code == 0
+        assert call("run", *ids, "--shard", f"{index}/2", "--report", f"json:{name}").code == 0
     assert call("merge", *names).code == 0
-    report = read(names[0])
-    report["results"] = [r for r in report["results"] if "recorded/" not in r["id"]]
-    Path(names[0]).write_text(json.dumps(report), encoding="utf-8")
-    done = call("merge", *names)
-    assert done.code == 1
-    assert "baseline-unmatched" in done.out
+    assert read(names[0])["shard"]["whole_suite"] is (not ids)
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2"])
