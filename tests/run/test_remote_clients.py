@@ -15,7 +15,7 @@ from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions,
 from tpharness.targets.remote import Patience
 
 QUICK = Patience(limit=0.5)
-MANY = ("basics", "interruptions", "cycles/three-steps")
+MANY = ("basics", "interruptions/abort*", "interruptions/mid-*", "interruptions/t*", "cycles/three-steps")
 NEVER_KEPT = Patience(limit=0.2, settle=0.3)  # each of the failing cases waits for both, in each of its playings
 FEW = ("basics/tool-call-and-answer", "interruptions/timeout-by-stall", "interruptions/timeout-while-a-tool-hangs")
 
