@@ -15,6 +15,7 @@ from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Re
 from tpharness.cli import main
 from tpharness.errors import TargetError
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, RunStarted, play_one, run_suite
+from tpharness.run.profile_tally import tally_profiles
 from tpharness.targets.remote import Patience
 
 CALM = Patience(total=30.0, limit=0.1)
@@ -72,6 +73,19 @@ def test_the_same_verdicts_come_without_anything_declared() -> None:
     )
     assert "it needs carriers" in left_out["tools/content-ref"]
     assert len(left_out) == 2
+
+
+def test_what_is_played_without_carriers_says_nothing_about_them() -> None:
+    """The contents are judged; the profile of carriers, and the clauses that speak of them, learn nothing."""
+    ids = ("carriers/all-facts", "carriers/timestamps-with-offsets", "carriers/thinking-provider")
+    _, bare, finished = played(ContractServer(declares={**ALL, "carriers": False}), ids)
+    assert finished.passed
+    assert {result.id: result.outcome for result in bare}["carriers/all-facts"] is Outcome.PASSED
+    judged = [result for result in bare if result.outcome is Outcome.PASSED]
+    assert {clause for result in judged for clause in result.clauses if clause.startswith("carrier.")} == set()
+    assert [tally.scenarios for tally in tally_profiles(bare) if tally.profile.name == "carriers"] in ([], [0])
+    _, whole, _ = played(ContractServer(), ids)
+    assert [tally.scenarios for tally in tally_profiles(whole) if tally.profile.name == "carriers"] == [3]
 
 
 def test_versions_that_the_server_does_not_write_are_not_asked_for() -> None:

@@ -18,7 +18,7 @@ from tpharness.scenario.records import Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.remote import Remote
 
-__all__ = ["adapt_scenario", "describe_target", "find_common_versions", "needs_carriers"]
+__all__ = ["adapt_scenario", "describe_target", "find_common_versions", "needs_carriers", "without_carrier_clauses"]
 
 
 def adapt_scenario(scenario: Scenario, players: Players, versions: Sequence[Version] | None) -> tuple[Case, str]:
@@ -45,6 +45,12 @@ def needs_carriers(case: Case, players: Players) -> bool:
     """Whether the case relies on carriers, and these players do not both support them."""
     runs = case.scenario.runs
     return case.scenario.carriers and not players.carriers and any(run.events is not None for _, run in runs)
+
+
+def without_carrier_clauses(case: Case) -> Case:
+    """Return a case that is played without its carriers: nothing is learned about the clauses that speak of them."""
+    cited = tuple(clause for clause in case.scenario.clauses if not clause.startswith("carrier."))
+    return replace(case, scenario=replace(case.scenario, clauses=cited))
 
 
 _MAX_NAME = 160

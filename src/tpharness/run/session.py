@@ -19,7 +19,7 @@ from tpharness.errors import TargetError
 from tpharness.findings import Finding
 from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
-from tpharness.run.applicable import adapt_scenario, needs_carriers
+from tpharness.run.applicable import adapt_scenario, needs_carriers, without_carrier_clauses
 from tpharness.run.fault_cases import FaultCase, find_obstacle, plan_faults, play_fault, unplayed_result
 from tpharness.run.judge import Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
@@ -176,8 +176,10 @@ class Session:
     async def adapt(self, scenario: Scenario) -> tuple[Case, str]:
         """Return the scenario as a case for these targets, and why it does not apply ("" if it applies)."""
         case, reason = adapt_scenario(scenario, self.players, self.versions)
-        if not reason and needs_carriers(case, self.players) and not await self._wire_suffices(case):
-            reason = "it needs carriers, and these two do not both have them"
+        if not reason and needs_carriers(case, self.players):
+            if not await self._wire_suffices(case):
+                return case, "it needs carriers, and these two do not both have them"
+            case = without_carrier_clauses(case)
         return case, reason
 
     async def play_case(self, case: Case, *, thorough: bool = False, observe: Observer | None = None) -> Result:
