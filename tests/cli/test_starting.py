@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Called
 
 import tpharness
 from tpharness.cli.app import COMMANDS
@@ -49,7 +52,7 @@ EXPLAINING = {
 def without_room(room: str, folder: Path) -> Path:
     """Copy the package and its data without a room, and return the folder to import from."""
     package = folder / "src" / "tpharness"
-    shutil.copytree(Path(tpharness.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(tpharness.__file__).parent, package, ignore=shutil.ignore_patterns("*-pytest-*.pyc"))
     shutil.rmtree(package / room)
     (folder / "conformance").symlink_to(conformance_dir())
     (folder / "scenarios").symlink_to(scenarios_dir())
@@ -64,11 +67,27 @@ def python(*arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def imported_by(words: list[str]) -> set[str]:
-    """Return the modules of ours, and those of others that weigh, that a call of tpharness has imported."""
+def called_by(calls: Sequence[Sequence[str]], path: Path) -> list[Called]:
+    """Call the entry point in one process of its own, several times; return how each call ended and what it printed."""
     source = (
-        "import sys\nfrom tpharness.cli import app\n"
-        f"try:\n    app({words!r})\nexcept SystemExit as end:\n    assert not end.code, end\n"
+        "import contextlib, io, json, sys\nfrom tpharness.cli import main\ncalled = []\n"
+        f"for words in {[list(words) for words in calls]!r}:\n"
+        "    sys.argv, out, err, code = ['tpharness', *words], io.StringIO(), io.StringIO(), None\n"
+        "    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):\n"
+        "        try:\n            main()\n        except SystemExit as end:\n            code = end.code\n"
+        "    called.append({'code': code, 'out': out.getvalue(), 'err': err.getvalue()})\n"
+        "print(json.dumps(called))\n"
+    )
+    done = python("-c", source, path=path)
+    assert done.returncode == 0, done.stderr
+    return [Called(**one) for one in json.loads(done.stdout)]
+
+
+def imported_by(*calls: list[str]) -> set[str]:
+    """Return the modules of ours, and those of others that weigh, that calls of tpharness in one process import."""
+    source = (
+        f"import sys\nfrom tpharness.cli import app\nfor words in {calls!r}:\n"
+        "    try:\n        app(words)\n    except SystemExit as end:\n        assert not end.code, end\n"
         f"heavy = {HEAVY}\n"
         "print('MODULES', *sorted(m for m in sys.modules if m.split('.')[0] == 'tpharness' or m in heavy))\n"
     )
@@ -104,18 +123,17 @@ def test_completing_the_name_of_a_command_imports_none() -> None:
     assert set(imported.split()) <= MAY_BE_IMPORTED
 
 
-@pytest.mark.parametrize("name", ["R20", "cycle.kept", "app.alive", "identity-differs"])
-def test_an_explanation_imports_what_reads_texts(name: str) -> None:
+def test_an_explanation_imports_what_reads_texts() -> None:
     """It is asked for while somebody reads a failure: no runner, no language of scenarios, no thread, no target."""
-    assert imported_by(["explain", name]) <= MAY_BE_IMPORTED | EXPLAINING | {"yaml"}
+    names = ("R20", "cycle.kept", "app.alive", "identity-differs")
+    assert imported_by(*(["explain", name] for name in names)) <= MAY_BE_IMPORTED | EXPLAINING | {"yaml"}
 
 
 def test_a_command_imports_no_other_kind_of_work() -> None:
     """Documents are checked, folded and compared without what plays; only `check` reads scenarios."""
-    for asked in ("check", "fold", "diff"):
-        imported = imported_by([asked, "--help"])
-        assert not imported & {"aiohttp", "asyncio", "hypothesis", "pytest", "uvicorn"}, asked
-        assert not imported & {"tpharness.run", "tpharness.targets", "tpharness.report"}, asked
+    imported = imported_by(*([asked, "--help"] for asked in ("check", "fold", "diff")))
+    assert not imported & {"aiohttp", "asyncio", "hypothesis", "pytest", "uvicorn"}
+    assert not imported & {"tpharness.run", "tpharness.targets", "tpharness.report"}
 
 
 def test_a_run_in_this_process_imports_nothing_of_http() -> None:
@@ -134,17 +152,14 @@ def test_a_run_in_this_process_imports_nothing_of_http() -> None:
 @pytest.mark.parametrize("room", sorted({command.room for command in COMMANDS.values()} - {""}))
 def test_the_core_works_without_a_room(room: str, tmp_path: Path) -> None:
     """Scenarios are played, findings explained, and the commands of the room that is gone are not listed."""
-    path = without_room(room, tmp_path)
-    played = python("-m", "tpharness", "run", "basics", path=path)
-    assert (played.returncode, "PASSED" in played.stdout) == (0, True), played.stdout + played.stderr
-    listed = python("-m", "tpharness", "--help", path=path)
-    explained = python("-m", "tpharness", "explain", "return-without-call", path=path)
-    assert (listed.returncode, explained.returncode) == (0, 0), listed.stderr + explained.stderr
-    for name, command in COMMANDS.items():
-        assert (f"  {name} " in listed.stdout) == (command.room != room)
-    if room == "explore":
-        orders = python("-m", "tpharness", "sweep", "--orders", "basics", path=path)
-        assert (orders.returncode, "needs the package tpharness.explore" in orders.stderr) == (2, True)
     gone = next(name for name, command in COMMANDS.items() if command.room == room)
-    asked = python("-m", "tpharness", gone, path=path)
-    assert (asked.returncode, f"No such command '{gone}'" in asked.stderr) == (2, True)
+    calls = [["run", "basics"], ["--help"], ["explain", "return-without-call"], [gone]]
+    needs_explore = [["sweep", "--orders", "basics"]] if room == "explore" else []
+    played, listed, explained, asked, *swept = called_by([*calls, *needs_explore], without_room(room, tmp_path))
+    assert (played.code, "PASSED" in played.out) == (0, True), played.out + played.err
+    assert (listed.code, explained.code) == (0, 0), listed.err + explained.err
+    for name, command in COMMANDS.items():
+        assert (f"  {name} " in listed.out) == (command.room != room)
+    assert (asked.code, f"No such command '{gone}'" in asked.err) == (2, True)
+    for one in swept:
+        assert (one.code, "needs the package tpharness.explore" in one.err) == (2, True)
