@@ -37,7 +37,7 @@ turns:
   - steps: [{{response: [{{text: Hello}}]}}]
 """
 TARGETS = """
-import asyncio, sys
+import asyncio, sys, time
 from tpharness.targets import Reference
 
 class Waits(Reference):
@@ -62,7 +62,7 @@ class Computes(Reference):
         if script.header.thread_id == "b":
             print("in the case", file=sys.stderr, flush=True)
             while True:
-                pass
+                time.sleep(0.01)
         return await super().serve(script)
 """
 """Servers that say when they are in the case that never ends; the second one keeps the event loop for itself."""
@@ -343,17 +343,25 @@ def test_defects_that_were_not_played_do_not_count_as_found(call: Any, monkeypat
     assert called.out.splitlines()[-1].endswith(" defects, interrupted by SIGTERM")
 
 
-def test_an_incomplete_shard_makes_the_whole_incomplete(call: Any, folder: Path) -> None:
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Play in this process what is played in the folder, with the targets that are there; return the folder."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    yield folder
+    sys.modules.pop("stop_targets", None)
+
+
+def test_an_incomplete_shard_makes_the_whole_incomplete(call: Any, here: Path) -> None:
     """Every case that was played passed, and the verdict is not that all pass."""
     whole = ["run", "--scenarios", "own", "--server", "python:stop_targets:Waits"]
-    for name, shard in (("one", "1/2"), ("two", "2/2")):
-        with started(folder, *whole, "--shard", shard, "--report", f"json:{name}.json") as process:
-            if name == "two":
-                wait_for(process, b"in the case")
-                process.send_signal(signal.SIGHUP)
-            ended(process)
-    merged = folder / "whole.json"
-    called = call("merge", str(folder / "two.json"), str(folder / "one.json"), "-o", str(merged))
+    assert call(*whole, "--shard", "1/2", "--report", "json:one.json").code == 0
+    with started(here, *whole, "--shard", "2/2", "--report", "json:two.json") as process:
+        wait_for(process, b"in the case")
+        process.send_signal(signal.SIGHUP)
+        ended(process)
+    merged = here / "whole.json"
+    called = call("merge", str(here / "two.json"), str(here / "one.json"), "-o", str(merged))
     assert called.code == 1
     assert called.out.splitlines()[-1].startswith("INCOMPLETE 2 of 2 shards, 2 of 3 scenarios, 2 cases (2 passed)")
     document = json.loads(merged.read_text("utf-8"))
@@ -363,16 +371,15 @@ def test_an_incomplete_shard_makes_the_whole_incomplete(call: Any, folder: Path)
     assert document["error"] == "interrupted by SIGHUP"
 
 
-def test_an_incomplete_shard_makes_the_whole_sweep_incomplete(call: Any, folder: Path) -> None:
+def test_an_incomplete_shard_makes_the_whole_sweep_incomplete(call: Any, here: Path) -> None:
     """A scenario that a shard leaves out is an error only if the shard says that it came to its end."""
     whole = ["sweep", "--scenarios", "own", "--server", "python:stop_targets:Waits", "--budget", "100", "--json"]
-    for name, shard in (("one", "1/2"), ("two", "2/2")):
-        with started(folder, *whole, "--shard", shard) as process:
-            if name == "two":
-                wait_for(process, b"in the case")
-                process.send_signal(signal.SIGHUP)
-            (folder / f"{name}.json").write_text("\n".join(ended(process)[1]), "utf-8")
-    called = call("merge", str(folder / "one.json"), str(folder / "two.json"))
+    (here / "one.json").write_text(call(*whole, "--shard", "1/2").out, "utf-8")
+    with started(here, *whole, "--shard", "2/2") as process:
+        wait_for(process, b"in the case")
+        process.send_signal(signal.SIGHUP)
+        (here / "two.json").write_text("\n".join(ended(process)[1]), "utf-8")
+    called = call("merge", str(here / "one.json"), str(here / "two.json"))
     assert called.code == 1
     assert called.out.splitlines()[-1].startswith("INCOMPLETE 2 of 2 shards, 2 of 3 scenarios, tried ")
 
