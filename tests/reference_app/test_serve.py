@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 from tests.reference_app.peer import AT, HELLO, TOOL_CALL, run_body, user_turn
 
-pytestmark = pytest.mark.asyncio
+from tpharness.cli import main
 
 HELD: dict[str, Any] = {"hold": {"at": AT.format(7)}, "marks": True}
 
@@ -78,6 +78,7 @@ async def until(answer: aiohttp.ClientResponse, wanted: bytes) -> bytes:
     return data
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_a_signal_ends_it_cleanly(number: int) -> None:
     """Open streams are told `error`, the exit code is 0, and standard error stays empty."""
@@ -90,6 +91,7 @@ async def test_a_signal_ends_it_cleanly(number: int) -> None:
         assert await ended == (0, "")
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("more", [(), ("--no-sync",)])
 async def test_what_is_canonical_survives_a_sigkill(tmp_path: Path, more: tuple[str, ...]) -> None:
     """The cycle is there, the half answer is not, the run is interrupted with `error`, its stream can be resumed."""
@@ -153,6 +155,7 @@ async def test_what_is_canonical_survives_a_sigkill(tmp_path: Path, more: tuple[
         assert (await served.end(signal.SIGTERM))[0] == 0
 
 
+@pytest.mark.asyncio
 async def test_a_run_killed_between_its_events_ended_at_the_last_that_was_kept(tmp_path: Path) -> None:
     """A stall stores what is known before it; the server does not wait for the rest after it came back."""
     store = ("--store", str(tmp_path / "threads.db"))
@@ -179,17 +182,24 @@ async def test_a_run_killed_between_its_events_ended_at_the_last_that_was_kept(t
         (("--port", "99999"), "port"),
     ],
 )
-async def test_what_cannot_be_served_is_refused(options: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_served_is_refused(
+    options: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     """Exit code 2 and a reason, no traceback; an address beyond this machine needs a token."""
-    process = await start(*options)
-    async with asyncio.timeout(20):
-        out, err = await process.communicate()
-    assert process.returncode == 2
-    assert out == b""
-    assert said in err.decode()
-    assert "Traceback" not in err.decode()
+    monkeypatch.delenv("TPHARNESS_TOKEN", raising=False)
+    monkeypatch.setattr(sys, "argv", ["tpharness", "serve", "--port", "0", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capfd.readouterr()
+    assert (ended.value.code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
 
 
+@pytest.mark.asyncio
 async def test_options_reach_the_server() -> None:
     """The token is wanted, and heartbeats come as often as was said."""
     async with serving("--token", "s3cret", "--heartbeat", "0.02", "--on-disconnect", "stop") as served:

@@ -89,10 +89,16 @@ def script() -> Script:
     return make_script(base_case(load_builtin("basics/tool-call-and-answer")))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def little_to_collect() -> None:
+    """What others have left is out of the way: each test collects what it leaves itself."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """No child process and no descriptor outlives a test; what was there before it is another's."""
-    gc.collect()
     before, others = open_descriptors(), children()
     yield
     gc.collect()

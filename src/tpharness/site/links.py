@@ -44,6 +44,15 @@ def find_broken_links(folder: Path) -> Iterator[str]:
     def read(path: Path) -> _Page:
         return _Page(path.read_text("utf-8"))
 
+    @cache
+    def target_of(below: Path, address: str) -> Path:
+        found = (below / unquote(address)).resolve()
+        return found / "index.html" if found.is_dir() else found
+
+    @cache
+    def is_there(path: Path) -> bool:
+        return path.is_file() and path.is_relative_to(top)
+
     for path in sorted(top.rglob("*.html")):
         if path.name == "404.html":
             continue  # it is served below any address, and has absolute ones
@@ -53,9 +62,8 @@ def find_broken_links(folder: Path) -> Iterator[str]:
                 if (tag, key) in _LOADED and parts.scheme != "data":
                     yield f"{path.relative_to(top)} loads {address}"
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            target = target / "index.html" if target.is_dir() else target
-            if not target.is_file() or not target.is_relative_to(top):
+            target = target_of(path.parent, parts.path) if parts.path else path
+            if not is_there(target):
                 yield f"{path.relative_to(top)} links to {address}, which is not there"
                 continue
             place = unquote(parts.fragment)
