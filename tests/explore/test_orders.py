@@ -152,11 +152,13 @@ def ordered(root: Path, ids: tuple[str, ...], save: Path, client: str = "referen
         return list(play_orders(select_scenarios(ids, (root,)), session, OrderOptions(bound=bound, save=save)))
 
 
-def test_the_reference_keeps_the_law(tmp_path):
+@pytest.mark.sampled
+def test_the_reference_keeps_the_law(tmp_path, sample):
     """Cycles and tools of the suite, in other orders."""
-    found = ordered(scenarios_dir(), ("cycles", "tools", "parts"), tmp_path)
+    chosen = sample(select_scenarios(("cycles", "tools", "parts"), (scenarios_dir(),)))
+    found = ordered(scenarios_dir(), tuple(one.id for one in chosen), tmp_path)
     assert [failure.cause for one in found for failure in one.failures] == []
-    assert sum(one.tried for one in found) > 200
+    assert sum(one.tried for one in found) > len(chosen)
     assert not list(tmp_path.iterdir())
 
 
