@@ -16,7 +16,7 @@ from tpharness.findings import Finding
 from tpharness.protocol.history import model_history
 from tpharness.protocol.rules import check_thread
 
-FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 SYSTEM = st.none() | st.just("Be kind.")
 
 

@@ -7,7 +7,9 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.acceptance.cases import CASES, RULE
+from tests.about import about
+from tests.acceptance.cases import CASES, RULE, Case
+from tests.distribution import Sample
 from tests.places import places, replace_at
 
 from tpharness.acceptance import PROVIDERS, Options, Provider, check_append_only, check_payload
@@ -33,16 +35,16 @@ ANYTHING: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(CASES)))
-def test_no_value_at_any_place_makes_a_rule_raise(case: int) -> None:
+@pytest.mark.sampled
+def test_no_value_at_any_place_makes_a_rule_raise(sample: Sample[tuple[Case, tuple[Any, ...]]]) -> None:
     """Each place of each hand-written payload holds, in turn, what does not belong there."""
-    provider, payload = RULE[CASES[case].rule].provider, CASES[case].bad
-    for path in places(payload):
+    for case, path in sample([(one, path) for one in CASES for path in places(one.bad)]):
         for value in ANYTHING:
-            odd = replace_at(payload, path, value)
-            for finding in check_payload(provider, odd, options=EVERYTHING):
-                assert finding.line()
-            check_append_only(payload, odd)
+            odd = replace_at(case.bad, path, value)
+            with about(f"{value!r} at {path} in the bad payload of {case.rule}"):
+                for finding in check_payload(RULE[case.rule].provider, odd, options=EVERYTHING):
+                    assert finding.line()
+                check_append_only(case.bad, odd)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
