@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.distribution import Sample
 
 from tpharness.errors import TargetError
 from tpharness.resources import scenarios_dir
@@ -39,6 +41,7 @@ def passed(name: str, cases: int = 1) -> Result:
     return Result(id=name, outcome=Outcome.PASSED, cases=cases)
 
 
+@cache
 def swept() -> str:
     """Return a scenario that is cut at every event."""
     for one in selected("interruptions"):
@@ -89,11 +92,10 @@ def test_an_answer_to_another_question_is_not_taken(lie: str) -> None:
     assert result.reason.endswith("the workers need the same version of tpharness and the same files as this process")
 
 
-def test_every_honest_answer_is_taken() -> None:
+@pytest.mark.sampled
+def test_every_honest_answer_is_taken(sample: Sample[SelectedScenario]) -> None:
     """Of each built-in scenario, whatever its sweep, and of one place of a sweep."""
-    scenarios = [one for one in selected("basics", "interruptions") if "every-byte" not in one.id]
-    assert len(scenarios) > 50
-    for one in scenarios:
+    for one in sample(selected()):
         answer = honest(one)
         assert results_of(one, answer) == list(answer.results), one.id
     (place,) = selected(f"{swept()}@event-1")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from tests.distribution import ChosenScenarios
 from tests.scenarios import load_builtin
 
 from tpharness.errors import TargetError
@@ -25,12 +28,13 @@ class Stub:
     receive = adopt = serve
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "options", [RunOptions(server=STUB), RunOptions(client=STUB), RunOptions(server=STUB, client=STUB)]
 )
-def test_a_stub_passes_nothing(options: RunOptions) -> None:
+def test_a_stub_passes_nothing(options: RunOptions, chosen_scenarios: ChosenScenarios) -> None:
     """Whatever side it plays: each case is an error, is not for it, or asks it nothing, and the run fails."""
-    events = list(run_suite(options))
+    events = list(run_suite(replace(options, ids=chosen_scenarios(9))))
     outcomes = {event.result.outcome for event in events if isinstance(event, ResultReady)}
     assert not outcomes & {Outcome.PASSED, Outcome.EXPECTED}
     assert Outcome.ERRORED in outcomes

@@ -19,7 +19,7 @@ from tpharness.run.profile_tally import tally_profiles
 from tpharness.targets.remote import Patience
 
 CALM = Patience(total=30.0, limit=0.1)
-SOME = ("cycles/three-steps", "interruptions/mid-text", "interruptions/timeout-by-stall", "basics", "numbers")
+SOME = ("basics/c*", "basics/p*", "cycles/three-steps", "interruptions/mid-text", "interruptions/timeout-by-stall")
 
 
 def played(

@@ -73,7 +73,7 @@ def play(ids: Sequence[str], traced: Traced, path: Path, **more: Any) -> list[Re
 
 
 @settings(max_examples=30)
-@given(st.lists(st.sampled_from(ALL_IDS), min_size=1, max_size=4, unique=True), st.booleans())
+@given(st.lists(st.sampled_from(ALL_IDS), min_size=1, max_size=2, unique=True), st.booleans())
 def test_a_trace_changes_no_verdict(tmp_path_factory: pytest.TempPathFactory, ids: list[str], broken: bool) -> None:
     """Whatever is played and however it ends, results are equal with and without."""
     folder = tmp_path_factory.mktemp("traces")
