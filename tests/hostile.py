@@ -10,7 +10,7 @@ HOSTILE = (
     "\x1b]0;owned\x07\x1b[2J\x9b31m\r\n::set-output name=x::y\n"
     "##[error]a\n##vso[task.complete]b\u202egnp.exe\u2028c[red]d"
 )
-HUGE = "N" * 1_000_000
+HUGE = "N" * 250_000  # more than twice what a command may print
 _WORKFLOW = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE)
 
 

@@ -89,7 +89,7 @@ def test_json_has_the_campaign(call: Call) -> None:
 
 def test_a_failure_is_replayed_by_its_command(call: Call) -> None:
     """The command fails on the target, and passes once the target is right."""
-    found = call("fuzz", "--cases", "120", "--kind", "programs", "--client", TARGET, "--shrink", "1")
+    found = call("fuzz", "--cases", "10", "--kind", "programs", "--client", TARGET, "--shrink", "1")
     assert found.code == 1
     assert "identity-differs" in found.out
     lines = [line.split("play it", 1)[1] for line in found.out.splitlines() if "play it" in line]
@@ -103,7 +103,7 @@ def test_a_failure_is_replayed_by_its_command(call: Call) -> None:
 
 def test_what_is_found_leaves_a_trace(call: Call, folder: Path) -> None:
     """Of each new cause the shrunk case; with `all` also of what was found before, and none if none is wanted."""
-    options = ("fuzz", "--cases", "40", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--trace")
+    options = ("fuzz", "--cases", "20", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--trace")
     found = call(*options, "failed")
     *_, where, look = found.out.rstrip().splitlines()
     causes = found.out.count("play it")
