@@ -136,7 +136,7 @@ def test_a_command_imports_no_other_kind_of_work() -> None:
     assert not imported & {"tpharness.run", "tpharness.targets", "tpharness.report"}
 
 
-def test_a_run_in_this_process_imports_nothing_of_http() -> None:
+def test_a_run_in_this_process_imports_neither_http_nor_histories() -> None:
     """Each start of `run`, and of each of its workers, would take a fifth longer."""
     source = (
         "import sys\nfrom tpharness.cli import app\n"
@@ -146,7 +146,7 @@ def test_a_run_in_this_process_imports_nothing_of_http() -> None:
     done = python("-c", source, path=Path(tpharness.__file__).parent.parent)
     assert "PASSED 1 scenario" in done.stdout, done.stdout + done.stderr
     imported = set(done.stdout.split("MODULES ")[1].split())
-    assert not imported & {"aiohttp", "tpharness.targets.net", "tpharness.reference_app"}
+    assert not imported & {"aiohttp", "tpharness.targets.net", "tpharness.reference_app", "tpharness.histories"}
 
 
 @pytest.mark.parametrize("room", sorted({command.room for command in COMMANDS.values()} - {""}))
