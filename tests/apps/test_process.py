@@ -121,16 +121,16 @@ def test_a_harness_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
+    ("number", "effects"),
+    [(signal.SIGKILL, ""), (signal.SIGTERM, 'effects = "ledger"'), (signal.SIGINT, ""), (signal.SIGHUP, "")],
+    ids=["SIGKILL", "SIGTERM, with the ledger", "SIGINT", "SIGHUP"],
 )
 def test_the_command_that_is_ended_in_a_case_leaves_nothing_but_its_report(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, effects: str
 ) -> None:
     """However it ends while an answer is awaited: with the application, and its children, the guard is gone, too."""
     (tmp_path / "program.py").write_text(HANGS, "utf-8")
-    table = (
-        f'command = ["{sys.executable}", "program.py"]\nurl = "http://127.0.0.1:{{port}}/chat"\neffects = "ledger"\n'
-    )
+    table = f'command = ["{sys.executable}", "program.py"]\nurl = "http://127.0.0.1:{{port}}/chat"\n{effects}\n'
     (tmp_path / "tpharness.toml").write_text(f"[apps.hangs]\n{table}", "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(TOP / "src")}
     command = [sys.executable, "-m", "tpharness", "app", "hangs", "--report", "json:run.json"]

@@ -32,50 +32,16 @@ SECOND_HALF = [
     {"type": "finish"},
 ]
 
-
-def seen(*steps: list[Any], tmp_path: Path) -> dict[str, Any]:
-    """Play a scene and return what was seen at each `look`."""
-    program = node_program(PEERS / "ai_sdk_browser", [PEERS / "ai_sdk"])
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    done = subprocess.run(
-        [program.node, program.scripts / "scenes.mjs", "--port", str(port)],
-        input=json.dumps({"scene": steps}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=tmp_path,
-        env=os.environ | browser_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    looks: dict[str, Any] = json.loads(done.stdout)["scene"]
-    return looks
-
-
-def test_stop_ends_the_stream_and_leaves_no_trace_in_the_message(tmp_path: Path) -> None:
-    """The button's click reaches the server as a closed connection; the message itself cannot tell it from a pause."""
-    looks = seen(
+SCENES: dict[str, list[list[Any]]] = {
+    "stop": [
         ["open", ""],
         ["send", "Hi"],
         ["chunks", FIRST_HALF],
         ["look", "before"],
         ["stop"],
         ["look", "after"],
-        tmp_path=tmp_path,
-    )
-    before, after = looks["before"], looks["after"]
-    assert (before["status"], before["connected"]) == ("streaming", True)
-    assert (after["status"], after["connected"]) == ("ready", False)
-    assert after["finish"]["isAbort"]
-    assert after["text"] == ["Hi", "Hello"]
-    assert after["messages"] == before["messages"]  # R20: what was cut has to be known by other means
-
-
-def test_a_page_that_is_loaded_anew_has_what_the_server_tells_again(tmp_path: Path) -> None:
-    """A stream that is resumed from its beginning gives the whole answer; the prompt has to come from storage."""
-    looks = seen(
+    ],
+    "reload": [
         ["open", "?resume"],
         ["resumed", "nothing"],
         ["send", "Hi"],
@@ -86,17 +52,8 @@ def test_a_page_that_is_loaded_anew_has_what_the_server_tells_again(tmp_path: Pa
         ["chunks", FIRST_HALF + SECOND_HALF],
         ["end"],
         ["look", "after"],
-        tmp_path=tmp_path,
-    )
-    assert looks["reloaded"]["messages"] == []
-    assert looks["after"]["text"] == ["Hello you"]
-    assert [part["type"] for part in looks["after"]["messages"][0]["parts"]] == ["step-start", "text"]
-    assert looks["after"]["status"] == "ready"
-
-
-def test_offline_breaks_the_stream_and_the_next_prompt_and_resuming_goes_on(tmp_path: Path) -> None:
-    """A lost network is a disconnect for the chat, not an abort, and what had come stays."""
-    looks = seen(
+    ],
+    "offline": [
         ["open", ""],
         ["send", "Hi"],
         ["chunks", FIRST_HALF],
@@ -111,8 +68,60 @@ def test_offline_breaks_the_stream_and_the_next_prompt_and_resuming_goes_on(tmp_
         ["chunks", FIRST_HALF + SECOND_HALF],
         ["end"],
         ["look", "back"],
-        tmp_path=tmp_path,
+    ],
+}
+
+
+def seen(scenes: dict[str, list[list[Any]]], folder: Path) -> dict[str, Any]:
+    """Play scenes in one browser and return what was seen in each at each `look`."""
+    program = node_program(PEERS / "ai_sdk_browser", [PEERS / "ai_sdk"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    done = subprocess.run(
+        [program.node, program.scripts / "scenes.mjs", "--port", str(port)],
+        input=json.dumps(scenes),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=folder,
+        env=os.environ | browser_environment(),
     )
+    assert done.returncode == 0, done.stderr
+    looks: dict[str, Any] = json.loads(done.stdout)
+    return looks
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what was seen in all scenes."""
+    return seen(SCENES, tmp_path_factory.mktemp("scenes"))
+
+
+def test_stop_ends_the_stream_and_leaves_no_trace_in_the_message(played: dict[str, Any]) -> None:
+    """The button's click reaches the server as a closed connection; the message itself cannot tell it from a pause."""
+    looks = played["stop"]
+    before, after = looks["before"], looks["after"]
+    assert (before["status"], before["connected"]) == ("streaming", True)
+    assert (after["status"], after["connected"]) == ("ready", False)
+    assert after["finish"]["isAbort"]
+    assert after["text"] == ["Hi", "Hello"]
+    assert after["messages"] == before["messages"]  # R20: what was cut has to be known by other means
+
+
+def test_a_page_that_is_loaded_anew_has_what_the_server_tells_again(played: dict[str, Any]) -> None:
+    """A stream that is resumed from its beginning gives the whole answer; the prompt has to come from storage."""
+    looks = played["reload"]
+    assert looks["reloaded"]["messages"] == []
+    assert looks["after"]["text"] == ["Hello you"]
+    assert [part["type"] for part in looks["after"]["messages"][0]["parts"]] == ["step-start", "text"]
+    assert looks["after"]["status"] == "ready"
+
+
+def test_offline_breaks_the_stream_and_the_next_prompt_and_resuming_goes_on(played: dict[str, Any]) -> None:
+    """A lost network is a disconnect for the chat, not an abort, and what had come stays."""
+    looks = played["offline"]
     for label in ("broken", "lost"):
         assert looks[label]["status"] == "error"
         assert looks[label]["finish"] == {"isAbort": False, "isDisconnect": True, "isError": True}
@@ -126,7 +135,7 @@ def test_offline_breaks_the_stream_and_the_next_prompt_and_resuming_goes_on(tmp_
 def test_a_step_that_cannot_be_done_is_told(tmp_path: Path) -> None:
     """A mistake in a scene is no scene in which nothing was seen."""
     with pytest.raises(AssertionError, match="scene: no step is called jump"):
-        seen(["open", ""], ["jump", 1], tmp_path=tmp_path)
+        seen({"scene": [["open", ""], ["jump", 1]]}, tmp_path)
 
 
 @pytest.mark.sampled

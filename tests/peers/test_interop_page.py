@@ -9,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from tests.distribution import Sample
 from tests.prerequisites import PEERS
 
 from tpharness.targets.node_packages import node_program
@@ -45,14 +47,15 @@ def test_every_departure_of_a_baseline_has_a_name_a_title_and_a_reason(interop: 
         assert one["rulings"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [".py", pytest.param(".mjs", marks=pytest.mark.node)])
 def test_the_reports_print_what_the_page_says(
-    kind: str, interop: ModuleType, request: pytest.FixtureRequest, tmp_path: Path
+    kind: str, interop: ModuleType, request: pytest.FixtureRequest, tmp_path: Path, sample: Sample[Any]
 ) -> None:
     """Each report is run as its reader would run it."""
     reports = [report for report in interop.reports() if report["file"].endswith(kind)]
     assert reports
-    for report in reports:
+    for report in sample(reports):
         path = interop.REPRODUCTIONS / report["file"]
         command = [sys.executable, str(path)]
         if kind == ".mjs":
