@@ -30,7 +30,7 @@ import mmap, os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 forks = mmap.mmap(-1, 1)
 while True:
-    if forks[0] == 60:  # as under a limit of processes, where fork fails from now on
+    if forks[0] == 30:  # as under a limit of processes, where fork fails from now on
         os.write(1, b"full")
         time.sleep(1000)
     forks[0] += 1

@@ -14,12 +14,12 @@ from tests.targets.running import open_descriptors
 from tpharness.faults.plan import Blackhole, Buffer, Fin, Notify, Pass, Plan, Rechunk, Reset, Step, Wait
 from tpharness.targets.relay import Relay
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
 ANSWER = b"one two three four"
 
 
 def bounded(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a test's coroutine, 10 s at most; no task and no descriptor outlives it."""
-    gc.collect()
     before = open_descriptors()
 
     async def alone() -> Any:

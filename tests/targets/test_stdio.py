@@ -30,7 +30,10 @@ from tpharness.targets.remote import Limits, Patience, Remote, UnreachableError
 from tpharness.targets.spec import resolve_client, resolve_server
 from tpharness.targets.stdio import StdioClient, StdioServer
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX"),
+    pytest.mark.usefixtures("little_to_collect"),
+]
 
 QUICK = Patience(answer=0.3)
 ROOMY = Patience(answer=10.0)
@@ -87,13 +90,6 @@ for q in asked():
 def script() -> Script:
     """Return a case with one run."""
     return make_script(base_case(load_builtin("basics/tool-call-and-answer")))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def little_to_collect() -> None:
-    """What others have left is out of the way: each test collects what it leaves itself."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
