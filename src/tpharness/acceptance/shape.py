@@ -32,23 +32,24 @@ def string(value: Any, *names: str) -> str | None:
 
 def value_of(value: Any, *names: str) -> Any:
     """Return the value of the first of these fields that is set, or None; only objects have fields."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         for name in names:
-            if value.get(name) is not None:
-                return value[name]
+            found = value.get(name)
+            if found is not None:
+                return found
     return None
 
 
 def objects(value: Any, pointer: str) -> Iterator[PayloadEntry]:
     """Yield the objects of a list with their pointers; other values are skipped."""
     for index, item in enumerate(as_list(value)):
-        if isinstance(item, Mapping):
+        if isinstance(item, dict):
             yield PayloadEntry(f"{pointer}/{index}", item)
 
 
 def entries(value: Any, pointer: str = "") -> list[PayloadEntry]:
     """Return one entry for each item of a list, so that neighbours stay neighbours."""
     return [
-        PayloadEntry(f"{pointer}/{index}", item if isinstance(item, Mapping) else _NOTHING)
+        PayloadEntry(f"{pointer}/{index}", item if isinstance(item, dict) else _NOTHING)
         for index, item in enumerate(as_list(value))
     ]

@@ -23,10 +23,13 @@ from tpharness.histories.projections import HistoryDialect, TurnContent
 from tpharness.run.plan import base_case
 from tpharness.scenario.records import Scenario
 
-__all__ = ["DEFAULT_IDS", "Cell", "Comparison", "Judgement", "compare", "judge_moment"]
+__all__ = ["DEFAULT_IDS", "Cell", "Comparison", "Judgement", "KnownPayloads", "compare", "judge_moment"]
 
 DEFAULT_IDS = ("basics", "histories", "interruptions")
 """The scenarios that are compared by default: those about interruptions."""
+
+KnownPayloads = dict[tuple[Provider, str], tuple[str, ...]]
+"""The rules that a payload breaks, by the API and the payload as text."""
 
 _RULE_OF = {rule.kind.code: rule.id for rule in RULES}
 
@@ -65,6 +68,7 @@ def compare(scenarios: Iterable[Scenario], histories: Sequence[HistoryDialect]) 
     cells = {phase: {history.name: Cell() for history in histories} for phase in Phase}
     played = []
     for scenario in scenarios:
+        known: KnownPayloads = {}
         played.append(scenario.id)
         case = base_case(scenario)
         for moment in every_moment(case) if has_server(scenario) else case_moments(case):
@@ -75,7 +79,8 @@ def compare(scenarios: Iterable[Scenario], histories: Sequence[HistoryDialect]) 
                 produced = journal_contents(seen.after)
                 for history in histories:
                     if moment.seen_by(history) is seen:
-                        _count(cells[phase][history.name], seen, produced, history)
+                        judged = judge_moment(seen, produced, history, known)
+                        _count(cells[phase][history.name], seen.id, produced[-1], judged)
     return Comparison(scenarios=tuple(played), histories=tuple(history.name for history in histories), cells=cells)
 
 
@@ -87,8 +92,14 @@ class Judgement:
     broken: tuple[tuple[Provider, str], ...]
 
 
-def judge_moment(moment: Moment, produced: Sequence[TurnContent], history: HistoryDialect) -> Judgement | None:
-    """Judge what a history keeps at one place, of which `produced` is the content; None if it cannot be stored."""
+def judge_moment(
+    moment: Moment, produced: Sequence[TurnContent], history: HistoryDialect, known: KnownPayloads
+) -> Judgement | None:
+    """Judge what a history keeps at one place, of which `produced` is the content; None if it cannot be stored.
+
+    `known` are the payloads that were judged before, to which new ones are added: most places of a run, and most
+    histories at a place, send what another one sends.
+    """
     seen = moment.seen_by(history)
     if seen is not moment:
         produced = journal_contents(seen.after)
@@ -98,26 +109,25 @@ def judge_moment(moment: Moment, produced: Sequence[TurnContent], history: Histo
         return None
     last = len(produced) - 1
     losses = tuple(loss for loss in find_losses(produced, history.turn_contents(document)) if loss.turn == last)
-    broken = ((provider, rule) for provider in PROVIDERS for rule in _broken(document, history, provider))
+    broken = ((provider, rule) for provider in PROVIDERS for rule in _broken(document, history, provider, known))
     return Judgement(losses=losses, broken=tuple(dict.fromkeys(broken)))
 
 
-def _count(cell: Cell, moment: Moment, produced: Sequence[TurnContent], history: HistoryDialect) -> None:
-    judged = judge_moment(moment, produced, history)
+def _count(cell: Cell, place: str, produced: TurnContent, judged: Judgement | None) -> None:
     if judged is None:
         cell.unsupported += 1
         return
     cell.cuts += 1
-    cell.possible.update(_possible_losses(produced[-1]))
+    cell.possible.update(_possible_losses(produced))
     lost = {loss.kind for loss in judged.losses}
     cell.lost.update(lost)
     if lost:
-        cell.example_lost = cell.example_lost or moment.id
+        cell.example_lost = cell.example_lost or place
     broken = {rule for _, rule in judged.broken}
     cell.refused.update(broken)
     if broken:
         cell.refusals += 1
-        cell.example_refused = cell.example_refused or moment.id
+        cell.example_refused = cell.example_refused or place
 
 
 def _possible_losses(turn: TurnContent) -> Iterable[LossKind]:
@@ -135,7 +145,12 @@ def _possible_losses(turn: TurnContent) -> Iterable[LossKind]:
     return [kind for kind, value in present.items() if value]
 
 
-def _broken(document: object, history: HistoryDialect, provider: Provider) -> Iterable[str]:
+def _broken(document: object, history: HistoryDialect, provider: Provider, known: KnownPayloads) -> Iterable[str]:
     payload = next_input(history, document, provider)
-    found = [] if payload is None else check_payload(provider, payload)
-    return [_RULE_OF.get(finding.code, finding.code) for finding in found if finding.level is Level.MUST]
+    if payload is None:
+        return ()
+    key = provider, repr(payload)
+    if key not in known:
+        found = [finding.code for finding in check_payload(provider, payload) if finding.level is Level.MUST]
+        known[key] = tuple(_RULE_OF.get(code, code) for code in found)
+    return known[key]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.acceptance import RULES
-from tpharness.histories.compare import Judgement, judge_moment
+from tpharness.histories.compare import Judgement, KnownPayloads, judge_moment
 from tpharness.histories.losses import LOSS_KINDS
 from tpharness.histories.moments import every_moment, has_server
 from tpharness.histories.produced import journal_contents
@@ -40,6 +40,7 @@ def history_tracks(scenario: Scenario, histories: Sequence[HistoryDialect]) -> T
     if not has_server(scenario):
         return None
     numbers: dict[str, int] = {}
+    known: KnownPayloads = {}
     states: list[Mapping[str, Any]] = []
     places: dict[tuple[int, int], list[int]] = {}
     case = base_case(scenario)
@@ -50,7 +51,7 @@ def history_tracks(scenario: Scenario, histories: Sequence[HistoryDialect]) -> T
             produced = journal_contents(moment.after)
             here = places[index, count] = []
             for history in histories:
-                state = _state(judge_moment(moment, produced, history))
+                state = _state(judge_moment(moment, produced, history, known))
                 number = numbers.setdefault(repr(state), len(states))
                 if number == len(states):
                     states.append(state)
