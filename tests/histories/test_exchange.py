@@ -243,7 +243,7 @@ def answered(messages: list[ModelMessage]) -> list[dict[str, Any]]:
     return written
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(runs())
 def test_messages_become_a_valid_thread_and_come_back(messages: list[ModelMessage]) -> None:
     """2.0.0, "Lossless round-trip": all data but what is named; prompts are reported, pending calls too."""

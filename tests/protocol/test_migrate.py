@@ -220,7 +220,7 @@ def without(document: dict[str, Any], losses: tuple[Loss, ...]) -> Any:
     return document
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(odd_documents(), st.sampled_from(list(Version)))
 def test_any_valid_thread_is_valid_in_any_version_and_comes_back(given_thread: dict[str, Any], to: Version) -> None:
     """Converted, it keeps the rules of the version; converted back, it has everything that was not reported."""

@@ -43,10 +43,8 @@ FILES = {
 }
 
 
-@cache
-def corpus() -> list[tuple[Any, Path]]:
-    """Return the built-in scenarios as plain values, with their folders."""
-    return [(load_suite_yaml(path), path.parent) for path in sorted(scenarios_dir().rglob("*.yaml"))]
+CORPUS = st.deferred(lambda: st.sampled_from(sorted(scenarios_dir().rglob("*.yaml"))))
+load_plain = cache(load_suite_yaml)
 
 
 def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -59,8 +57,8 @@ def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 @given(st.data())
 def test_whatever_is_put_in_any_place_loads_or_is_refused(data: st.DataObject) -> None:
     """Somebody's typing mistake, and somebody's attack."""
-    found, folder = data.draw(st.sampled_from(corpus()))
-    value = copy.deepcopy(found)
+    file = data.draw(CORPUS)
+    value = copy.deepcopy(load_plain(file))
     for _ in range(data.draw(st.integers(1, 2))):
         steps = data.draw(st.sampled_from(list(places(value)) or [("turns",)]))
         inside = value
@@ -77,7 +75,7 @@ def test_whatever_is_put_in_any_place_loads_or_is_refused(data: st.DataObject) -
             inside[steps[-1]] = copy.deepcopy(data.draw(st.sampled_from(NASTY)))
     text = yaml.safe_dump(value, allow_unicode=True).encode("utf-8", "surrogatepass")
     with contextlib.suppress(ScenarioError):
-        load_text(text, id="hostile/one", base_dir=folder)
+        load_text(text, id="hostile/one", base_dir=file.parent)
 
 
 @pytest.fixture

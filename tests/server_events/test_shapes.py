@@ -271,7 +271,7 @@ def played(events: list[Any]) -> tuple[Recorder, list[dict[str, Any]], list[Any]
     return recorder, [to_wire(chunk) for chunk in chunks], threads
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(mutated(), max_size=12))
 def test_odd_events_never_crash_and_change_nothing(events: list[dict[str, Any]]) -> None:
     """A malformed event is a finding; thread and stream are what they would be without it (R36)."""

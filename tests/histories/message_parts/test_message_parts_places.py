@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
+from tests.about import about
+from tests.distribution import Sample
 from tests.histories.message_parts.build import journal_of
 
 from tpharness.histories.message_parts import MESSAGE_PARTS, dumps, interrupt_findings, loads
@@ -17,19 +21,18 @@ from tpharness.histories.message_parts.records import (
 from tpharness.histories.projections import PROVIDERS
 from tpharness.journal import AgentTurn, Event, Interrupted, Journal, Log, Response, Return, UserTurn
 from tpharness.resources import scenarios_dir
-from tpharness.run.select import select_scenarios
+from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import AgentRun, Scenario, load_scenario
 
 THEMES = ("basics/*", "cycles/*", "histories/*", "interruptions/*", "parts/*", "documents/*", "approvals/*")
-SCENARIOS = [load_scenario(one.path, root=one.root) for one in select_scenarios(THEMES, (scenarios_dir(),))]
-CUTTABLE = [s for s in SCENARIOS if isinstance(s.turns[-1], AgentRun) and s.turns[-1].events]
 VARIANTS: tuple[Variant, ...] = ("plan", "current")
+PLAYED = list(product(VARIANTS, select_scenarios(THEMES, (scenarios_dir(),))))
 
 
 def run_length(played: Scenario) -> int:
-    """Return how many events of the last run happen."""
+    """Return how many events of the last run happen, 0 where no run is the last."""
     last = played.turns[-1]
-    return len(last.events_before_cut) if isinstance(last, AgentRun) else 0
+    return len(last.events_before_cut) if isinstance(last, AgentRun) and last.events else 0
 
 
 def parted(journal: Journal) -> tuple[Journal, UserTurn | AgentTurn]:
@@ -67,12 +70,18 @@ def answered(turn: UserTurn | AgentTurn) -> bool:
     return any(str(p.fields.get("content")).strip() for p in last.parts if p.kind == "text")
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("played", CUTTABLE, ids=lambda s: s.id)
-def test_the_user_cancels_anywhere(played: Scenario, variant: Variant) -> None:
+@pytest.mark.sampled
+def test_the_user_cancels_anywhere(sample: Sample[tuple[Variant, SelectedScenario]]) -> None:
     """The history survives its file, every call of the turn has a result, the interruption is told and shown."""
+    for variant, one in sample(PLAYED):
+        with about(f"{one} in {variant}"):
+            cancel_everywhere(load_scenario(one.path, root=one.root), variant)
+
+
+def cancel_everywhere(played: Scenario, variant: Variant) -> None:
+    """Cut the last run of a scenario, if it ends with one, at each event."""
     dialect = MESSAGE_PARTS[f"message-parts/{variant}"]
-    for count in range(run_length(played) + 1):
+    for count in range(run_length(played) + 1) if run_length(played) else ():
         journal = journal_of(played, (count, "user_cancelled"))
         document = dialect.store(journal)
         decoded = loads(dumps(document), variant)
@@ -93,13 +102,14 @@ def test_the_user_cancels_anywhere(played: Scenario, variant: Variant) -> None:
             dialect.model_input(document, provider, next_user="go on")
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("played", CUTTABLE, ids=lambda s: s.id)
-def test_anything_else_aborts_nothing(played: Scenario, variant: Variant) -> None:
+@pytest.mark.sampled
+def test_anything_else_aborts_nothing(sample: Sample[tuple[Variant, SelectedScenario]]) -> None:
     """A failure, a time-out or a program's end anywhere is not an interruption by the user."""
-    dialect = MESSAGE_PARTS[f"message-parts/{variant}"]
-    for reason in ("timeout", "network_failure", "process_ended"):
-        for count in range(0, run_length(played) + 1, 3):
+    for variant, one in sample(PLAYED):
+        played = load_scenario(one.path, root=one.root)
+        places = range(0, run_length(played) + 1, 3) if run_length(played) else ()
+        for reason, count in product(("timeout", "network_failure", "process_ended"), places):
             journal = journal_of(played, (count, reason))
             if not any(map(user_cut, journal.turns())):
-                assert '"aborted"' not in dumps(dialect.store(journal))
+                stored = MESSAGE_PARTS[f"message-parts/{variant}"].store(journal)
+                assert '"aborted"' not in dumps(stored), (one.id, variant, reason, count)
