@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.about import about
+from tests.distribution import Sample
 from tests.histories.cut_script import TWO_TOOLS, events_of
 from tests.histories.message_parts.build import inline, journal_of, scenario
 from tests.histories.node_oracle import NodeOracle
@@ -22,7 +24,7 @@ from tpharness.histories.partial_json import NOTHING, parse_partial_json
 from tpharness.journal import UserTurn
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import base_case, make_script
-from tpharness.run.select import select_scenarios
+from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.targets.contract import RunScript
 
@@ -103,24 +105,25 @@ def playable(played: Scenario) -> bool:
 
 
 @pytest.mark.node
-def test_every_place_of_every_run_that_the_package_can_play(package: NodeOracle) -> None:
+@pytest.mark.sampled
+def test_every_place_of_every_run_that_the_package_can_play(package: NodeOracle, sample: Sample[Scenario]) -> None:
     """The scenarios about histories, each cut everywhere."""
-    places = 0
-    for one in select_scenarios(("histories/*",), (scenarios_dir(),)):
-        played = load_scenario(one.path, root=one.root)
-        if not has_server(played) or not playable(played):
-            continue
-        for at in range(len(events_of(played)) + 1):
-            hold(package, played, at)
-            places += 1
-    assert places > 200
+    about_histories = select_scenarios(("histories/*",), (scenarios_dir(),))
+    found = [load_scenario(one.path, root=one.root) for one in about_histories]
+    runs = [played for played in found if has_server(played) and playable(played)]
+    assert len(runs) > 20
+    for played in sample(runs):
+        with about(played.id):
+            for at in range(len(events_of(played)) + 1):
+                hold(package, played, at)
 
 
 @pytest.mark.node
-def test_the_model_is_told_what_the_package_tells_it(package: NodeOracle) -> None:
+@pytest.mark.sampled
+def test_the_model_is_told_what_the_package_tells_it(package: NodeOracle, sample: Sample[SelectedScenario]) -> None:
     """The messages of every scenario that can be held: files, steering messages, the provider's tools, turns."""
-    held = 0
-    for one in select_scenarios((), (scenarios_dir(),)):
+    chosen, held = sample(select_scenarios((), (scenarios_dir(),))), 0
+    for one in chosen:
         for moment in case_moments(base_case(load_scenario(one.path, root=one.root))):
             try:
                 document = HISTORY.store(moment.after)
@@ -128,7 +131,7 @@ def test_the_model_is_told_what_the_package_tells_it(package: NodeOracle) -> Non
                 continue
             assert model_messages([*document, NEXT]) == package.ask({"messages": document})["model"], one.id
             held += 1
-    assert held > 400
+    assert held > len(chosen) // 2
 
 
 @pytest.mark.node
