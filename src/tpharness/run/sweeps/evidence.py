@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tpharness.checks import Delivery, Evidence, OpenCall, Side
@@ -42,9 +41,8 @@ def place_evidence(
     the folds reported, `open_calls` the calls inside whose arguments the server is.
     """
     return [
-        replace(
-            _evidence(case, version, threads, before.get(version), mode, delivery, readings, findings, whole=whole),
-            open_calls=open_calls,
+        _evidence(
+            case, version, threads, before.get(version), mode, delivery, readings, findings, open_calls, whole=whole
         )
         for version, threads in now.items()
     ]
@@ -59,6 +57,7 @@ def _evidence(
     delivery: Delivery,
     readings: Readings,
     findings: Sequence[tuple[Finding, ...]],
+    open_calls: tuple[OpenCall, ...],
     *,
     whole: bool,
 ) -> Evidence:
@@ -77,6 +76,7 @@ def _evidence(
         server=Side(name="server", thread=now[0], findings=findings[0], truth=server_truth) if at else None,
         client=Side(name="client", thread=now[at], findings=findings[-1], truth=client_truth),
         trail=trail,
+        open_calls=open_calls,
         readings=readings,
     )
 
