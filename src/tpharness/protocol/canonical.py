@@ -77,6 +77,8 @@ def canonical_time(text: str) -> str:
 
     A time without an offset is one in UTC (R47).
     """
+    if text.endswith("Z") and text[10:11] == "T" and (len(text) == 20 or (text[19:20] == "." and text[-2] != "0")):
+        return text  # as nearly every time is written: if it is a time, it is in this form
     match = _TIME.fullmatch(text)
     if match is None:
         return text

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.jcs import CanonicalError, jcs
 
@@ -111,7 +113,7 @@ def _without_identifier(content: Mapping[str, Any]) -> dict[str, Any]:
 def identical(one: Any, other: Any) -> bool:
     """Whether two JSON values are equal in JSON, where `true` is not 1. False for values that are nested too deeply."""
     try:
-        return bool(one == other) and _same_types(one, other)
+        return bool(one == other) and (_written_alike(one, other) or _same_types(one, other))
     except RecursionError:
         return False
 
@@ -122,6 +124,16 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     try:
         return jcs(one) == jcs(other)
     except CanonicalError:
+        return False
+
+
+def _written_alike(one: Any, other: Any) -> bool:
+    """Whether native code writes both values alike, so that they have the same types; False in doubt."""
+    if one is other:
+        return True
+    try:
+        return orjson.dumps(one) == orjson.dumps(other)
+    except TypeError:  # a lone surrogate, a number beyond 64 bits, too many levels
         return False
 
 

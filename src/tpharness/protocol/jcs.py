@@ -146,8 +146,9 @@ def _normal(value: Any) -> Any:
     if kind is list:
         out: list[Any] | None = None
         for index, item in enumerate(value):
-            if type(item) is str:
-                continue
+            kind = type(item)
+            if kind is str or (kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER):
+                continue  # nearly all there is, without a call
             normal = _normal(item)
             if normal is not item:
                 if out is None:
@@ -175,7 +176,8 @@ def _normal_dict(value: dict[str, Any]) -> Any:
     for key, item in value.items():
         if not key.isascii() and max(key) >= _PRIVATE_USE:
             odd = True
-        if type(item) is str:
+        kind = type(item)
+        if kind is str or (kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER):
             continue
         normal = _normal(item)
         if normal is not item:

@@ -6,7 +6,8 @@ In: any JSON value. Out: findings, those of the schema first; rules are applied 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -18,12 +19,13 @@ from tpharness.protocol.jcs import MAX_SAFE_INTEGER, CanonicalError, jcs, unsafe
 from tpharness.protocol.rules.agents import find_bad_links, find_short_agent_ids, find_unknown_agents
 from tpharness.protocol.rules.calls import find_bad_pairs
 from tpharness.protocol.rules.events import find_bad_event_data, find_bad_event_names, find_odd_event_names
-from tpharness.protocol.rules.index import Rule, build_index
+from tpharness.protocol.rules.index import Index, Rule, build_index
 from tpharness.protocol.rules.parts import find_bad_metadata_keys, find_bad_parts, find_odd_parts
 from tpharness.protocol.rules.times import find_bad_times, find_times_without_offset
 from tpharness.protocol.rules.turns import find_bad_turns
 from tpharness.protocol.rules.unwritten import find_unwritten_fields
 from tpharness.protocol.rules.usage import find_bad_usage
+from tpharness.protocol.versions import Version
 
 __all__ = ["RULES", "check_thread"]
 
@@ -47,11 +49,16 @@ def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
 def _broken_rules(thread: Any, *, observations: bool) -> Iterator[Finding]:
     """Find what is wrong with a thread that fits its schema."""
     index = build_index(thread)
-    for rule in RULES:
-        if rule.needs(index.version.features) and (observations or not rule.observes):
-            for finding in rule.find(index):
-                if observations or finding.level is not Level.MAY:
-                    yield finding
+    for find in _finders(index.version, observations=observations):
+        for finding in find(index):
+            if observations or finding.level is not Level.MAY:
+                yield finding
+
+
+@cache
+def _finders(version: Version, *, observations: bool) -> tuple[Callable[[Index], Iterator[Finding]], ...]:
+    """Return the rules of a version."""
+    return tuple(rule.find for rule in RULES if rule.needs(version.features) and (observations or not rule.observes))
 
 
 def _unsafe(thread: Any) -> Iterator[Finding]:

@@ -110,7 +110,7 @@ def _stop(turn: Mapping[str, Any]) -> tuple[str, str]:
 
 def _key(at: str) -> str:
     """Return a string that orders times: the canonical form without its Z."""
-    return at[:-1] if len(at) == 20 and at[10] == "T" and at[19] == "Z" else canonical_time(at)[:-1]
+    return canonical_time(at)[:-1]
 
 
 @lru_cache(maxsize=4096)
