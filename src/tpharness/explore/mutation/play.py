@@ -73,12 +73,8 @@ def _replayed(
     found: list[Kill | None] = []
     with replaying(reach, parses=not reach.isdisjoint(recording.parsing)) as replay:
         for scenario in scenarios:
-            recorded = recording.scenarios[scenario.id]
-            if reach.isdisjoint(recorded.ran):
-                found.append(None)
-                continue
-            replay.begin(recorded)
-            found.append(_played(scenario, session, baseline)[0])
+            differs = replay.begin(recording.scenarios[scenario.id])
+            found.append(_played(scenario, session, baseline)[0] if differs else None)
     return found
 
 

@@ -1,8 +1,8 @@
 """Record how scenarios are played on the reference as it is: each step's input, its result, and the code that it ran.
 
 In: scenarios. Out: a recording. A step is a call whose result follows from its arguments alone: the server plays a
-script, the client receives streams, evidence is judged. `replay` takes the result from here wherever a step is given
-the same and a change of the reference cannot have reached it.
+script, the client receives streams, evidence is judged. A sweep has steps of its own: each place is judged. `replay`
+takes the result from here wherever a step is given the same and a change of the reference cannot have reached it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,25 @@ from tpharness.explore.mutation.merged_reads import merge_reads, parses
 from tpharness.explore.mutation.reach import CodeThatRan
 from tpharness.journal import Journal
 from tpharness.run import play, session
+from tpharness.run.sweeps import stepped
 from tpharness.targets import reference
 
-__all__ = ["STEPS", "RecordedScenario", "Recorder", "Recording", "Step", "steps_replaced"]
+__all__ = ["RecordedScenario", "Recorder", "Recording", "Step", "steps_replaced"]
 
-STEPS: tuple[tuple[Any, str], ...] = (
-    (reference.Reference, "serve"),
-    (reference.Reference, "receive"),
-    (play, "_rechunk_reads"),
-    (play, "_rechunk_deltas"),
-    (play, "_rechunk_event_deltas"),
-    (play, "_collect_trail"),
-    (session, "judge"),
-    (session, "sweep"),
-)
+_STEPS: dict[str, tuple[Any, str]] = {
+    "serve": (reference.Reference, "serve"),
+    "receive": (reference.Reference, "receive"),
+    "split reads": (play, "_rechunk_reads"),
+    "split deltas": (play, "_rechunk_deltas"),
+    "split event deltas": (play, "_rechunk_event_deltas"),
+    "collect trail": (play, "_collect_trail"),
+    "resolve contents": (play, "resolve_contents"),
+    "render library messages": (play, "_render_library_messages"),
+    "find open calls": (play, "find_open_calls"),
+    "judge": (session, "judge"),
+    "sweep": (session, "sweep"),
+    "judge a place": (stepped, "judge"),
+}
 """Where the steps are that a playing consists of."""
 
 _RENDER = (reference._Rendering, "threads")  # noqa: SLF001  # a step is taken apart where only this runs
@@ -41,26 +46,30 @@ _RENDER = (reference._Rendering, "threads")  # noqa: SLF001  # a step is taken a
 
 @dataclass(slots=True, kw_only=True)
 class Step:
-    """One call of a step: `own` is the code that it ran but for rendering, `rendering` that of rendering `journals`.
+    """One call of a step, which may have `steps` of its own.
 
-    `merged` are arguments that differ in the reads of streams alone (`merge_reads`), None where there are none.
+    `own` is the code that it ran outside of them but for rendering, `rendering` that of rendering `journals`, `ran` all
+    of it. `merged` are arguments that differ in the reads of streams alone (`merge_reads`), None where there are none.
     """
 
+    name: str
     arguments: tuple[Any, ...]
     named: dict[str, Any]
     result: Any = None
     own: frozenset[int] = frozenset()
     rendering: frozenset[int] = frozenset()
+    ran: frozenset[int] = frozenset()
     journals: tuple[Journal, ...] = ()
+    steps: tuple[Step, ...] = ()
     merged: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedScenario:
-    """How one scenario was played: its steps by name, in order, and the code that ran outside of them (`around`)."""
+    """How one scenario was played: its steps in order, and the code that ran outside of them (`around`)."""
 
     cases: int
-    steps: dict[str, list[Step]]
+    steps: tuple[Step, ...]
     around: frozenset[int]
     ran: frozenset[int]
 
@@ -86,7 +95,7 @@ class Recorder:
     _code: dict[int, CodeType] = field(default_factory=dict)
     _scenarios: dict[str, RecordedScenario] = field(default_factory=dict)
     _running: dict[int, CodeType] = field(default_factory=dict)
-    _steps: dict[str, list[Step]] = field(default_factory=dict)
+    _steps: list[Step] = field(default_factory=list)
     _rendered: list[Journal] = field(default_factory=list)
     _rendering: dict[int, CodeType] | None = None
 
@@ -104,18 +113,18 @@ class Recorder:
     def end_scenario(self, name: str, cases: int) -> None:
         """Take what was recorded since the scenario before as that of this one."""
         around = frozenset(self._running)
-        steps = [step for some in self._steps.values() for step in some]
-        ran = around.union(*(step.own for step in steps), *(step.rendering for step in steps))
+        ran = around.union(*(step.ran for step in self._steps))
         self._code.update(self._running)
-        self._scenarios[name] = RecordedScenario(cases=cases, steps=self._steps, around=around, ran=ran)
-        self._running, self._steps = {}, {}
+        self._scenarios[name] = RecordedScenario(cases=cases, steps=tuple(self._steps), around=around, ran=ran)
+        self._running, self._steps = {}, []
 
     def finish(self) -> Recording:
         """Return everything recorded."""
         for scenario in self._scenarios.values():
-            for step in scenario.steps.get("receive", ()):
-                script, turns = step.arguments
-                step.merged = script, merge_reads(turns)
+            for step in scenario.steps:
+                if step.name == "receive":
+                    *before, turns = step.arguments
+                    step.merged = *before, merge_reads(turns)
         parsing = frozenset(number for number, code in self._code.items() if parses(code))
         return Recording(scenarios=self._scenarios, code=CodeThatRan(self._code), parsing=parsing)
 
@@ -125,31 +134,33 @@ class Recorder:
 
     @contextmanager
     def _step(self, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Iterator[Step]:
-        outside, self._running = self._running, {}
-        self._rendered, self._rendering = [], {}
-        ran, rendering = self._running, self._rendering
-        step = Step(arguments=arguments, named=named)
+        outside = self._running, self._rendering, self._rendered, self._steps
+        ran: dict[int, CodeType] = {}
+        rendering: dict[int, CodeType] = {}
+        self._running, self._rendering, self._rendered, self._steps = ran, rendering, [], []
+        step = Step(name=name, arguments=arguments, named=named)
         try:
             yield step
         finally:
             step.own, step.rendering = frozenset(ran), frozenset(rendering)
-            step.journals = tuple(self._rendered)
+            step.journals, step.steps = tuple(self._rendered), tuple(self._steps)
+            step.ran = step.own.union(step.rendering, *(one.ran for one in step.steps))
             self._code.update(ran | rendering)
-            self._running, self._rendering = outside, None
-            self._steps.setdefault(name, []).append(step)
+            self._running, self._rendering, self._rendered, self._steps = outside
+            self._steps.append(step)
 
-    def _make_recorded(self, name: str, was: Callable[..., Any], *, method: bool) -> Callable[..., Any]:
+    def _make_recorded(self, name: str, was: Callable[..., Any]) -> Callable[..., Any]:
         if iscoroutinefunction(was):
 
             async def recorded_later(*arguments: Any, **named: Any) -> Any:
-                with self._step(name, arguments[method:], named) as step:
+                with self._step(name, arguments, named) as step:
                     step.result = await was(*arguments, **named)
                 return step.result
 
             return recorded_later
 
         def recorded(*arguments: Any, **named: Any) -> Any:
-            with self._step(name, arguments[method:], named) as step:
+            with self._step(name, arguments, named) as step:
                 step.result = was(*arguments, **named)
             return step.result
 
@@ -172,10 +183,9 @@ class Recorder:
 
 
 @contextmanager
-def steps_replaced(make: Callable[..., Callable[..., Any]]) -> Iterator[None]:
-    """Put in the place of each step, for as long as the context lasts, what `make(name, step, method=…)` returns."""
+def steps_replaced(make: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
+    """Put in the place of each step, for as long as the context lasts, what `make(name, step)` returns."""
     with ExitStack() as stack:
-        for owner, name in STEPS:
-            made = make(name, getattr(owner, name), method=isinstance(owner, type))
-            stack.enter_context(mock.patch.object(owner, name, made))
+        for name, (owner, attribute) in _STEPS.items():
+            stack.enter_context(mock.patch.object(owner, attribute, make(name, getattr(owner, attribute))))
         yield

@@ -4,14 +4,18 @@ In: a recording of the reference as it is, and the code that a change reaches. O
 given what it was given then, and that ran none of that code, has the result that it had. Where the code only renders,
 what was folded is rendered anew. A step that is played and comes to the same result gives the very objects of the
 recording, so that what follows is seen to be given the same.
+
+The steps of a scenario are played one after another by themselves, with the arguments that they had. As long as each
+comes to its result, the next one would be given the same, and at the end the scenario passes as it did. The first one
+that comes to another result has the scenario played, without what was played already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from inspect import iscoroutinefunction
+from inspect import iscoroutine, iscoroutinefunction
 from typing import Any
 
 from tpharness.explore.mutation.recording import RecordedScenario, Step, steps_replaced
@@ -21,6 +25,8 @@ from tpharness.targets import Script, TargetOutput, reference
 __all__ = ["Replay", "replaying"]
 
 _UNKNOWN = object()
+
+_Key = tuple[str, str]
 
 
 @contextmanager
@@ -34,53 +40,125 @@ def replaying(reach: frozenset[int], *, parses: bool) -> Iterator[Replay]:
         yield replay
 
 
+class _Expected:
+    """The steps that were recorded inside of one, or of a scenario, as they are taken again."""
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self._steps: dict[_Key, list[Step]] = {}
+        self._taken: dict[_Key, int] = {}
+        for step in steps:
+            self._steps.setdefault(_key(step.name, step.arguments), []).append(step)
+
+    def take(self, name: str, given: Sequence[Any]) -> Step | None:
+        """Return the next one of that name; of those that are given a name of their own, such as a place, that one."""
+        key = _key(name, given)
+        number = self._taken.get(key, 0)
+        self._taken[key] = number + 1
+        steps = self._steps.get(key, ())
+        return steps[number] if number < len(steps) else None
+
+
+def _key(name: str, given: Sequence[Any]) -> _Key:
+    return name, given[0] if given and isinstance(given[0], str) else ""
+
+
 @dataclass(slots=True)
 class Replay:
     """Stands in the place of all steps while a change is seeded that reaches some code."""
 
     reach: frozenset[int]
     parses: bool
-    _steps: Mapping[str, Sequence[Step]] = field(default_factory=dict)
-    _taken: dict[str, int] = field(default_factory=dict)
+    _was: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    _expected: _Expected = field(default_factory=_Expected)
+    _played: dict[int, Any] = field(default_factory=dict)  # results, or what was raised, by the id of the step
 
-    def begin(self, scenario: RecordedScenario) -> None:
-        """Play this scenario from now on. Nothing is reused if the change reaches what runs around its steps."""
-        self._steps = scenario.steps if self.reach.isdisjoint(scenario.around) else {}
-        self._taken = {}
+    def begin(self, scenario: RecordedScenario) -> bool:
+        """Begin a scenario: play its steps by themselves. Whether it has to be played, since not all is as it was."""
+        self._expected = _Expected(scenario.steps)
+        self._played = {}
+        return not self.reach.isdisjoint(scenario.around) or not all(map(self._comes_to_the_same, scenario.steps))
 
-    def make(self, name: str, was: Callable[..., Any], *, method: bool) -> Callable[..., Any]:
+    def _comes_to_the_same(self, step: Step) -> bool:
+        if self.reach.isdisjoint(step.ran):
+            return True
+        try:
+            result = self._render_again(step)
+            if result is _UNKNOWN:
+                with self._inside(step):
+                    result = self._was[step.name](*self._given(step), **step.named)
+                    result = _settle(step, _finish(result) if iscoroutine(result) else result)
+        except Exception as error:  # noqa: BLE001  # a defect may make anything raise anything
+            result = _Raised(error)
+        self._played[id(step)] = result
+        return result is step.result
+
+    def make(self, name: str, was: Callable[..., Any]) -> Callable[..., Any]:
         """Return what stands in the place of a step."""
+        self._was[name] = was
         if iscoroutinefunction(was):
 
             async def replayed_later(*arguments: Any, **named: Any) -> Any:
-                step = self._next(name)
-                given, result = self._result(step, arguments[method:], named)
-                return _settle(step, await was(*arguments[:method], *given, **named)) if result is _UNKNOWN else result
+                step, given, result = self._look_up(name, arguments, named)
+                if result is not _UNKNOWN:
+                    return result
+                with self._inside(step):
+                    return _settle(step, await was(*given, **named))
 
             return replayed_later
 
         def replayed(*arguments: Any, **named: Any) -> Any:
-            step = self._next(name)
-            given, result = self._result(step, arguments[method:], named)
-            return _settle(step, was(*arguments[:method], *given, **named)) if result is _UNKNOWN else result
+            step, given, result = self._look_up(name, arguments, named)
+            if result is not _UNKNOWN:
+                return result
+            with self._inside(step):
+                return _settle(step, was(*given, **named))
 
         return replayed
 
-    def _next(self, name: str) -> Step | None:
-        number = self._taken.get(name, 0)
-        self._taken[name] = number + 1
-        steps = self._steps.get(name, ())
-        return steps[number] if number < len(steps) else None
+    def _look_up(
+        self, name: str, given: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[Step | None, tuple[Any, ...], Any]:
+        """Return the step that was recorded, what is to be given to it if it has to be played, and else its result."""
+        step = self._expected.take(name, given)
+        if step is None or not same(given, step.arguments) or not same(named, step.named):
+            return step, given, _UNKNOWN
+        known = self._played.get(id(step), _UNKNOWN)
+        if isinstance(known, _Raised):
+            raise known.error
+        return step, self._given(step), self._render_again(step) if known is _UNKNOWN else known
 
-    def _result(self, step: Step | None, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
-        """Return the result, or what is to be given to the step if it has to be played."""
-        if step is None or not (self.reach.isdisjoint(step.own) or (step.merged is not None and not self.parses)):
-            return given, _UNKNOWN
-        if not same(given, step.arguments) or not same(named, step.named):
-            return given, _UNKNOWN
-        if not self.reach.isdisjoint(step.own):
-            return step.merged or given, _UNKNOWN
-        return given, step.result if self.reach.isdisjoint(step.rendering) else _rendered_again(step)
+    def _given(self, step: Step) -> tuple[Any, ...]:
+        return step.arguments if self.parses or step.merged is None else step.merged
+
+    def _render_again(self, step: Step) -> Any:
+        """Return the result of a step that is given what it was given, if no more than its threads can be another."""
+        if self.reach.isdisjoint(step.ran):
+            return step.result
+        folds = not self.reach.isdisjoint(step.own) or not all(self.reach.isdisjoint(one.ran) for one in step.steps)
+        return _UNKNOWN if folds else _rendered_again(step)
+
+    @contextmanager
+    def _inside(self, step: Step | None) -> Iterator[None]:
+        """Expect the steps that were recorded inside of one, for as long as it is played."""
+        outside, self._expected = self._expected, _Expected(() if step is None else step.steps)
+        try:
+            yield
+        finally:
+            self._expected = outside
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    error: Exception
+
+
+def _finish(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine of the reference, which waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a step of the reference waits")
 
 
 def _settle(step: Step | None, result: Any) -> Any:
@@ -89,8 +167,8 @@ def _settle(step: Step | None, result: Any) -> Any:
 
 def _rendered_again(step: Step) -> Any:
     """Return the result of a step with its threads rendered anew; unknown if it does more with them than give them."""
-    script, was = step.arguments[0], step.result
-    if not isinstance(script, Script):
+    script, was = next((one for one in step.arguments if isinstance(one, Script)), None), step.result
+    if script is None or not isinstance(was, TargetOutput | dict):
         return _UNKNOWN
     rendering = reference._Rendering(script)  # noqa: SLF001  # as each session has one
     rendered = [rendering.threads(journal) for journal in step.journals]
