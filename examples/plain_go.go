@@ -768,9 +768,13 @@ func (r *run) endResponse(text raw) {
 	if json.Unmarshal(text, &event) != nil {
 		return
 	}
-	res := r.begin() // one without a part has a usage (R17)
-	res.model = firstOf(event.ModelName, res.model)
-	res.provider = firstOf(event.ProviderName, res.provider)
+	res := r.response
+	if res == nil || !r.inStep { // R40: where one of its tools has ended it, this is still its end
+		res = r.begin() // one without a part has a usage (R17)
+	}
+	r.model = firstOf(event.ModelName, r.model) // they stand until others are named (R39)
+	r.provider = firstOf(event.ProviderName, r.provider)
+	res.model, res.provider = r.model, r.provider
 	res.id, res.reason = event.ResponseID, finishReason(event.FinishReason)
 	facts := known(object{
 		"model_name": res.model, "provider_name": res.provider, "provider_response_id": res.id, "finish_reason": Text(res.reason),
@@ -1063,6 +1067,7 @@ func (r *run) startTool(text raw) {
 	var args Text
 	var fields map[string]raw
 	switch {
+	case c.sent: // R10: the client was told its arguments
 	case isNull(event.Part.Args):
 	case json.Unmarshal(event.Part.Args, &args) == nil:
 		c.text, c.fields = args, nil

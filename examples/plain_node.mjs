@@ -432,7 +432,7 @@ class Run {
   *on_model_request(event) {
     if (!this.thread.response) yield* this.endStep();
     yield* this.ask(event.parts ?? []);
-    this.asked = pick(event, "model_name", "provider_name");
+    Object.assign(this.asked, pick(event, "model_name", "provider_name")); // they stand until others are named (R39)
   }
 
   *on_enqueued_messages(event) {
@@ -542,13 +542,18 @@ class Run {
   }
 
   *on_model_response_end(event) {
-    const facts = pick({ ...event, usage: tokens(event.usage) }, "provider_response_id", "finish_reason", "usage");
+    const named = pick(event, "model_name", "provider_name");
+    Object.assign(this.asked, named);
+    const facts = { ...named, ...pick({ ...event, usage: tokens(event.usage) }, "provider_response_id", "finish_reason", "usage") };
     this.thread.addUsage(facts.usage);
     if (facts.finish_reason) facts.finish_reason = this.turn.last = finishWord(facts.finish_reason);
     if (this.thread.response) {
       Object.assign(this.thread.response.facts, facts);
       yield* this.carry(facts);
       yield* this.endResponse(this.thread.response);
+    } else if (this.step) {
+      Object.assign(this.step.facts, facts); // R40: one of its tools has ended it, and not all of them have returned
+      yield* this.carry(facts);
     } else if (facts.usage) {
       yield { type: "start-step" }; // a response without a part is not a message, and was paid for
       yield* this.carry(facts);
@@ -1000,8 +1005,9 @@ class Client {
     const facts = pick({ ...this.facts, usage: tokens(this.facts.usage) }, ...names);
     for (const name of names) delete this.facts[name];
     this.thread.addUsage(facts.usage);
-    if (this.thread.response) Object.assign(this.thread.response.facts, facts);
-    if (Object.keys(facts).length && this.thread.turn.end == null) this.thread.turn.last = facts.finish_reason ?? null;
+    const told = Object.keys(facts).length > 0;
+    if (told && this.thread.response) Object.assign(this.thread.response.facts, pick(this.facts, "model_name", "provider_name"), facts);
+    if (told && this.thread.turn.end == null) this.thread.turn.last = facts.finish_reason ?? null;
   }
 
   // ---------------------------------------------------------------- responses and steps

@@ -513,7 +513,7 @@ class Run:
         if self.thread.response is None:
             yield from self.end_step()
         yield from self.ask(event.get("parts") or [])
-        self.asked = pick(event, "model_name", "provider_name")
+        self.asked |= pick(event, "model_name", "provider_name")  # they stand until others are named (R39)
 
     def on_enqueued_messages(self, event: Json) -> Iterator[Json]:
         for message in event["messages"]:
@@ -624,7 +624,8 @@ class Run:
         part.done = True
 
     def on_model_response_end(self, event: Json) -> Iterator[Json]:
-        facts = pick(event, "provider_response_id", "finish_reason", "usage")
+        self.asked |= pick(event, "model_name", "provider_name")
+        facts = pick(event, "model_name", "provider_name", "provider_response_id", "finish_reason", "usage")
         self.thread.add_usage(facts.get("usage", {}))
         if "finish_reason" in facts:
             facts["finish_reason"] = self.turn.last = finish_word(facts["finish_reason"])
@@ -632,6 +633,9 @@ class Run:
             self.thread.response.facts.update(facts)
             yield from self.carry(**facts)
             yield from self.end_response(self.thread.response)
+        elif self.step is not None:  # R40: one of its tools has ended it, and not all of them have returned
+            self.step.facts.update(facts)
+            yield from self.carry(**facts)
         elif facts.get("usage"):  # a response without a part is not a message, and was paid for
             yield {"type": "start-step"}
             yield from self.carry(**facts)
@@ -1096,7 +1100,7 @@ class Client:
         if isinstance(facts.get("usage"), dict):
             self.thread.add_usage(facts["usage"])
         if self.thread.response is not None:
-            self.thread.response.facts.update(facts)
+            self.thread.response.facts.update(pick(self.facts, "model_name", "provider_name") if facts else {}, **facts)
         if facts and self.thread.turn.end is None:
             self.thread.turn.last = facts.get("finish_reason")
 

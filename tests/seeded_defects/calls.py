@@ -27,6 +27,23 @@ from tpharness.vsp import records as c
 __all__ = ["DEFECTS"]
 
 
+class NullIsNothing(JournalWriter):
+    """Arguments that are null are no arguments."""
+
+    def close_part(self, part, **fields):
+        super().close_part(part, **{name: value for name, value in fields.items() if value is not None})
+
+
+def told_again(was):
+    """The event of a call's tool has the last word about its arguments."""
+
+    def amend(self, call_id, part, args):
+        self._without_args.add(call_id)
+        was(self, call_id, part, args)
+
+    return amend
+
+
 def both_contents(part):
     return {**part, "content": None, **part} if "content_ref" not in part else {**part, "content": "see content_ref"}
 
@@ -279,5 +296,19 @@ DEFECTS = (
             on_event(only_ended_calls, EventKind.AGENT_RUN_RESULT),
             on_wire(only_ended_calls_told, EventKind.AGENT_RUN_RESULT),
         ),
+    ),
+    defect(
+        "null-arguments-dropped",
+        "server",
+        "The server stores a call whose arguments are null without arguments.",
+        "tool.args-parsed R12",
+        server_writer(NullIsNothing),
+    ),
+    defect(
+        "arguments-of-the-tool-call-event-stored",
+        "server",
+        "The server stores the arguments of a tool-call event, where the client was told those of the call.",
+        "part.call-complete-server R10",
+        wrap(recorder.Recorder, "_amend_call", told_again),
     ),
 )

@@ -16,6 +16,7 @@ from tests.seeded_defects.seeding import (
 
 from tpharness.dialects.thread import ThreadRenderer
 from tpharness.journal import Event, JournalWriter
+from tpharness.server_events.recorder import Recorder
 from tpharness.vsp import lifecycle
 from tpharness.vsp import records as c
 from tpharness.vsp.carrier import CarriedFacts
@@ -24,6 +25,16 @@ from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import Lifecycle
 
 __all__ = ["DEFECTS"]
+
+
+def named_anew(was):
+    """A response has the model that its own events name, or none."""
+
+    def note_model(self, event):
+        self._model = {}
+        was(self, event)
+
+    return note_model
 
 
 def carriers_recorded(was):
@@ -202,5 +213,12 @@ DEFECTS = (
                 "agents": {f"{agent.get('agent_name', key)}!": agent for key, agent in document["agents"].items()},
             }
         ),
+    ),
+    defect(
+        "server-forgets-the-model-between-responses",
+        "server",
+        "The server stores a model only for the responses whose own events name it.",
+        "carrier.scope R39",
+        wrap(Recorder, "_note_model", named_anew),
     ),
 )

@@ -115,7 +115,7 @@ DEFECTS = (
         "The server goes on to name the model of the agent that handed over, in its thread and on the wire.",
         "carrier.scope R45",
         together(
-            on_event(model_stays("_request_facts"), EventKind.AGENT_START),
+            on_event(model_stays("_model"), EventKind.AGENT_START),
             on_wire(model_stays("_facts"), EventKind.AGENT_START),
         ),
     ),

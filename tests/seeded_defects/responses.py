@@ -7,6 +7,7 @@ from __future__ import annotations
 from tests.seeded_defects.seeding import client_writer, defect, on_chunk, on_event, together, wrap
 
 from tpharness.dialects import thread
+from tpharness.facts import normalize_usage
 from tpharness.journal import JournalWriter, Return
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import records as c
@@ -14,6 +15,18 @@ from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.lifecycle import KNOWN_REASONS
 
 __all__ = ["DEFECTS"]
+
+
+def late_end_only_counts(was):
+    """Of a response that one of its tools has ended, the end tells tokens and nothing else."""
+
+    def response_end(self, event):
+        if self._writer.response_open:
+            was(self, event)
+        else:
+            self._writer.add_usage(normalize_usage(event.get("usage")))
+
+    return response_end
 
 
 def abort_waits(was):
@@ -130,5 +143,12 @@ DEFECTS = (
         "A call that waits for approval is gone from the finished turn.",
         "tool.pending-kept tool.pending-implicit tool.unexecuted-stays tool.later-turn-answers R30 R46",
         wrap(thread.ThreadRenderer, "_messages", unanswered_go),
+    ),
+    defect(
+        "end-of-a-response-whose-tools-run-ignored",
+        "server",
+        "The server forgets the finish reason of a response whose tools have started before its end.",
+        "cycle.response-finished-server R40",
+        on_event(late_end_only_counts, EventKind.MODEL_RESPONSE_END),
     ),
 )

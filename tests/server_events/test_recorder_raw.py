@@ -52,8 +52,10 @@ def runs(args: Any) -> dict[str, Any]:
         ([start(), END], None, {}),
         ([start({"a": 1}), END], None, {"a": 1}),
         ([start(), more({"a": 1}), END], None, {"a": 1}),
-        ([start("{}"), END, runs('{"b":2}')], '{"b":2}', {"b": 2}),  # R10: the event that starts the tool has the word
-        ([start("{}"), END, runs({"b": 2})], None, {"b": 2}),
+        ([start(), END, runs('{"b":2}')], '{"b":2}', {"b": 2}),  # R10: the event that starts the tool has the word
+        ([start(), END, runs({"b": 2})], None, {"b": 2}),
+        ([start("{}"), END, runs("{}")], "{}", {}),
+        ([start("null"), END], "null", None),
         ([start("{"), runs('{ "b": 2 }')], '{ "b": 2 }', {"b": 2}),  # it also ends the response
         ([start('"\ud83d'), more('\ude00"'), END], '"\U0001f600"', "\U0001f600"),  # R43
     ],
@@ -92,3 +94,16 @@ def test_an_error_outside_of_a_response_fails_none() -> None:
     """The response before it had ended."""
     (response,) = responses(SAYS, SAYS_MORE, SAID, {"event_kind": "model_response_end"}, ERROR)
     assert response.failed is None
+
+
+def test_arguments_that_the_client_was_told_stay() -> None:
+    """R10: they are told at the end of the response, so a tool-call event with others comes too late, and is named."""
+    recorder = Recorder()
+    recorder.begin("assistant", T)
+    for event in (start('{"a": 1}'), END, runs('{"b": 2}')):
+        recorder.feed(event)
+    (turn,) = recorder.journal(partial=True).turns()
+    assert isinstance(turn, AgentTurn)
+    (response,) = (entry for entry in turn.tail.entries if isinstance(entry, Response))
+    assert response.parts[0].fields["args"] == {"a": 1}
+    assert [(f.code, f.got, f.expected) for f in recorder.findings] == [("server-arguments-differ", {"b": 2}, {"a": 1})]

@@ -166,11 +166,11 @@ class JournalWriter:
         return part
 
     def close_part(self, part: OpenPart, **fields: Any) -> None:
-        """Complete a part (R10): join its text, and add the `fields` that are not None."""
+        """Complete a part (R10): join its text, and add the `fields` that are not None; arguments may be null (R12)."""
         if part.text_field is not None and part.text_field not in fields:
             part.fields[part.text_field] = join_text(part.pieces)
         for name, value in fields.items():
-            if value is not None:
+            if value is not None or name == "args":
                 part.fields[name] = value
         part.complete = True
         self._note_completed(part)

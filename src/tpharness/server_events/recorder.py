@@ -70,9 +70,10 @@ class Recorder:
         self.state = RunState.BETWEEN
         self._parts: dict[int, OpenPart] = {}
         self._calls: dict[str, OpenPart] = {}
+        self._without_args: set[str] = set()  # calls whose arguments may still come with their tool-call event (R10)
         self._provider_calls: dict[str, dict[str, Any]] = {}  # what is known of them
         self._newest_call: OpenPart | None = None
-        self._request_facts: dict[str, Any] = {}
+        self._model: dict[str, Any] = {}
         self._last_finish: str | None = None
 
     def feed(
@@ -131,7 +132,7 @@ class Recorder:
 
     def _request(self, event: Mapping[str, Any]) -> None:
         self._begin_request(find_prompts(event))
-        self._request_facts = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
+        self._note_model(event)
 
     def _part_start(self, event: Mapping[str, Any]) -> None:
         index, part = event["index"], event["part"]
@@ -211,11 +212,16 @@ class Recorder:
 
     def _response_end(self, event: Mapping[str, Any]) -> None:
         facts = {k: event.get(k) for k in ("model_name", "provider_name", "provider_response_id")}
+        self._note_model(event)
         self._last_finish = event.get("finish_reason")
         facts["finish_reason"] = normalize_finish_reason(event.get("finish_reason"))
         facts["usage"] = normalize_usage(event.get("usage")) or None
-        if not self._writer.response_open:  # a response without a part: it is not kept, but it was paid for (R17)
-            self._writer.add_usage(facts["usage"] or {})
+        if not self._writer.response_open:
+            executing = self.state is RunState.EXECUTING and self._writer.has_response
+            if executing and not self._writer.response_settled:  # one of its tools has started, which ended it (R40)
+                self._writer.set_facts(facts)
+            else:  # a response without a part: it is not kept, but it was paid for (R17)
+                self._writer.add_usage(facts["usage"] or {})
             return
         self._writer.set_facts(facts)
         self._writer.note_failure(failed=False)
@@ -294,7 +300,7 @@ class Recorder:
         if agent_id == self._writer.agent_id:
             return
         self._finish_response()
-        self._request_facts = {}
+        self._model = {}
         if self._writer.turn_is_empty:
             self._writer.name_agent(agent_id, self._at)
             return
@@ -321,7 +327,7 @@ class Recorder:
             self._writer.add_prompt([pick_fields(p, ("part_kind", "content")) for p in prompts], self._at)
 
     def _begin_response(self) -> None:
-        self._writer.begin_response(self._at, self._request_facts)
+        self._writer.begin_response(self._at, self._model)
         self._parts, self._calls = {}, {}
         self.state = RunState.RESPONDING
 
@@ -329,12 +335,8 @@ class Recorder:
         """Finish the open response, its calls complete with the arguments held, or those of a tool-call event (R10)."""
         given = call_fields(part) if part is not None and part.get("args") is not None else None
         if not self._writer.response_open:
-            handle = self._calls.get(call_id or "")
-            if handle is None or given is None or self._writer.has_return(str(call_id)):
-                return
-            if part is not None and handle.fields.get("args") != given["args"]:
-                handle.raw = _text(part["args"])
-                self._writer.amend_part(handle, args=given["args"])
+            if part is not None and given is not None and call_id in self._calls:
+                self._amend_call(call_id, part, given["args"])
             return
         for handle in self._parts.values():
             if handle.kind in _CALLS and not handle.complete:
@@ -343,14 +345,31 @@ class Recorder:
                 handle.raw = text if text and "args" not in handle.fields else None
                 if part is not None and given is not None and handle.fields.get("tool_call_id") == call_id:
                     args, handle.raw = given["args"], _text(part["args"])
+                elif not text and "args" not in handle.fields:
+                    self._without_args.add(handle.fields["tool_call_id"])
                 self._writer.close_part(handle, args=args)
                 self._calls[handle.fields["tool_call_id"]] = handle
         opened = self._writer.finish_response()
         if opened:
             self._report(v.DISCARDED, f"{opened} open part(s) discarded")
 
+    def _amend_call(self, call_id: str, part: Mapping[str, Any], args: Any) -> None:
+        """Give a call of a response that has ended the arguments of its tool-call event, if it has had none (R10)."""
+        handle = self._calls[call_id]
+        if call_id in self._without_args and not self._writer.has_return(call_id):
+            self._without_args.discard(call_id)
+            handle.raw = _text(part["args"])
+            self._writer.amend_part(handle, args=args)
+        elif handle.fields["args"] != args:
+            self._report(v.ARGUMENTS_DIFFER, f"call {call_id!r}", got=args, expected=handle.fields["args"])
+
+    def _note_model(self, event: Mapping[str, Any]) -> None:
+        """A model that was named answers until another is, or until the agent changes: R39, R45."""
+        named = {k: event[k] for k in ("model_name", "provider_name") if event.get(k) is not None}
+        self._model = {**self._model, **named}
+
     def _provider(self) -> str:
-        return str(self._request_facts.get("provider_name") or self._providers.get(self._writer.agent_id) or "unknown")
+        return str(self._model.get("provider_name") or self._providers.get(self._writer.agent_id) or "unknown")
 
     def _place(self) -> Place:
         return Place(side="server", event=self._index)
