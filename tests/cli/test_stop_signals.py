@@ -27,6 +27,7 @@ from tpharness.run.session import Session
 
 TOP = Path(__file__).parents[2]
 SECONDS = 60  # within which what is waited for has to come
+STOPS = "python:stop_targets:Stops"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 SCENARIO = """
 description: The user asks and the agent answers.
@@ -37,7 +38,7 @@ turns:
   - steps: [{{response: [{{text: Hello}}]}}]
 """
 TARGETS = """
-import asyncio, sys, time
+import asyncio, os, signal, sys, time
 from tpharness.targets import Reference
 
 class Waits(Reference):
@@ -47,13 +48,20 @@ class Waits(Reference):
             await asyncio.Event().wait()
         return await super().serve(script)
 
-class WaitsInTheThird(Reference):
+class Stops(Reference):
+    async def serve(self, script):
+        if script.header.thread_id == "b":
+            signal.raise_signal(int(os.environ["STOPS_WITH"]))
+            await asyncio.Event().wait()
+        return await super().serve(script)
+
+class StopsInTheThird(Reference):
     asked = 0
 
     async def serve(self, script):
-        WaitsInTheThird.asked += 1
-        if WaitsInTheThird.asked == 3:
-            print("in the case", file=sys.stderr, flush=True)
+        StopsInTheThird.asked += 1
+        if StopsInTheThird.asked == 3:
+            signal.raise_signal(int(os.environ["STOPS_WITH"]))
             await asyncio.Event().wait()
         return await super().serve(script)
 
@@ -65,7 +73,7 @@ class Computes(Reference):
                 time.sleep(0.01)
         return await super().serve(script)
 """
-"""Servers that say when they are in the case that never ends; the second one keeps the event loop for itself."""
+"""Servers that never end a case: one says so and waits, two send this process a signal and wait, one keeps the loop."""
 PROGRAM = """
 import json, os, pathlib, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
@@ -94,6 +102,34 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "stop_targets.py").write_text(TARGETS, "utf-8")
     (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
     return tmp_path
+
+
+@pytest.fixture
+def in_a_terminal() -> Iterator[None]:
+    """Have signals do for the duration of a test what they do by default, also under `nohup` and in the background."""
+    default: dict[int, Any] = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    kept = {number: signal.signal(number, handler) for number, handler in default.items()}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def here(in_a_terminal: None, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Play in this process what is played in the folder, with the targets that are there; return the folder."""
+    del in_a_terminal
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    yield folder
+    sys.modules.pop("stop_targets", None)
+
+
+def stopped(call: Any, number: signal.Signals, *arguments: str) -> tuple[int, list[str], list[str]]:
+    """Run the command line on a server that sends this process a signal; return its exit code and its lines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STOPS_WITH", str(int(number)))
+        called = call(*arguments)
+    return called.code, called.out.splitlines(), called.err.splitlines()
 
 
 @contextmanager
@@ -138,23 +174,20 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[int, list[str], list[str]]:
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_a_run_that_a_signal_ends_reports_what_was_played(folder: Path, number: signal.Signals) -> None:
+def test_a_run_that_a_signal_ends_reports_what_was_played(call: Any, here: Path, number: signal.Signals) -> None:
     """One of three scenarios was played: every report has it, and none says that the run passed."""
     reports = ["--report", "console", "--report", "json:run.json", "--report", "junit:run.xml"]
-    with started(folder, "run", "--scenarios", "own", "--server", "python:stop_targets:Waits", *reports) as process:
-        wait_for(process, b"in the case")
-        process.send_signal(number)
-        code, out, err = ended(process)
+    code, out, err = stopped(call, number, "run", "--scenarios", "own", "--server", STOPS, *reports)
     assert code == 128 + number
     assert out[-1] == f"INCOMPLETE 1 of 3 scenarios, 1 case (1 passed), interrupted by {number.name}"
     assert err[-1] == f"tpharness: interrupted by {number.name}"
-    document = json.loads((folder / "run.json").read_text("utf-8"))
+    document = json.loads((here / "run.json").read_text("utf-8"))
     REPORT.validate(document)
     assert document["passed"] is False
     assert document["incomplete"] == {"played": 1, "scenarios": 3, "signal": number.name}
     assert document["counts"] == {"passed": 1}
     assert [result["id"] for result in document["results"]] == ["t/a"]
-    run = ET.parse(folder / "run.xml").find("testcase[@name='run']/failure")  # noqa: S314  # our own
+    run = ET.parse(here / "run.xml").find("testcase[@name='run']/failure")  # noqa: S314  # our own
     assert run is not None
     assert run.text == f"interrupted by {number.name}; 1 of 3 scenarios were played"
 
@@ -226,16 +259,22 @@ def test_a_signal_that_comes_just_before_the_loop_waits_is_heeded() -> None:
     assert waited[0] < SECONDS / 2
 
 
-@pytest.mark.parametrize("arguments", [(), ("--jobs", "2")], ids=["one-process", "workers"])
-def test_the_whole_group_is_signalled_as_timeout_and_a_terminal_do(folder: Path, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("number", "arguments"),
+    [(signal.SIGINT, ()), (signal.SIGTERM, ("--jobs", "2"))],
+    ids=["one-process", "workers"],
+)
+def test_the_whole_group_is_signalled_as_timeout_and_a_terminal_do(
+    folder: Path, number: signal.Signals, arguments: tuple[str, ...]
+) -> None:
     """Workers get the signal, too; it is the parent process that reports."""
     sides = ["--server", "python:stop_targets:Waits", "--report", "json:run.json", *arguments]
     with started(folder, "run", "--scenarios", "own", *sides) as process:
         wait_for(process, b"in the case")
-        process.send_signal(signal.SIGTERM)
-        os.killpg(process.pid, signal.SIGTERM)
+        process.send_signal(number)
+        os.killpg(process.pid, number)
         code, _, err = ended(process)
-    assert (code, err[-1]) == (128 + signal.SIGTERM, "tpharness: interrupted by SIGTERM")
+    assert (code, err[-1]) == (128 + number, f"tpharness: interrupted by {number.name}")
     assert json.loads((folder / "run.json").read_text("utf-8"))["passed"] is False
 
 
@@ -266,25 +305,15 @@ def wait_until_gone(left: list[int]) -> None:
             time.sleep(0.02)
 
 
-def test_the_pairs_that_were_not_played_are_in_the_report_of_all(folder: Path) -> None:
+def test_the_pairs_that_were_not_played_are_in_the_report_of_all(call: Any, here: Path) -> None:
     """A matrix that lacks a pair would look like a smaller one that was asked for."""
-    sides = [
-        "--server",
-        "reference",
-        "--server",
-        "python:stop_targets:Waits",
-        "--server",
-        "python:stop_targets:Computes",
-    ]
-    with started(
-        folder, "run", "--scenarios", "own", *sides, "--report", "console", "--report", "json:m.json"
-    ) as process:
-        wait_for(process, b"in the case")
-        process.send_signal(signal.SIGTERM)
-        code, out, _ = ended(process)
+    servers = ("reference", STOPS, "python:stop_targets:Computes")
+    sides = [word for server in servers for word in ("--server", server)]
+    reports = ["--report", "console", "--report", "json:m.json"]
+    code, out, _ = stopped(call, signal.SIGTERM, "run", "--scenarios", "own", *sides, *reports)
     assert code == 128 + signal.SIGTERM
     assert out[-1] == "INCOMPLETE 1 of 3 pairs, interrupted by SIGTERM"
-    document = json.loads((folder / "m.json").read_text("utf-8"))
+    document = json.loads((here / "m.json").read_text("utf-8"))
     assert document["passed"] is False
     assert [one["passed"] for one in document["reports"]] == [True, False, False]
     assert [one.get("incomplete") for one in document["reports"]] == [
@@ -296,14 +325,12 @@ def test_the_pairs_that_were_not_played_are_in_the_report_of_all(folder: Path) -
         REPORT.validate(one)
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["words", "json"])
-def test_a_sweep_that_a_signal_ends_tells_what_was_tried(folder: Path, form: tuple[str, ...]) -> None:
+def test_a_sweep_that_a_signal_ends_tells_what_was_tried(call: Any, form: tuple[str, ...]) -> None:
     """The scenarios before the one in which it was."""
-    sides = ["--server", "python:stop_targets:Waits", "--budget", "100"]
-    with started(folder, "sweep", "--scenarios", "own", *sides, *form) as process:
-        wait_for(process, b"in the case")
-        process.send_signal(signal.SIGTERM)
-        code, out, err = ended(process)
+    sides = ["--server", STOPS, "--budget", "100"]
+    code, out, err = stopped(call, signal.SIGTERM, "sweep", "--scenarios", "own", *sides, *form)
     assert (code, err[-1]) == (128 + signal.SIGTERM, "tpharness: interrupted by SIGTERM")
     if not form:
         assert out[-1].startswith("INCOMPLETE 1 of 3 scenarios, tried ")
@@ -315,15 +342,12 @@ def test_a_sweep_that_a_signal_ends_tells_what_was_tried(folder: Path, form: tup
     assert [one["id"] for one in document["scenarios"]] == ["t/a"]
 
 
-def test_a_campaign_that_a_signal_ends_goes_on_where_it_was(folder: Path) -> None:
+def test_a_campaign_that_a_signal_ends_goes_on_where_it_was(call: Any, here: Path) -> None:
     """What was judged is in its folder; the verdict is none."""
-    options = ["--db", "kept", "--kind", "programs", "--cases", "9", "--server", "python:stop_targets:WaitsInTheThird"]
-    with started(folder, "fuzz", *options) as process:
-        wait_for(process, b"in the case")
-        process.send_signal(signal.SIGTERM)
-        code, out, err = ended(process)
+    options = ["--db", "kept", "--kind", "programs", "--cases", "9", "--server", "python:stop_targets:StopsInTheThird"]
+    code, out, err = stopped(call, signal.SIGTERM, "fuzz", *options)
     assert (code, err[-1]) == (128 + signal.SIGTERM, "tpharness: interrupted by SIGTERM")
-    played = json.loads((folder / "kept" / "campaign.json").read_text("utf-8"))["cases"]
+    played = json.loads((here / "kept" / "campaign.json").read_text("utf-8"))["cases"]
     assert out[-2].startswith(f"INCOMPLETE {played} of 9 cases in ")
     assert out[-2].endswith(", interrupted by SIGTERM")
     assert out[-1].startswith("continue with: tpharness fuzz --db kept")
@@ -343,23 +367,11 @@ def test_defects_that_were_not_played_do_not_count_as_found(call: Any, monkeypat
     assert called.out.splitlines()[-1].endswith(" defects, interrupted by SIGTERM")
 
 
-@pytest.fixture
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Play in this process what is played in the folder, with the targets that are there; return the folder."""
-    monkeypatch.chdir(folder)
-    monkeypatch.syspath_prepend(folder)
-    yield folder
-    sys.modules.pop("stop_targets", None)
-
-
 def test_an_incomplete_shard_makes_the_whole_incomplete(call: Any, here: Path) -> None:
     """Every case that was played passed, and the verdict is not that all pass."""
-    whole = ["run", "--scenarios", "own", "--server", "python:stop_targets:Waits"]
+    whole = ["run", "--scenarios", "own", "--server", STOPS]
     assert call(*whole, "--shard", "1/2", "--report", "json:one.json").code == 0
-    with started(here, *whole, "--shard", "2/2", "--report", "json:two.json") as process:
-        wait_for(process, b"in the case")
-        process.send_signal(signal.SIGHUP)
-        ended(process)
+    stopped(call, signal.SIGHUP, *whole, "--shard", "2/2", "--report", "json:two.json")
     merged = here / "whole.json"
     called = call("merge", str(here / "two.json"), str(here / "one.json"), "-o", str(merged))
     assert called.code == 1
@@ -373,12 +385,10 @@ def test_an_incomplete_shard_makes_the_whole_incomplete(call: Any, here: Path) -
 
 def test_an_incomplete_shard_makes_the_whole_sweep_incomplete(call: Any, here: Path) -> None:
     """A scenario that a shard leaves out is an error only if the shard says that it came to its end."""
-    whole = ["sweep", "--scenarios", "own", "--server", "python:stop_targets:Waits", "--budget", "100", "--json"]
+    whole = ["sweep", "--scenarios", "own", "--server", STOPS, "--budget", "100", "--json"]
     (here / "one.json").write_text(call(*whole, "--shard", "1/2").out, "utf-8")
-    with started(here, *whole, "--shard", "2/2") as process:
-        wait_for(process, b"in the case")
-        process.send_signal(signal.SIGHUP)
-        (here / "two.json").write_text("\n".join(ended(process)[1]), "utf-8")
+    _, out, _ = stopped(call, signal.SIGHUP, *whole, "--shard", "2/2")
+    (here / "two.json").write_text("\n".join(out), "utf-8")
     called = call("merge", str(here / "one.json"), str(here / "two.json"))
     assert called.code == 1
     assert called.out.splitlines()[-1].startswith("INCOMPLETE 2 of 2 shards, 2 of 3 scenarios, tried ")
@@ -417,16 +427,6 @@ def test_a_run_that_an_error_ends_is_reported_too(call: Any, folder: Path) -> No
     report.unlink()
     assert call("run", "no/such-scenario", "--report", f"json:{report}").code == 2
     assert not report.exists()
-
-
-@pytest.fixture
-def in_a_terminal() -> Iterator[None]:
-    """Have signals do for the duration of a test what they do by default, also under `nohup` and in the background."""
-    default: dict[int, Any] = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
-    kept = {number: signal.signal(number, handler) for number, handler in default.items()}
-    yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
 
 
 class ExitedError(Exception):
