@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import re
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from tests.apps.playing import THREAD
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, run_in_process
 
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.checks import APP_CHECKS
@@ -52,11 +54,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_failed_is_in_a_trace_and_on_a_page(call: Call, folder: Path) -> None:
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Judge the broken application in two cases; return what is printed, and the folder with its reports and trace."""
+    folder = tmp_path_factory.mktemp("failed")
+    (folder / "tpharness.toml").write_text(table("broken", "REPAIRS_ARGUMENTS"), "utf-8")
+    options = [
+        word for kind in ("console", "html:app.html", "json:r.json", "junit:r.xml") for word in ("--report", kind)
+    ]
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as told:
+        cases = ("user-leaves/in-arguments", "user-leaves/in-text")
+        assert run_in_process("app", "broken", *cases, "--trace", "failed", *options) == 1
+    return told.getvalue(), folder
+
+
+def test_what_failed_is_in_a_trace_and_on_a_page(
+    call: Call, failed: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last lines say what to type; the page shows what the model is told."""
-    options = ("--trace", "failed", "--report", "console", "--report", "html:app.html")
-    done = call("app", "broken", "user-leaves/in-arguments", "user-leaves/in-text", *options)
-    *_, where, look = done.out.rstrip().splitlines()
+    told, folder = failed
+    monkeypatch.chdir(folder)
+    *_, where, look = told.rstrip().splitlines()
     assert where == "trace: tpharness-trace.zip (1 case)"
     assert look == "look at it: tpharness show tpharness-trace.zip user-leaves/in-arguments"
     shown = call(*look.partition("tpharness ")[2].split(" "))
@@ -77,16 +95,13 @@ def test_a_safe_application_passes_the_basic_cases(call: Call) -> None:
     assert "interruption-safe in these cases. This is not a statement about ThreadProtocol." in done.out
 
 
-def test_a_broken_application_fails_with_what_to_do(call: Call, folder: Path) -> None:
-    """Exit code 1; the finding is told as everywhere, and the same in JSON and JUnit."""
-    done = call(
-        "app", "broken", "*/in-arguments", "--report", "console", "--report", "json:r.json", "--report", "junit:r.xml"
-    )
-    assert done.code == 1
-    assert "arguments-invented: the model is told that it called a tool with arguments that it did not give" in done.out
-    assert "because   app.prefix: " in done.out
-    assert "alone: tpharness app broken user-leaves/in-arguments" in done.out
-    assert done.out.endswith("\nNot interruption-safe: 2 of 4 cases failed.\n"), done.out
+def test_a_broken_application_fails_with_what_to_do(failed: tuple[str, Path]) -> None:
+    """The finding is told as everywhere, and the same in JSON and JUnit."""
+    told, folder = failed
+    assert "arguments-invented: the model is told that it called a tool with arguments that it did not give" in told
+    assert "because   app.prefix: " in told
+    assert "alone: tpharness app broken user-leaves/in-arguments" in told
+    assert "\nNot interruption-safe: 1 of 2 cases failed.\n" in told
     report = json.loads((folder / "r.json").read_text("utf-8"))
     codes = {finding["code"] for result in report["results"] for finding in result["findings"]}
     assert codes == {"arguments-invented"}
@@ -106,11 +121,11 @@ def test_what_is_broken_at_should_is_told_once_with_what_to_do(call: Call, folde
     assert "interruption-safe in these cases." in told
 
 
-def test_the_readme_shows_what_is_printed(call: Call, folder: Path) -> None:
+def test_the_readme_shows_what_is_printed(failed: tuple[str, Path], folder: Path) -> None:
     """Its table is read as it stands, and its failure reads so."""
     readme = (TOP / "README.md").read_text("utf-8").partition("## Judge a chat application")[2]
     shown = readme.partition("    FAILED user-leaves/in-arguments\n")[2].partition("\n\n")[0]
-    printed = {line.strip() for line in call("app", "broken", "user-leaves/in-arguments").out.splitlines()}
+    printed = {line.strip() for line in failed[0].splitlines()}
     assert {line.strip() for line in shown.splitlines()} <= printed
     (folder / "readme.toml").write_text(readme.partition("```toml\n")[2].partition("```")[0], "utf-8")
     config = load_config("chat", folder / "readme.toml")
