@@ -131,7 +131,11 @@ def test_what_a_process_has_started_ends_with_it(tmp_path: Path) -> None:
 
 def test_the_reference_server_is_a_peer() -> None:
     """Started for the run, with everything over real sockets."""
-    ids = ("basics/tool-call-and-answer", "interruptions/mid-text", "interruptions/next-turn-after-interruption")
+    ids = (
+        "basics/parallel-returns-in-call-order",
+        "interruptions/mid-text",
+        "interruptions/next-turn-after-interruption",
+    )
     events = list(run_suite(RunOptions(ids=ids, server="peer:serve", client="peer:serve")))
     results = [event.result for event in events if isinstance(event, ResultReady)]
     assert {result.outcome for result in results} == {Outcome.PASSED}
@@ -143,7 +147,7 @@ def test_a_module_of_the_current_folder_is_not_taken_for_a_library(
     """Peers of ours run our code and that of their libraries alone."""
     (tmp_path / "yaml.py").write_text("raise SystemExit('this is not the library')", "utf-8")
     monkeypatch.chdir(tmp_path)
-    events = list(run_suite(RunOptions(ids=("basics/tool-call-and-answer",), server="peer:serve")))
+    events = list(run_suite(RunOptions(ids=("basics/parallel-returns-in-call-order",), server="peer:serve")))
     assert next(e.result.outcome for e in events if isinstance(e, ResultReady)) is Outcome.PASSED
 
 
@@ -189,7 +193,7 @@ def test_a_file_names_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(below)
     peer = known_peers()["mine"]
     assert (peer.cwd, peer.start_seconds, peer.env) == (tmp_path, 30, {"PYTHONDONTWRITEBYTECODE": "1"})
-    events = list(run_suite(RunOptions(ids=("basics/tool-call-and-answer",), server="peer:mine")))
+    events = list(run_suite(RunOptions(ids=("basics/parallel-returns-in-call-order",), server="peer:mine")))
     assert next(e.result.outcome for e in events if isinstance(e, ResultReady)) is Outcome.PASSED
 
 
