@@ -75,8 +75,13 @@ function stepsOf(context, page, scripts) {
   };
 }
 
+/** Fail when a look takes too long; it does not keep this process. */
+const late = () => new Promise((_, fail) => setTimeout(fail, 120_000, new Error("the look takes two minutes")).unref());
+
 for await (const line of createInterface({ input: process.stdin })) {
-  const seen = await look(JSON.parse(line)).catch((error) => ({ failed: String(error?.stack ?? error) }));
+  const seen = await Promise.race([look(JSON.parse(line)), late()]).catch((error) => ({
+    failed: String(error?.stack ?? error),
+  }));
   console.log(JSON.stringify(seen));
 }
 await chromium.close();
