@@ -16,12 +16,10 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def replace_at(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    """Return a copy with another value at one place; the empty path is the whole value."""
+    """Return the value with another one at a place, the empty path being all of it; what lies elsewhere is shared."""
     if not path:
         return new
-    value = copy.deepcopy(value)
-    holder = value
-    for step in path[:-1]:
-        holder = holder[step]
-    holder[path[-1]] = new
-    return value
+    step, *rest = path
+    changed = copy.copy(value)
+    changed[step] = replace_at(value[step], tuple(rest), new) if rest else new
+    return changed

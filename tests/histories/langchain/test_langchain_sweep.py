@@ -44,12 +44,13 @@ def refusing_a_place(one: SelectedScenario) -> set[str]:
     return refusing
 
 
-@pytest.mark.parametrize("one", ABOUT_INTERRUPTIONS, ids=lambda one: one.id)
-def test_repaired_histories_are_taken_wherever_they_are_cut(one: SelectedScenario) -> None:
+def test_repaired_histories_are_taken_wherever_they_are_cut() -> None:
     """By every API, once the user says something."""
-    for journal in cuts(load_scenario(one.path, root=one.root)):
-        document = REPAIRED.store(journal)
-        assert not acceptance.chat(REPAIRED.model_input(document, "openai-chat", next_user="Go on."))
-        assert not acceptance.responses(REPAIRED.model_input(document, "openai-responses", next_user="Go on."))
-        assert not acceptance.anthropic(REPAIRED.model_input(document, "anthropic", next_user="Go on."))
-        assert not acceptance.gemini(REPAIRED.model_input(document, "gemini", next_user="Go on."))
+    for one in ABOUT_INTERRUPTIONS:
+        for journal in cuts(load_scenario(one.path, root=one.root)):
+            document = REPAIRED.store(journal)
+            sent = {api: REPAIRED.model_input(document, api, next_user="Go on.") for api in PROVIDERS}
+            assert not acceptance.chat(sent["openai-chat"]), one.id
+            assert not acceptance.responses(sent["openai-responses"]), one.id
+            assert not acceptance.anthropic(sent["anthropic"]), one.id
+            assert not acceptance.gemini(sent["gemini"]), one.id
