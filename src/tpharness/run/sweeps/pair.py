@@ -111,6 +111,7 @@ class SessionPair:
         self._inputs = WholeInputs()
         self._unread: list[bytes] = []
         self._open: tuple[OpenCall, ...] | None = None
+        self._served: tuple[Interrupted | None, Mapping[Version, Thread]] | None = None  # until it plays on
         session = server.server_session(script)
         self._asked = session if isinstance(session, ReferenceServer) and not is_foreign(server) else None
         self.server: ServerSession = session
@@ -127,6 +128,7 @@ class SessionPair:
     def play(self, turn: UserTurn | RunScript, *, one_read: bool = False) -> None:
         """Play a whole turn, with the interruption that a run has; the client reads event by event, or all at once."""
         if isinstance(turn, UserTurn):
+            self._served = None
             self.server.user(turn)
             self.client.user(turn)
             return
@@ -144,7 +146,7 @@ class SessionPair:
         self.client.begin(run.agent_id, run.started_at)
         data = self.server.begin(run)
         self.sent.append([Packet(data=data, at=self.at)])
-        self._events, self._calls, self._open = [], OpenCalls(), None
+        self._events, self._calls, self._open, self._served = [], OpenCalls(), None, None
         self._inputs, self._unread = WholeInputs(), [data]
         return data
 
@@ -157,12 +159,13 @@ class SessionPair:
         self._events.append(event)
         self._calls.feed(event)
         self._unread.append(data)
-        self._open = None
+        self._open = self._served = None
         return data
 
     def end(self, run: RunScript) -> None:
         """End the run, or interrupt it as its script says."""
         cut = run.interruption
+        self._served = None
         data = self.server.close() if cut is None else self.server.interrupt(cut, abort=run.abort)
         at = self.at if cut is None else cut.at
         self.sent[-1].append(Packet(data=data, at=at))
@@ -174,8 +177,10 @@ class SessionPair:
 
         Where one of the targets is not the reference, the threads that the two should have follow in the same order.
         """
-        served, received = self.server.threads(cut), self.client.threads(cut)
-        threads = {version: [thread, received[version]] for version, thread in served.items()}
+        if self._served is None or self._served[0] != cut:
+            self._served = cut, self.server.threads(cut)
+        received = self.client.threads(cut)
+        threads = {version: [thread, received[version]] for version, thread in self._served[1].items()}
         for truth in self._truths or ():
             for version, thread in truth.threads(cut).items():
                 threads[version].append(thread)
