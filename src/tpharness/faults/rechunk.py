@@ -13,6 +13,7 @@ __all__ = ["split_deltas", "split_event_deltas", "split_reads"]
 
 _DELTA_FIELDS = {name: record.delta_field for name, record in RECORDS.items() if record.delta_field}
 _PREFIX, _END = b"data: ", b"\n\n"
+_write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def split_reads(data: bytes, size: int) -> list[bytes]:
@@ -33,7 +34,7 @@ def split_deltas(data: bytes) -> bytes:
             continue
         field = _DELTA_FIELDS[chunk["type"]]
         units = _units(chunk[field])
-        out += [_PREFIX + json.dumps({**chunk, field: unit}, separators=(",", ":")).encode() + _END for unit in units]
+        out += [_PREFIX + _write({**chunk, field: unit}).encode() + _END for unit in units]
     return b"".join(out)
 
 
