@@ -9,12 +9,14 @@ from functools import cache
 from typing import Any
 
 import msgspec
+import orjson
 
 from tpharness.targets import Packet, Reference
 
 __all__ = ["same"]
 
 _ATOMS = frozenset((str, bytes, int, bool, type(None)))
+_PLAIN = orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _WITHOUT_REFERENCES = 2  # the version of marshal's format that writes equal values as equal bytes
 
 
@@ -42,6 +44,10 @@ def same(one: Any, other: Any) -> bool:
 def _same_mapping(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
     if len(one) != len(other):
         return False
+    try:
+        return one == other and orjson.dumps(one, option=_PLAIN) == orjson.dumps(other, option=_PLAIN)
+    except (TypeError, RecursionError):  # a lone surrogate, a number beyond 64 bits, what is not JSON, or is too deep
+        pass
     try:
         return marshal.dumps(one, _WITHOUT_REFERENCES) == marshal.dumps(other, _WITHOUT_REFERENCES)
     except ValueError:  # something in it is not plain data
