@@ -119,6 +119,29 @@ def test_a_change_of_the_client_leaves_the_server_and_the_verdicts_alone() -> No
     assert judged < whole  # the places of a sweep are
 
 
+def test_a_step_that_raises_fails_its_scenario_as_it_would() -> None:
+    """It is played once: what it raised is raised again where the scenario is played."""
+    asked = mock.Mock(side_effect=LookupError("lost"))
+
+    def lost(*_: Any, **__: Any) -> Any:
+        return asked()
+
+    seed = change(lambda: put(ToolCalls, "_is_complete", lost))
+    scenarios, recording = recorded()
+    found = play_change(seed, scenarios, recording=recording)
+    once = asked.call_count
+    assert found.kills == play_change(seed, scenarios).kills
+    assert {kill.reason for kill in found.kills} == {"LookupError: lost"}
+    assert once == len(found.kills)
+
+
+def test_a_step_that_differs_is_not_played_again() -> None:
+    """The scenario goes on from it: every stream is folded at most as often as if everything was played."""
+    (broken,) = [one for one in DEFECTS if one.name == "done-taken-as-json"]
+    received, whole = count_calls(StreamContext, "begin", broken.seed)
+    assert 0 < received <= whole
+
+
 def test_what_was_folded_is_only_rendered_anew() -> None:
     """A change of how threads are written folds no stream again, but where a sweep does."""
     seed = replaced(thread, "survivors")
