@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.protocol.test_thread_schemas import with_version
 
@@ -37,6 +37,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
         yield path, value
 
 
+@settings(max_examples=50)
 @given(VALUES)
 def test_the_pieces_have_everything_at_its_place_and_nothing_else(value: Any) -> None:
     """A leaf of a piece is that of the whole at the path that the piece says; no leaf is missing."""

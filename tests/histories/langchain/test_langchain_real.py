@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -35,6 +35,7 @@ from tpharness.resources import scenarios_dir
 from tpharness.run.select import SelectedScenario
 
 KEY = SecretStr("k")
+FEW = settings(max_examples=50)  # for each of three integrations
 CODE = LANGCHAIN["langchain/documented"]
 HISTORIES = sorted(path.stem for path in (scenarios_dir() / "histories").glob("l-*.yaml"))
 
@@ -124,6 +125,7 @@ def real(request: pytest.FixtureRequest) -> tuple[Any, Callable[[list[BaseMessag
     return request.param, REAL[request.param]()
 
 
+@FEW
 @given(messages=MESSAGES)
 def test_any_messages_are_formatted_as_the_integration_does(real: Any, messages: list[BaseMessage]) -> None:
     """Dangling calls, orphans, blanks, odd ids and cut arguments included."""
@@ -131,6 +133,7 @@ def test_any_messages_are_formatted_as_the_integration_does(real: Any, messages:
     assert CODE.model_input(from_messages(messages), provider) == formatted(messages)
 
 
+@FEW
 @given(messages=BLOCK_MESSAGES)
 def test_blocks_and_system_messages_are_formatted_as_the_integration_does(
     real: Any, messages: list[BaseMessage]
