@@ -19,6 +19,7 @@ from benchmarks.stream_memory import grown
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.generate.programs import program
+from tpharness.explore.mutation import load_changes, load_scenarios, play_change, record_unharmed
 from tpharness.resources import scenarios_dir
 from tpharness.run import ResultReady, RunFinished, RunOptions, RunStarted, run_suite
 from tpharness.run.plan import base_case, make_script
@@ -36,6 +37,7 @@ HERE = f"python:{Unstepped.__module__}:{Unstepped.__name__}"
 THERE = "peer:serve"
 TWO_MILLION = 2_000_000
 _PROGRAMS = 6
+_SCENARIOS_OF_MUTATE = 232
 
 
 @cache
@@ -76,6 +78,19 @@ def in_process(size: int) -> Pair:
             client.threads()
 
     return Pair(ours=lambda: _play("reference", size), peer=fold)
+
+
+@figure("`mutate` / the same by playing everything", unit="seeded change", at_most=0.1, head=10, sizes=(10,))
+def mutate(size: int) -> Pair:
+    """Play changes at equal distances, harmless ones too, on half of the suite; the recording is there."""
+    changes = load_changes("tests.seeded_defects").all()
+    chosen = changes[:: len(changes) // size][:size]
+    scenarios = load_scenarios(_ids(_SCENARIOS_OF_MUTATE))
+    recording = record_unharmed(scenarios)
+    return Pair(
+        ours=lambda: [play_change(one, scenarios, recording=recording) for one in chosen],
+        peer=lambda: [play_change(one, scenarios) for one in chosen],
+    )
 
 
 @figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=2, head=40, sizes=(10, 40))
