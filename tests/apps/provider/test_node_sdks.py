@@ -40,15 +40,14 @@ READERS: list[tuple[str, Api, str]] = [
     ("ai", "gemini", "stream"),
     ("ai", "gemini", "whole"),
 ]
+pytestmark = pytest.mark.node
 Job = dict[str, Any]
 Play = Callable[[Job, list[Plan]], tuple[Read, list[Exchange]]]
 
 
 @pytest.fixture(scope="module")
-def play(pytestconfig: pytest.Config) -> Iterator[Play]:
+def play() -> Iterator[Play]:
     """One provider and one Node process for all jobs; each job has a conversation of its own."""
-    if pytestconfig.getoption("--without-node"):
-        pytest.skip("--without-node")
     program = node_program(FOLDER)
     with asyncio.Runner() as runner:
         provider = runner.run(Provider().__aenter__())
