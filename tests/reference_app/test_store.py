@@ -272,6 +272,7 @@ async def test_what_failed_does_not_come_back_after_a_loss_of_power(failing: int
         again = SqliteStore(PATH, connect)
         assert await again.load("t") == [{"n": 1}]
         await again.close()
+        await store.close()  # its thread would go on waiting
     finally:
         system.unregister()
 
