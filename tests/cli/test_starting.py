@@ -136,8 +136,8 @@ def test_a_command_imports_no_other_kind_of_work() -> None:
     assert not imported & {"tpharness.run", "tpharness.targets", "tpharness.report"}
 
 
-def test_a_run_in_this_process_imports_neither_http_nor_histories() -> None:
-    """Each start of `run`, and of each of its workers, would take a fifth longer."""
+def test_a_run_in_this_process_imports_no_http_no_histories_and_no_page() -> None:
+    """Each start of `run`, and of each of its workers, would take half as long again."""
     source = (
         "import sys\nfrom tpharness.cli import app\n"
         "try:\n    app(['run', 'basics/tool-call-and-answer'])\nexcept SystemExit:\n    pass\n"
@@ -147,6 +147,7 @@ def test_a_run_in_this_process_imports_neither_http_nor_histories() -> None:
     assert "PASSED 1 scenario" in done.stdout, done.stdout + done.stderr
     imported = set(done.stdout.split("MODULES ")[1].split())
     assert not imported & {"aiohttp", "tpharness.targets.net", "tpharness.reference_app", "tpharness.histories"}
+    assert not imported & {"tpharness.report.html", "tpharness.report.junit", "tpharness.picture", "xml"}
 
 
 @pytest.mark.parametrize("room", sorted({command.room for command in COMMANDS.values()} - {""}))

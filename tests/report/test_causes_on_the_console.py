@@ -9,7 +9,8 @@ import pytest
 from tests.report.test_reports import events, report_of
 
 from tpharness.findings import Finding, Kind, Place
-from tpharness.report import ConsoleReport, render_json, render_junit
+from tpharness.report import ConsoleReport, render_json
+from tpharness.report.junit import render_junit
 from tpharness.run import Outcome, Result, RunEvent
 
 DIFFERS = Kind("identity-differs")

@@ -11,7 +11,8 @@ import pytest
 
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Kind, Place
-from tpharness.report import ConsoleReport, Report, failure_lines, parse_reports, render_json, render_junit
+from tpharness.report import ConsoleReport, Report, failure_lines, parse_reports, render_json
+from tpharness.report.junit import render_junit
 from tpharness.resources import schema_path
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 

@@ -3,7 +3,6 @@
 from tpharness.report.console import ConsoleReport, tally_lines
 from tpharness.report.failures import failure_lines
 from tpharness.report.json import as_json, render_json
-from tpharness.report.junit import render_junit
 from tpharness.report.matrix import print_matrix
 from tpharness.report.spec import Destination, parse_reports, report_words
 from tpharness.report.summary import Report
@@ -17,7 +16,6 @@ __all__ = [
     "parse_reports",
     "print_matrix",
     "render_json",
-    "render_junit",
     "report_words",
     "tally_lines",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -48,13 +48,13 @@ def render_json(report: Report) -> str:
     return json_text(as_json(report)) + "\n"
 
 
-def render_matrix(reports: Sequence[Report]) -> str:
-    """Return the reports on several pairs as one text, by `conformance/schemas/matrix.schema.json`."""
+def render_matrix(reports: Mapping[str, Report]) -> str:
+    """Return the reports on several pairs, by their names, as one text, by `conformance/schemas/matrix.schema.json`."""
     matrix = {
         "format": "tpharness-matrix/1",
         "tpharness": version("tpharness"),
-        "passed": bool(reports) and all(report.passed for report in reports),
-        "reports": [as_json(report) for report in reports],
+        "passed": bool(reports) and all(report.passed for report in reports.values()),
+        "reports": [as_json(report) for report in reports.values()],
     }
     return json_text(matrix) + "\n"
 

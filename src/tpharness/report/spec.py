@@ -5,34 +5,48 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from tpharness.errors import UsageError
 from tpharness.output import write_atomically
-from tpharness.report.github import render_github, render_github_of_several
-from tpharness.report.html import render_html, render_html_of_several
-from tpharness.report.json import render_json, render_matrix
-from tpharness.report.junit import render_junit, render_suites
-from tpharness.report.markdown import render_markdown, render_markdown_of_several
-from tpharness.report.summary import Report
+
+if TYPE_CHECKING:
+    from tpharness.report.summary import Report
 
 __all__ = ["FORMATS", "Destination", "Format", "parse_reports", "report_words"]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a format writes the report on one pair, and the reports on several, by the names of the pairs."""
+    """The functions of a module of this package that write the report on one pair, and the reports on several.
 
-    render: Callable[[Report], str]
-    render_several: Callable[[Mapping[str, Report]], str]
+    A format is imported when it writes: a page takes as long to import as a scenario to play.
+    """
+
+    module: str
+    one: str
+    several: str
+
+    def render(self, report: Report) -> str:
+        """Return the report on one pair in this format."""
+        return cast("Callable[[Report], str]", self._function(self.one))(report)
+
+    def render_several(self, reports: Mapping[str, Report]) -> str:
+        """Return the reports on several pairs, by the names of the pairs, in this format."""
+        return cast("Callable[[Mapping[str, Report]], str]", self._function(self.several))(reports)
+
+    def _function(self, name: str) -> object:
+        return getattr(import_module(f"tpharness.report.{self.module}"), name)
 
 
 FORMATS: Mapping[str, Format] = {
-    "github": Format(render_github, render_github_of_several),
-    "html": Format(render_html, render_html_of_several),
-    "json": Format(render_json, lambda reports: render_matrix(list(reports.values()))),
-    "junit": Format(render_junit, render_suites),
-    "markdown": Format(render_markdown, render_markdown_of_several),
+    "github": Format("github", "render_github", "render_github_of_several"),
+    "html": Format("html", "render_html", "render_html_of_several"),
+    "json": Format("json", "render_json", "render_matrix"),
+    "junit": Format("junit", "render_junit", "render_suites"),
+    "markdown": Format("markdown", "render_markdown", "render_markdown_of_several"),
 }
 """Every format that goes to a file, by the word that names it."""
 
