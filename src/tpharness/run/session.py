@@ -111,12 +111,10 @@ class Session:
         return [t for t in (self.players.server, self.players.client) if isinstance(t, remote.Remote)]
 
     async def _open(self) -> None:
-        for target in self._remotes:
-            await target.open()
+        await _run_all([target.open() for target in self._remotes])  # at once, since each may start a process
 
     async def _close(self) -> None:
-        for target in self._remotes:
-            await target.close()
+        await _run_all([target.close() for target in self._remotes])
 
     def _tick(self) -> None:
         """Let the loop run now and then, also when it waits for ever.
@@ -360,6 +358,13 @@ async def _run_within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any,
 
 async def _await_task(task: Awaitable[_T]) -> _T:
     return await task
+
+
+async def _run_all(work: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Run everything to its end, then raise the first error, so that one that fails leaves no other half done."""
+    for error in await asyncio.gather(*work, return_exceptions=True):
+        if error is not None:
+            raise error
 
 
 async def _gather(tasks: Sequence[asyncio.Task[Any]]) -> None:
