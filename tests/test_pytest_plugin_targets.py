@@ -175,6 +175,34 @@ def test_an_asgi_application_is_served_once_with_its_lifespan(pytester: pytest.P
     assert (pytester.path / "life.txt").read_text("utf-8") == "started ended"
 
 
+def test_what_an_asgi_application_sends_is_sent_at_once(pytester: pytest.Pytester) -> None:
+    """Without TCP_NODELAY a body waits until the other side acknowledges the head: 40 ms an answer."""
+    pytester.makepyfile(
+        eager="""
+        import asyncio
+        import socket
+
+        from starlette.applications import Starlette
+        from starlette.responses import PlainTextResponse
+        from starlette.routing import Route
+
+        async def nodelay(request):
+            transports = asyncio.get_running_loop()._transports.values()
+            mine = [one for one in transports if one.get_extra_info("peername") == tuple(request.client)]
+            sockets = [one.get_extra_info("socket") for one in mine]
+            return PlainTextResponse(str([s.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for s in sockets]))
+
+        app = Starlette(routes=[Route("/", nodelay)])
+        """,
+        test_mine="""
+        def test_mine(tpharness_app):
+            assert tpharness_app.client.get("/").text == "[1]"
+        """,
+    )
+    pytester.makeini("[pytest]\ntpharness_app = eager:app\n")
+    run(pytester).assert_outcomes(passed=1)
+
+
 def test_scenarios_are_played_on_the_application(pytester: pytest.Pytester) -> None:
     """`app` stands for its address; a failure says how pytest plays it alone, since the address ends with the run."""
     pytester.makepyfile(control=CONTROL)

@@ -119,7 +119,7 @@ async def _serve(app: Any) -> AsyncIterator[str]:
     """Serve an ASGI application on a free port of loopback, with its lifespan."""
     with needs_extra("pytest", "an ASGI application in tpharness_app"):
         import uvicorn  # noqa: PLC0415  # an extra
-    with socket.socket() as listening:
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # asyncio sends at once where TCP is named
         listening.bind(("127.0.0.1", 0))
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_CLOSE_SECONDS)
         server = uvicorn.Server(config)
