@@ -119,6 +119,13 @@ Serve = Callable[..., AbstractAsyncContextManager[Peer]]
 
 
 class _Quiet(uvicorn.Server):
+    """uvicorn that leaves signals alone, and goes as soon as it may: it asks itself ten times a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+        self.leave = asyncio.Event()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
         yield
@@ -127,17 +134,27 @@ class _Quiet(uvicorn.Server):
         await super().startup(sockets=sockets)
         self.listening.set()
 
-    listening: asyncio.Event
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self.leave.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        del sockets
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110  # it has no event
+            await asyncio.sleep(0.001)
 
 
 @contextlib.asynccontextmanager
 async def serving(settings: Settings | None = None) -> AsyncIterator[Peer]:
     """Serve on a free port in this process; give somebody who calls it."""
     app = ReferenceApp(settings or Settings())
-    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=2)
+    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none")
     server = _Quiet(config)
-    server.listening = asyncio.Event()
-    with socket.socket() as listening:
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # asyncio sends at once where TCP is named
         listening.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         async with app.alive():
@@ -149,6 +166,6 @@ async def serving(settings: Settings | None = None) -> AsyncIterator[Peer]:
                     yield Peer(session, url, app)
             finally:
                 await app.stop()
-                server.should_exit = True
+                server.leave.set()
                 async with asyncio.timeout(5):
                     await serving
