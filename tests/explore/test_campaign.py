@@ -82,7 +82,7 @@ def causes_when_judged(path: str, client: str = "reference") -> set[str]:
 def losing(tmp_path_factory) -> tuple[CampaignState, Path]:
     """Return a campaign against a client that loses U+2028, and its folder."""
     folder = tmp_path_factory.mktemp("losing")
-    return campaign(folder, client=LOSING, cases=120), folder
+    return campaign(folder, client=LOSING, cases=80, shrink_seconds=1.5), folder
 
 
 def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(losing):
@@ -105,7 +105,7 @@ def test_a_client_that_loses_a_character_is_shrunk_to_a_text_of_it(losing):
 def test_returns_in_the_wrong_order_are_shrunk_to_two_calls_with_their_returns(tmp_path):
     """Two returns in one request are the least that can stand the other way round (R11)."""
     target = f"python:{DEFECTS}:reordered_returns"
-    state = campaign(tmp_path, client=target, cases=40)
+    state = campaign(tmp_path, client=target, cases=20, shrink_seconds=1.5)
     (failure,) = state.failures.values()
     assert failure.codes == ("returns-out-of-order",)
     assert {"identity-differs", "returns-out-of-order"} <= codes_when_played(failure.file, target)
@@ -141,7 +141,7 @@ def test_keeping_a_response_with_any_return_is_shrunk_to_a_call_without_one(tmp_
 
 def test_a_crash_is_a_finding_and_its_place_is_the_cause(tmp_path):
     """An implementation that raises does not end the campaign."""
-    state = campaign(tmp_path, client=f"python:{DEFECTS}:crashing", cases=40)
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:crashing", cases=20, shrink_seconds=0.5)
     (failure,) = state.failures.values()
     assert failure.codes == ("fuzz-crashed",)
     assert "KeyError from defects.py in feed" in failure.cause
@@ -150,7 +150,7 @@ def test_a_crash_is_a_finding_and_its_place_is_the_cause(tmp_path):
 
 def test_a_hang_is_a_finding(tmp_path, monkeypatch):
     """An implementation that does not come back is given up, and the campaign goes on."""
-    monkeypatch.setattr(judging, "HANG_SECONDS", 0.5)
+    monkeypatch.setattr(judging, "HANG_SECONDS", 0.2)
     state = campaign(tmp_path, client=f"python:{DEFECTS}:hanging", cases=6, shrink_seconds=0.0)
     (failure,) = state.failures.values()
     assert failure.codes == ("fuzz-hangs",)
@@ -174,7 +174,7 @@ def kinds_of_events(failure: FoundFailure) -> set[str]:
 
 def test_two_mistakes_are_two_causes_each_with_its_own_example(tmp_path):
     """The client of one campaign has both, and many programs show both; each example shows one of them."""
-    state = campaign(tmp_path, client=f"python:{DEFECTS}:arguments_as_text_and_trimmed", cases=25)
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:arguments_as_text_and_trimmed", cases=15, shrink_seconds=1.0)
     assert set(state.failures) == {ARGS_DIFFER, TEXT_DIFFERS}
     args, text = state.failures[ARGS_DIFFER], state.failures[TEXT_DIFFERS]
     assert (kinds_of_events(args), kinds_of_events(text)) == ({"tool-call"}, {"text"})
@@ -188,7 +188,7 @@ def test_two_mistakes_are_two_causes_each_with_its_own_example(tmp_path):
 @pytest.mark.parametrize("defect", ["arguments_as_text", "reordered_returns", "trimmed_and_renamed"])
 def test_one_mistake_is_one_cause_in_whatever_it_shows(tmp_path, defect):
     """In whole runs and in cut ones, in every version, in several places of a thread at once."""
-    state = campaign(tmp_path, client=f"python:{DEFECTS}:{defect}", cases=60, shrink_seconds=1.0)
+    state = campaign(tmp_path, client=f"python:{DEFECTS}:{defect}", cases=60, shrink_seconds=0.5)
     (failure,) = state.failures.values()
     assert failure.count > 5
     assert len(failure.beside) == (2 if defect == "trimmed_and_renamed" else 1)
@@ -242,7 +242,7 @@ def test_a_document_that_loses_a_field_is_saved_as_a_document(tmp_path, monkeypa
         return replace(there, thread={k: v for k, v in there.thread.items() if k != "x"})
 
     monkeypatch.setattr("tpharness.explore.campaigns.judging.convert", forgetting)
-    state = campaign(tmp_path, kinds=(FuzzKind.DOCUMENTS,), cases=50, shrink_seconds=1.0)
+    state = campaign(tmp_path, kinds=(FuzzKind.DOCUMENTS,), cases=25, shrink_seconds=0.5)
     (failure,) = state.failures.values()
     assert failure.codes == ("round-trip-differs",)
     assert "R7" in failure.rulings
@@ -262,7 +262,7 @@ def test_a_scenario_file_that_is_not_written_as_it_was_is_saved_as_it_is(tmp_pat
         return dump(replace(scenario, clock=Clock()))
 
     monkeypatch.setattr("tpharness.explore.campaigns.judging.dump", forgetting)
-    state = campaign(tmp_path, kinds=(FuzzKind.SCENARIOS,), cases=40, shrink_seconds=1.0)
+    state = campaign(tmp_path, kinds=(FuzzKind.SCENARIOS,), cases=20, shrink_seconds=0.5)
     (failure,) = state.failures.values()
     assert failure.codes == ("round-trip-differs",)
     assert "clock:" in Path(failure.file).read_text("utf-8")
@@ -283,12 +283,12 @@ def test_the_same_seed_gives_the_same_cases():
 def test_two_sittings_do_what_one_does(tmp_path):
     """A campaign that goes on where it was finds what one without a pause finds, and counts as much."""
     target = LOSING
-    first = campaign(tmp_path / "two", client=target, cases=30, seed=3, shrink_seconds=0.2)
-    both = campaign(tmp_path / "two", client=target, cases=30, shrink_seconds=0.2)
+    first = campaign(tmp_path / "two", client=target, cases=20, seed=3, shrink_seconds=0.1)
+    both = campaign(tmp_path / "two", client=target, cases=20, shrink_seconds=0.1)
     assert both.seed == 3
     assert both.next > first.next
     assert len(both.failures) > 1
-    whole = campaign(tmp_path / "one", client=target, cases=both.cases, seed=3, shrink_seconds=0.2)
+    whole = campaign(tmp_path / "one", client=target, cases=both.cases, seed=3, shrink_seconds=0.1)
     assert (whole.next, whole.cases) == (both.next, both.cases)
     assert {(f.cause, f.count, f.case) for f in whole.failures.values()} == {
         (f.cause, f.count, f.case) for f in both.failures.values()
@@ -317,7 +317,7 @@ def test_workers_find_what_one_process_finds(tmp_path):
     """Counts, causes, the case that showed each first, and where the next sitting begins."""
     told = []
     for name, workers in (("one", THIS_PROCESS), ("two", Workers(jobs=2))):
-        state = campaign(tmp_path / name, client=LOSING, workers=workers, cases=100, shrink_seconds=0.0)
+        state = campaign(tmp_path / name, client=LOSING, workers=workers, cases=40, shrink_seconds=0.0)
         causes = [(f.cause, f.kind, f.case, f.count, Path(f.file).name) for f in state.failures.values()]
         told.append((state.next, state.cases, causes))
         assert causes
