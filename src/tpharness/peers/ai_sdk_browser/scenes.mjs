@@ -2,6 +2,7 @@
 //
 // In, on standard input: scenes, `{name: [step, …]}`, each on a page of its own. A step is `[word, argument]`, see STEPS.
 // Out, on standard output: what was seen, `{name: {label: look, …}}`; the exit code is 1 when a step could not be done.
+// A step that is not known is told before a browser is started.
 
 import { text } from "node:stream/consumers";
 import { portOf, serve } from "./control.mjs";
@@ -19,10 +20,7 @@ class Scene {
   }
 
   async play(steps) {
-    for (const [word, argument] of steps) {
-      if (!Object.hasOwn(STEPS, word)) throw new Error(`no step is called ${word}`);
-      await STEPS[word](this, argument);
-    }
+    for (const [word, argument] of steps) await STEPS[word](this, argument);
   }
 
   async open(query) {
@@ -117,6 +115,12 @@ const STEPS = {
 
 const port = portOf(process.argv);
 const scenes = Object.entries(JSON.parse(await text(process.stdin)));
+for (const [name, steps] of scenes) {
+  for (const [word] of steps.filter(([word]) => !Object.hasOwn(STEPS, word))) {
+    console.error(`${name}: no step is called ${word}`);
+    process.exit(1);
+  }
+}
 const screen = await Screen.on(port);
 serve(port, screen.routes);
 const seen = {};
