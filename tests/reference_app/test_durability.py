@@ -23,8 +23,8 @@ def test_nothing_canonical_is_lost_when_the_server_is_killed() -> None:
 
 
 def test_threads_are_prefixes_whatever_the_disk_does() -> None:
-    """The whole exploration is `python -m benchmarks.failing_disk`; here every 36th operation fails."""
-    command = [sys.executable, "-m", "benchmarks.failing_disk", "--every", "36"]
+    """The whole exploration is `python -m benchmarks.failing_disk`; here every 50th operation fails."""
+    command = [sys.executable, "-m", "benchmarks.failing_disk", "--every", "50"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     told = {line[:50].strip(): line.split()[-1] for line in done.stdout.splitlines()}
