@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,21 @@ STOP, THREAD = "POST /api/chat/{id}/stop", "GET /api/chat/{id}"
 
 def play(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[Result]:
     """Serve the application, play cases on it and return their results."""
-    return asyncio.run(_play(app, ids, options or {}, config))
+    return asyncio.run(playing(app, *ids, options=options, **config))
 
 
-async def _play(app: ChatApp, ids: tuple[str, ...], options: dict[str, Any], config: dict[str, Any]) -> list[Result]:
+def together(*plays: Awaitable[list[Result]]) -> list[list[Result]]:
+    """Play on several applications at the same time, and return the results of each: most of the time is waits."""
+
+    async def main() -> list[list[Result]]:
+        return await asyncio.gather(*plays)
+
+    return asyncio.run(main())
+
+
+async def playing(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[Result]:
+    """Serve the application, play cases on it and return their results."""
+
     def ready(environment: dict[str, str]) -> None:
         app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
         app.effects_url, app.environment = environment.get(URL_VARIABLE), environment
@@ -29,7 +41,7 @@ async def _play(app: ChatApp, ids: tuple[str, ...], options: dict[str, Any], con
     given = {"history": "last-message", "allow": ("book_hotel",), "stop_within": 0.4, "concurrency": 12, **config}
     async with running(app) as port:
         known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}/api/chat", answer=8.0, **given)
-        events = play_app(AppOptions(config=known, ids=ids, on_ready=ready, **options))
+        events = play_app(AppOptions(config=known, ids=ids, on_ready=ready, **(options or {})))
         return [event.result async for event in events if isinstance(event, ResultReady)]
 
 

@@ -6,13 +6,14 @@ counts are findings at MUST and SHOULD.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from tests.apps.broken import OBSERVED, ROWS, Broken
 from tests.apps.chat_app import ChatApp, Defect
-from tests.apps.playing import STOP, THREAD, count_lines, play
+from tests.apps.playing import STOP, THREAD, count_lines, play, playing, together
 from tests.distribution import Sample
 
 from tpharness.apps.cases import Tool
@@ -46,37 +47,48 @@ def telling_and(sample: Sample[str], *, ledger: bool = False) -> tuple[str, ...]
     return (*TELLING, *sample([one for one in every if one not in TELLING]))
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.check}-{row.name}")
-def test_a_broken_application_trips_its_check_and_no_other(row: Broken, tmp_path: Path, sample: Sample[str]) -> None:
-    """The diagonal of checks and applications."""
-    effects = tmp_path / "effects.txt"
-    config: dict[str, Any] = {**row.config, **({"effects": count_lines(effects)} if "effects" in row.config else {})}
-    app = ChatApp(*([row.defect] if row.defect else []), effects=effects)
-    results = play(app, *telling_and(sample), **config)
-    assert {CHECK_OF[code] for code in found(results)} == {row.check}
-    assert found(results) == row.codes
-    assert not [result for result in results if result.outcome is Outcome.ERRORED]
+BATCHES = [ROWS[first::5] for first in range(5)]
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("defect", "code"), [(Defect.FORGETS_EFFECT, "effect-forgotten"), (Defect.RUNS_TWICE, "tool-ran-twice")]
-)
-def test_the_diagonal_holds_with_the_ledger_in_place_of_a_count(defect: Defect, code: str, sample: Sample[str]) -> None:
+@pytest.mark.parametrize("rows", BATCHES, ids=lambda rows: " ".join(row.name for row in rows))
+def test_a_broken_application_trips_its_check_and_no_other(
+    rows: list[Broken], tmp_path: Path, sample: Sample[str]
+) -> None:
+    """The diagonal of checks and applications, some of which are played at the same time."""
+    ids = telling_and(sample)
+
+    def played(row: Broken) -> Awaitable[list[Result]]:
+        effects = tmp_path / f"{row.name}.txt"
+        counted = {"effects": count_lines(effects)} if "effects" in row.config else {}
+        app = ChatApp(*([row.defect] if row.defect else []), effects=effects)
+        return playing(app, *ids, **{**row.config, **counted})
+
+    for row, results in zip(rows, together(*map(played, rows)), strict=True):
+        assert {CHECK_OF[code] for code in found(results)} == {row.check}, row.name
+        assert found(results) == row.codes, row.name
+        assert not [result for result in results if result.outcome is Outcome.ERRORED], row.name
+
+
+@pytest.mark.sampled
+def test_the_diagonal_holds_with_the_ledger_in_place_of_a_count(sample: Sample[str]) -> None:
     """In those before the effect, too: the same finding, and no other."""
+    codes = {Defect.FORGETS_EFFECT: "effect-forgotten", Defect.RUNS_TWICE: "tool-ran-twice"}
     ids = (*telling_and(sample, ledger=True), "*/before-effect")
-    results = play(ChatApp(defect), *ids, effects="ledger", stop=STOP, on_disconnect="stop")
-    assert found(results) == {code}
-    assert not [result for result in results if result.outcome is Outcome.ERRORED]
-    assert {"user-leaves/before-effect", "stop-button/before-effect"} <= {result.id for result in results}
+    plays = (playing(ChatApp(one), *ids, effects="ledger", stop=STOP, on_disconnect="stop") for one in codes)
+    for results, code in zip(together(*plays), codes.values(), strict=True):
+        assert found(results) == {code}
+        assert not [result for result in results if result.outcome is Outcome.ERRORED], code
+        assert {"user-leaves/before-effect", "stop-button/before-effect"} <= {result.id for result in results}
 
 
-def test_the_safe_application_passes(tmp_path: Path) -> None:
+@pytest.mark.sampled
+def test_the_safe_application_passes(tmp_path: Path, sample: Sample[str]) -> None:
     """Every clause can be kept, all at once."""
     effects = tmp_path / "effects.txt"
+    ids = dict.fromkeys((*telling_and(sample), "approval/denied", "approval/never-answered"))
     config: dict[str, Any] = {"effects": count_lines(effects), "stop": STOP, "thread": THREAD, "on_disconnect": "stop"}
-    results = play(ChatApp(effects=effects), **config)
+    results = play(ChatApp(effects=effects), *ids, **config)
     assert found(results) == set()
     assert {result.outcome for result in results} == {Outcome.PASSED, Outcome.NOT_APPLICABLE}
     assert {r.id for r in results if r.outcome is Outcome.NOT_APPLICABLE} == {

@@ -12,7 +12,7 @@ from aiohttp import web
 from tests.apps import odd_apps
 from tests.apps.chat_app import ChatApp, Json, Stored, running
 from tests.apps.odd_apps import Handler, serving
-from tests.apps.playing import play
+from tests.apps.playing import playing, together
 
 from tpharness.apps.config import AppConfig
 from tpharness.apps.engine import AppOptions, play_app
@@ -35,28 +35,29 @@ WAYS: list[tuple[Handler, str]] = [
 ]
 
 
-async def results(port: int, *ids: str, **options: Any) -> list[Result]:
+async def results(port: int, *ids: str, ready: float = 2.0, **options: Any) -> list[Result]:
     """Play on an application that runs already."""
     url = f"http://127.0.0.1:{port}/api/chat"
-    config = AppConfig(name="odd", url=url, history="last-message", answer=1.0, ready=2.0)
+    config = AppConfig(name="odd", url=url, history="last-message", answer=1.0, ready=ready)
     events = play_app(AppOptions(config=config, ids=ids, **options))
     return [event.result async for event in events if isinstance(event, ResultReady)]
 
 
-@pytest.mark.parametrize(("handler", "code"), WAYS, ids=lambda value: getattr(value, "__name__", value))
-def test_what_an_application_does_instead_has_a_code_and_a_remedy(handler: Handler, code: str) -> None:
+def test_what_an_application_does_instead_has_a_code_and_a_remedy() -> None:
     """The run ends after the first message, errored, with one finding that says what came and what to do."""
 
-    async def main() -> list[Result]:
+    async def played(handler: Handler) -> list[Result]:
         async with serving(handler) as port:
             return await results(port)
 
-    (result,) = asyncio.run(main())
-    assert result.outcome is Outcome.ERRORED
-    (finding,) = result.findings
-    assert finding.code == code
-    assert finding.got
-    assert len(finding.kind.remedy) > 20
+    for (handler, code), told in zip(WAYS, together(*(played(handler) for handler, _ in WAYS)), strict=True):
+        name = getattr(handler, "__name__", code)
+        (result,) = told
+        assert result.outcome is Outcome.ERRORED, name
+        (finding,) = result.findings
+        assert finding.code == code, name
+        assert finding.got, name
+        assert len(finding.kind.remedy) > 20, name
 
 
 def test_an_application_that_rewrites_the_words_of_the_user_is_told_so() -> None:
@@ -149,29 +150,27 @@ class Caching(ChatApp):
         return response
 
 
-@pytest.mark.parametrize(
-    ("app", "code"),
-    [
+def test_an_application_that_asks_its_model_and_cannot_be_judged_is_told_why() -> None:
+    """Each would else be accused of what it has not done: inventions, forgotten effects, a chat that is lost."""
+    apps = [
         (OneChat(), "chats-mixed"),
         (OwnIds(), "call-ids-changed"),
         (Caching("(1)"), "answer-cached"),
         (Caching("(2)"), "answer-cached"),
-    ],
-    ids=["one-chat", "own-ids", "cached-first", "cached-later"],
-)
-def test_an_application_that_asks_its_model_and_cannot_be_judged_is_told_why(app: ChatApp, code: str) -> None:
-    """Each would else be accused of what it has not done: inventions, forgotten effects, a chat that is lost."""
-    *_, result = play(app, "uncut/two-calls", "uncut/tool-call", "slow-model", concurrency=1)
-    assert result.outcome is Outcome.ERRORED
-    (finding,) = result.findings
-    assert finding.code == code
-    assert len(finding.kind.remedy) > 20
+    ]
+    ids = ("uncut/two-calls", "uncut/tool-call", "slow-model")
+    plays = together(*(playing(app, *ids, concurrency=1) for app, _ in apps))
+    for number, ((_, code), (*_, result)) in enumerate(zip(apps, plays, strict=True)):
+        assert result.outcome is Outcome.ERRORED, (number, code)
+        (finding,) = result.findings
+        assert finding.code == code, number
+        assert len(finding.kind.remedy) > 20, code
 
 
 def test_nothing_that_listens_is_an_error_of_the_run() -> None:
     """There is nothing to judge."""
     with pytest.raises(Exception, match="nothing listens there") as raised:
-        asyncio.run(results(9))
+        asyncio.run(results(9, ready=0.1))
     assert "environment" in getattr(raised.value, "hint", "")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import aiohttp
 import pytest
 from tests.apps.chat_app import ChatApp, Defect, Json
-from tests.apps.playing import STOP, play
+from tests.apps.playing import STOP, playing, together
 
 from tpharness.apps.cases.case import AppCase
 from tpharness.apps.checks.effects import runs_of_calls
@@ -35,7 +36,13 @@ LEAVES = tuple(name for name in IN_TOOL if not name.startswith("second"))
 
 def played(app: ChatApp, *ids: str) -> list[Result]:
     """Play on an application whose tool would end at once, if the ledger did not hold it."""
-    return play(app, *ids, effects="ledger", stop=STOP, on_disconnect="stop")
+    (results,) = each_played([app], *ids)
+    return results
+
+
+def each_played(apps: Iterable[ChatApp], *ids: str) -> list[list[Result]]:
+    """Play on several at the same time."""
+    return together(*(playing(app, *ids, effects="ledger", stop=STOP, on_disconnect="stop") for app in apps))
 
 
 def found(results: list[Result]) -> dict[str, list[Finding]]:
@@ -44,15 +51,16 @@ def found(results: list[Result]) -> dict[str, list[Finding]]:
     return {name: findings for name, findings in told.items() if findings}
 
 
-@pytest.mark.parametrize("says_call_ids", [True, False], ids=["says-call-ids", "says-none"])
-@pytest.mark.parametrize("cancels", [True, False], ids=["cancels-its-tool", "lets-it-run"])
-def test_an_honest_application_passes_and_what_its_tool_did_is_said(cancels: bool, says_call_ids: bool) -> None:
+def test_an_honest_application_passes_and_what_its_tool_did_is_said() -> None:
     """Cancelled or not, the model is told of the call; one that was cancelled before its effect is owed nothing."""
-    results = played(ChatApp(cancels_tools=cancels, says_call_ids=says_call_ids), *IN_TOOL)
-    assert found(results) == {}
-    assert {result.outcome for result in results} == {Verdict.PASSED}
-    words = "the application cancelled its tool" if cancels else "the application let its tool run to its end"
-    assert {result.id for result in results if words in result.reason} == set(LEAVES)
+    apps = [ChatApp(cancels_tools=one, says_call_ids=other) for one in (True, False) for other in (True, False)]
+    for app, results in zip(apps, each_played(apps, *IN_TOOL), strict=True):
+        which = (app.cancels_tools, app.says_call_ids)
+        assert found(results) == {}, which
+        assert {result.outcome for result in results} == {Verdict.PASSED}, which
+        cancels = app.cancels_tools
+        words = "the application cancelled its tool" if cancels else "the application let its tool run to its end"
+        assert {result.id for result in results if words in result.reason} == set(LEAVES), which
 
 
 class OverMcp(ChatApp):
@@ -81,17 +89,16 @@ def test_every_other_case_is_played_with_the_ledger_as_without_it() -> None:
     assert {result.outcome for result in results} == {Verdict.PASSED}
 
 
-@pytest.mark.parametrize("says_call_ids", [True, False], ids=["says-call-ids", "says-none"])
-def test_a_tool_that_runs_twice_is_found_with_both_runs(says_call_ids: bool) -> None:
-    """For one call, and for two calls with the same arguments."""
-    app = ChatApp(Defect.RUNS_TWICE, says_call_ids=says_call_ids)
+def test_a_tool_that_runs_twice_is_found_with_both_runs() -> None:
+    """For one call, and for two calls with the same arguments, whether or not the tool says which call it is of."""
     ids = ("uncut/tool-call", "uncut/two-calls", "user-leaves/while-tool-runs")
-    told = found(played(app, *ids))
-    assert set(told) == set(ids)
-    assert {finding.code for findings in told.values() for finding in findings} == {"tool-ran-twice"}
-    (finding,) = told["uncut/tool-call"]
-    assert str(finding.got).startswith("2 effects for the call call_tp_")
-    assert len(told["uncut/two-calls"]) == 2
+    apps = [ChatApp(Defect.RUNS_TWICE, says_call_ids=says_call_ids) for says_call_ids in (True, False)]
+    for told in map(found, each_played(apps, *ids)):
+        assert set(told) == set(ids)
+        assert {finding.code for findings in told.values() for finding in findings} == {"tool-ran-twice"}
+        (finding,) = told["uncut/tool-call"]
+        assert str(finding.got).startswith("2 effects for the call call_tp_")
+        assert len(told["uncut/two-calls"]) == 2
 
 
 def test_an_effect_that_is_forgotten_is_found_with_what_the_ledger_saw() -> None:
