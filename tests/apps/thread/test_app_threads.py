@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from aiohttp import web
 from tests.apps.chat_app import Json
-from tests.apps.playing import STOP, THREAD, play
+from tests.apps.playing import STOP, THREAD, play, playing, together
 from tests.apps.thread_app import AGENT, Spoil, ThreadApp, trims_returns
 from tests.distribution import Sample
 from tests.places import places, replace_at
@@ -39,9 +40,16 @@ def split(results: list[Result]) -> tuple[list[Result], list[Result]]:
 
 def played(app: ThreadApp, *ids: str) -> list[Result]:
     """Return the verdicts on the threads; every case is interruption-safe, whatever the thread is."""
-    cases, threads = split(play(app, *(ids or CASES), thread=THREAD, on_disconnect="stop"))
-    assert {case.outcome for case in cases} == {Outcome.PASSED}
+    (threads,) = each_played([app], *ids)
     return threads
+
+
+def each_played(apps: Iterable[ThreadApp], *ids: str) -> list[list[Result]]:
+    """Return the verdicts on the threads of several, which are played on at the same time."""
+    plays = together(*(playing(app, *(ids or CASES), thread=THREAD, on_disconnect="stop") for app in apps))
+    for cases, _ in map(split, plays):
+        assert {case.outcome for case in cases} == {Outcome.PASSED}
+    return [threads for _, threads in map(split, plays)]
 
 
 def codes(results: list[Result]) -> set[str]:
@@ -53,25 +61,21 @@ def codes(results: list[Result]) -> set[str]:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("version", "approvals"),
-    [*((version, False) for version in Version), (newest_version(), True)],
-    ids=[*(version.value for version in Version), "asks-for-approval"],
-)
-def test_right_threads_of_every_version_pass_in_every_case(
-    version: Version, approvals: bool, sample: Sample[str]
-) -> None:
+def test_right_threads_of_every_version_pass_in_every_case(sample: Sample[str]) -> None:
     """The reference's recorder writes them; the client's fold of the streams agrees, and nothing unfinished is kept."""
     every = [case.id for case in all_cases(Tool(name="book_hotel"))]
     chosen = sample(every)
-    app = ThreadApp(version=version, approvals=approvals)
-    cases, threads = split(play(app, *chosen, thread=THREAD, stop=STOP, on_disconnect="stop"))
-    assert {result.outcome for result in threads} == {Outcome.PASSED}
-    assert [finding for result in threads for finding in result.findings] == []
-    judged = {case.id + THREAD_SUFFIX for case in cases if case.outcome is Outcome.PASSED}
-    assert {result.id for result in threads} == judged
-    assert len(judged) >= len(chosen) - 2  # approvals are asked for in two cases, by some applications
     assert len(every) >= 31
+    kinds = [*((version, False) for version in Version), (newest_version(), True)]  # and one that asks for approval
+    apps = [ThreadApp(version=version, approvals=approvals) for version, approvals in kinds]
+    plays = together(*(playing(app, *chosen, thread=THREAD, stop=STOP, on_disconnect="stop") for app in apps))
+    for which, results in zip(kinds, plays, strict=True):
+        cases, threads = split(results)
+        assert {result.outcome for result in threads} == {Outcome.PASSED}, which
+        assert [finding for result in threads for finding in result.findings] == [], which
+        judged = {case.id + THREAD_SUFFIX for case in cases if case.outcome is Outcome.PASSED}
+        assert {result.id for result in threads} == judged, which
+        assert len(judged) >= len(chosen) - 2, which  # approvals are asked for in two cases, by some applications
 
 
 def test_what_was_compared_with_what_is_said() -> None:
@@ -163,13 +167,13 @@ WRONG: list[tuple[str, dict[str, Any], str, set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("how", "check", "expected"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
-def test_a_wrong_thread_is_found_and_the_case_stays_safe(how: dict[str, Any], check: str, expected: set[str]) -> None:
+def test_a_wrong_thread_is_found_and_the_case_stays_safe() -> None:
     """Each of the four properties, by threads that break it."""
-    threads = played(ThreadApp(**how))
-    assert codes(threads) == expected
-    assert any(result.checks[check] is CheckState.FAILED for result in threads)
-    assert len(threads) == len(CASES)
+    every = each_played(ThreadApp(**how) for _, how, _, _ in WRONG)
+    for (name, _, check, expected), threads in zip(WRONG, every, strict=True):
+        assert codes(threads) == expected, name
+        assert any(result.checks[check] is CheckState.FAILED for result in threads), name
+        assert len(threads) == len(CASES), name
 
 
 def test_complete_turns_of_a_version_without_interrupted_ones_are_found() -> None:
