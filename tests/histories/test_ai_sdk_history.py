@@ -34,7 +34,6 @@ PLAYED: dict[str, Scenario] = {
     "thinking, call and answer": scenario("histories/k02-thinking-call-and-answer"),
     "two tools, the second done first": inline(TWO_TOOLS.format(last="{thinking: hm}, ")),
 }
-PLACES = [(name, at) for name in PLAYED for at in range(len(events_of(PLAYED[name])) + 1)]
 NEXT = {"id": "next", "role": "user", "parts": [{"type": "text", "text": "Go on."}]}
 TOLD = {"model_request", "model_response_end", "part_start", "part_delta", "part_end", "agent_run_result"}
 TOOLS = {"function_tool_call", "function_tool_result"}
@@ -81,10 +80,12 @@ def hold(package: NodeOracle, played: Scenario, at: int) -> None:
 
 
 @pytest.mark.node
-@pytest.mark.parametrize(("name", "at"), PLACES)
-def test_a_cut_leaves_what_the_package_holds(package: NodeOracle, name: str, at: int) -> None:
+def test_a_cut_leaves_what_the_package_holds(package: NodeOracle) -> None:
     """At each place of three runs."""
-    hold(package, PLAYED[name], at)
+    for name, played in PLAYED.items():
+        with about(name):
+            for at in range(len(events_of(played)) + 1):
+                hold(package, played, at)
 
 
 def playable(played: Scenario) -> bool:
