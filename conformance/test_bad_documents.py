@@ -9,7 +9,6 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import yaml
 from conformance.bad_documents import (
     BadDocument,
     apply_patch,
@@ -17,6 +16,7 @@ from conformance.bad_documents import (
     judge,
     load_bad_documents,
     load_good_threads,
+    read_documents,
 )
 
 from tpharness.clauses import load_clauses
@@ -42,7 +42,7 @@ def test_a_bad_document_is_found_out(entry: BadDocument) -> None:
 def test_the_files_fit_their_schema(path: Path) -> None:
     """Nothing is unknown to the schema, and nothing is missing."""
     schema = jsonschema_rs.Draft202012Validator(json.loads(schema_path("bad-documents").read_text("utf-8")))
-    raw = yaml.safe_load(path.read_text("utf-8"))
+    raw = read_documents(f"bad/{path.name}")
     assert [f"{list(error.instance_path)}: {error.message}" for error in schema.iter_errors(raw)] == []
 
 

@@ -6,12 +6,11 @@ import json
 
 import jsonschema_rs
 import pytest
-import yaml
-from conformance.bad_documents import apply_patch, judge, load_good_threads, write_in_version
+from conformance.bad_documents import apply_patch, judge, load_good_threads, read_documents, write_in_version
 from conformance.vectors import KINDS, load_vectors, run_vector
 
 from tpharness.clauses import load_clauses
-from tpharness.resources import conformance_dir, schema_path
+from tpharness.resources import schema_path
 
 
 @pytest.mark.parametrize("name", load_vectors())
@@ -33,7 +32,7 @@ def test_the_files_fit_their_schema() -> None:
     """Nothing is unknown to the schema, and nothing is missing."""
     schema = jsonschema_rs.Draft202012Validator(json.loads(schema_path("vectors").read_text("utf-8")))
     for kind in KINDS:
-        raw = yaml.safe_load((conformance_dir() / "documents" / f"{kind}.yaml").read_text("utf-8"))
+        raw = read_documents(f"{kind}.yaml")
         found = [f"{list(error.instance_path)}: {error.message}" for error in schema.iter_errors({kind: raw})]
         assert found == []
         assert len(raw) == len([name for name in load_vectors() if name.startswith(kind)])

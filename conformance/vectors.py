@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-import yaml
-from conformance.bad_documents import apply_patch, load_good_threads, write_in_version
+from conformance.bad_documents import apply_patch, load_good_threads, read_documents, write_in_version
 from conformance.holds import holds
 from conformance.stream_vectors import run_chunk, run_encoding, run_fold, run_stream
 
@@ -20,7 +19,6 @@ from tpharness.errors import ThreadError
 from tpharness.histories.exchange.from_messages import thread_of_messages
 from tpharness.protocol import canonical, compare, content, history, migrate
 from tpharness.protocol.versions import Version
-from tpharness.resources import conformance_dir
 
 __all__ = ["KINDS", "Vector", "load_vectors", "run_vector"]
 
@@ -44,12 +42,7 @@ _AT = "2025-01-20T10:00:00Z"
 @cache
 def load_vectors() -> Mapping[str, Vector]:
     """Return every vector by its id, such as `conversions/upgrade-to-0.0.4`."""
-    folder = conformance_dir() / "documents"
-    return {
-        f"{kind}/{entry['name']}": entry
-        for kind in KINDS
-        for entry in yaml.safe_load((folder / f"{kind}.yaml").read_text("utf-8"))
-    }
+    return {f"{kind}/{entry['name']}": entry for kind in KINDS for entry in read_documents(f"{kind}.yaml")}
 
 
 def run_vector(name: str) -> str:

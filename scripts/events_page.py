@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tpharness import fold
 from tpharness.server_events import Encoder, Recorder
+from tpharness.suite_yaml import load_suite_yaml
 from tpharness.vsp.encode import to_wire
 
 ROOT = Path(__file__).parent.parent
@@ -52,7 +51,7 @@ class Played:
 
 def groups() -> list[dict[str, Any]]:
     """Return the groups of examples."""
-    found: list[dict[str, Any]] = yaml.safe_load(EXAMPLES.read_text("utf-8"))
+    found: list[dict[str, Any]] = load_suite_yaml(EXAMPLES)
     return found
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import ModelMessagesTypeAdapter
 
 from tpharness.acceptance import PROVIDERS, check_payload
 from tpharness.findings import Level
@@ -95,6 +94,8 @@ def test_the_history_is_printed_in_every_form(form: str, file: str, stored: str,
 
 def test_the_history_for_pydantic_ai_is_loaded(file: str, stored: str, call: Any) -> None:
     """By its own type adapter, from the text that was printed."""
+    from pydantic_ai import ModelMessagesTypeAdapter  # half a second, for this test alone
+
     called = call("history", file, "--for", "pydantic-ai", "--content", stored)
     assert len(ModelMessagesTypeAdapter.validate_json(called.out)) == 4
 

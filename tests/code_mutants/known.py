@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-import yaml
+from tpharness.suite_yaml import load_suite_yaml
 
 __all__ = ["SAMPLE", "choose_sample", "load_equivalents", "load_killers", "save_killers", "stale"]
 
@@ -24,7 +24,7 @@ _HERE = Path(__file__).parent
 def load_equivalents() -> dict[str, str]:
     """Return the reasons why mutants are equivalent, by name. ValueError if one is listed twice."""
     found: dict[str, str] = {}
-    for entry in yaml.safe_load((_HERE / "equivalent.yaml").read_text("utf-8")):
+    for entry in load_suite_yaml(_HERE / "equivalent.yaml"):
         for name in entry["mutants"]:
             if name in found:
                 raise ValueError(f"equivalent.yaml lists a mutant twice: {name}")

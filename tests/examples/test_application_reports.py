@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from tests.distribution import Sample
 
 import tpharness
+from tpharness.suite_yaml import load_suite_yaml
 from tpharness.targets.node_packages import node_program
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reproductions"
-REPORTS: list[dict[str, Any]] = yaml.safe_load((FOLDER / "applications.yaml").read_text("utf-8"))
+REPORTS: list[dict[str, Any]] = load_suite_yaml(FOLDER / "applications.yaml")
 TABLES = tomllib.loads((ROOT / "examples" / "apps" / "tpharness.toml").read_text("utf-8"))["apps"]
 
 
