@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from tests.cli.conftest import Called
 
 import tpharness
 
-__all__ = ["python_without", "tpharness_without"]
+__all__ = ["CALLING", "calls_without", "python_without", "tpharness_without"]
+
+CALLING = """
+import contextlib, io, json, sys
+from tpharness.cli import main
+called = []
+for words in json.loads(sys.argv[1]):
+    sys.argv, code = ["tpharness", *words], None
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    called.append({"code": code, "out": out.buffer.getvalue().decode(), "err": err.buffer.getvalue().decode()})
+print(json.dumps(called))
+"""
+"""A program that calls the entry point several times, and prints how each call ended and what it printed."""
 
 _SOURCE = str(Path(tpharness.__file__).parent.parent)
 
@@ -33,3 +53,10 @@ def tpharness_without(modules: Iterable[str], *arguments: str, cwd: Path) -> sub
     """Run a command for which these modules are missing."""
     code = "sys.argv[0] = 'tpharness'\nfrom tpharness.cli import main\nmain()"
     return python_without(modules, code, *arguments, cwd=cwd)
+
+
+def calls_without(modules: Iterable[str], calls: Iterable[Sequence[str]], *, cwd: Path) -> list[Called]:
+    """Call the entry point several times in one process for which these modules are missing."""
+    done = python_without(modules, CALLING, json.dumps([list(words) for words in calls]), cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return [Called(**one) for one in json.loads(done.stdout)]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.blocked import python_without, tpharness_without
+from tests.blocked import calls_without, python_without
+from tests.cli.conftest import Called
 
 from tpharness.extras import EXTRAS, explain_import_error, install_command
 
@@ -101,40 +102,45 @@ def test_the_extras_are_those_of_the_package() -> None:
         install_command("no-such-extra")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "run basics",
-        "check FILE",
-        "fold FILE",
-        "fuzz --cases 3 --shrink 0",
-        "sweep --orders basics --bound 5",
-        "list targets",
-        "app --help",
-        "doctor",
-    ],
+CORE = (
+    "run basics",
+    "check stream.sse",
+    "fold stream.sse",
+    "fuzz --cases 3 --shrink 0",
+    "sweep --orders basics --bound 5",
+    "list targets",
+    "app --help",
+    "doctor",
 )
-def test_the_core_works_without_any_extra(command: str, tmp_path: Path) -> None:
+NEED_AN_EXTRA = {
+    "serve": ("starlette", "serve"),
+    "run basics --cluster local:1": ("dask", "cluster"),
+}
+
+
+@pytest.fixture(scope="module")
+def called(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Called]:
+    """Call each command where only the core is installed, one after the other in one process."""
+    folder = tmp_path_factory.mktemp("core")
+    (folder / "stream.sse").write_text('data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n', "utf-8")
+    lines = (*CORE, *NEED_AN_EXTRA)
+    calls = calls_without(NOT_IN_THE_CORE, [line.split() for line in lines], cwd=folder)
+    return dict(zip(lines, calls, strict=True))
+
+
+@pytest.mark.parametrize("line", CORE)
+def test_the_core_works_without_any_extra(line: str, called: dict[str, Called]) -> None:
     """`pip install .` is enough for it."""
-    stream = tmp_path / "stream.sse"
-    stream.write_text('data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n', "utf-8")
-    done = tpharness_without(NOT_IN_THE_CORE, *command.replace("FILE", stream.name).split(), cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert called[line].code == 0, called[line].out + called[line].err
 
 
-@pytest.mark.parametrize(
-    ("command", "missing", "extra"),
-    [
-        ("serve", "starlette", "serve"),
-        ("run basics --cluster local:1", "dask", "cluster"),
-    ],
-)
-def test_a_missing_extra_says_what_to_type(command: str, missing: str, extra: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", NEED_AN_EXTRA)
+def test_a_missing_extra_says_what_to_type(line: str, called: dict[str, Called]) -> None:
     """In the line below what went wrong, to be copied."""
-    done = tpharness_without(NOT_IN_THE_CORE, *command.split(), cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"{missing} is not installed" in done.stderr
-    assert install_command(extra) in done.stderr
+    missing, extra = NEED_AN_EXTRA[line]
+    assert called[line].code == 2
+    assert f"{missing} is not installed" in called[line].err
+    assert install_command(extra) in called[line].err
 
 
 @pytest.mark.parametrize("name", ["pydantic-ai", "langgraph"])

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.blocked import CALLING
 from tests.cli.conftest import Called
 
 import tpharness
@@ -69,16 +70,7 @@ def python(*arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
 
 def called_by(calls: Sequence[Sequence[str]], path: Path) -> list[Called]:
     """Call the entry point in one process of its own, several times; return how each call ended and what it printed."""
-    source = (
-        "import contextlib, io, json, sys\nfrom tpharness.cli import main\ncalled = []\n"
-        f"for words in {[list(words) for words in calls]!r}:\n"
-        "    sys.argv, out, err, code = ['tpharness', *words], io.StringIO(), io.StringIO(), None\n"
-        "    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):\n"
-        "        try:\n            main()\n        except SystemExit as end:\n            code = end.code\n"
-        "    called.append({'code': code, 'out': out.getvalue(), 'err': err.getvalue()})\n"
-        "print(json.dumps(called))\n"
-    )
-    done = python("-c", source, path=path)
+    done = python("-c", CALLING, json.dumps([list(words) for words in calls]), path=path)
     assert done.returncode == 0, done.stderr
     return [Called(**one) for one in json.loads(done.stdout)]
 
