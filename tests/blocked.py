@@ -13,7 +13,7 @@ from tests.cli.conftest import Called
 
 import tpharness
 
-__all__ = ["CALLING", "calls_without", "python_without", "tpharness_without"]
+__all__ = ["CALLING", "calls_without", "python_without"]
 
 CALLING = """
 import contextlib, io, json, sys
@@ -47,12 +47,6 @@ def python_without(modules: Iterable[str], code: str, *arguments: str, cwd: Path
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": _SOURCE, "NO_COLOR": "1", "COLUMNS": "120"},
     )
-
-
-def tpharness_without(modules: Iterable[str], *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command for which these modules are missing."""
-    code = "sys.argv[0] = 'tpharness'\nfrom tpharness.cli import main\nmain()"
-    return python_without(modules, code, *arguments, cwd=cwd)
 
 
 def calls_without(modules: Iterable[str], calls: Iterable[Sequence[str]], *, cwd: Path) -> list[Called]:

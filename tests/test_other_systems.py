@@ -20,16 +20,17 @@ PROGRAM = [sys.executable, "-P", str(BLOCKED)]
 EXAMPLE = Path(__file__).parent.parent / "examples" / "plain_python.py"
 STREAM = 'data: {"type":"start"}\n\ndata: {"type":"finish"}\n\ndata: [DONE]\n\n'
 POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+ONE = "basics/tool-call-and-answer"
 PLAYED = (
     "check stream.sse",
     "fold stream.sse",
     "doctor",
     "fuzz --cases 3",
     "run basics",
-    f"run basics --server 'stdio:{sys.executable} {EXAMPLE} --stdio'",
-    f"run basics --client 'stdio:{sys.executable} {EXAMPLE} --stdio'",
-    "run basics --server peer:plain --client peer:plain",
-    "run basics --server peer:serve-without-posix",
+    f"run {ONE} --server 'stdio:{sys.executable} {EXAMPLE} --stdio'",
+    f"run {ONE} --client 'stdio:{sys.executable} {EXAMPLE} --stdio'",
+    f"run {ONE} --server peer:plain --client peer:plain",
+    f"run {ONE} --server peer:serve-without-posix",
 )
 
 
