@@ -47,13 +47,6 @@ def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     return pytester.runpytest_inprocess("-p", "xdist", "-p", "tests.distribution", *options)
 
 
-def test_all_of_it_is_shared(project: pytest.Pytester) -> None:
-    """A worker for each processor and one more, as many as there may be."""
-    result = run(project)
-    result.assert_outcomes(passed=9)
-    result.stdout.fnmatch_lines(["*2 workers*"])
-
-
 @pytest.mark.parametrize("options", [("test_mine.py",), ("--collect-only",), ("-n", "0")])
 def test_a_part_of_it_is_not(options: tuple[str, ...], project: pytest.Pytester) -> None:
     """It would take longer to start workers."""
@@ -69,8 +62,11 @@ def test_whoever_asks_for_workers_gets_them(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*2 workers*"])
 
 
-def test_each_share_begins_with_long_tests(project: pytest.Pytester) -> None:
-    """A worker gets a part of the list: half of the long tests stand at the beginning, half in the middle."""
+def test_all_of_it_is_shared_and_each_share_begins_with_long_tests(project: pytest.Pytester) -> None:
+    """A worker for each processor and one more, as many as there may be; each gets a part of the list.
+
+    Half of the long tests stand at its beginning, half in the middle.
+    """
     collected = project.path / "collected"
     project.makeconftest(
         "import pytest\n"
@@ -80,7 +76,9 @@ def test_each_share_begins_with_long_tests(project: pytest.Pytester) -> None:
         f"        with open({str(collected)!r} + session.config.workerinput['workerid'], 'w') as file:\n"
         "            file.write(' '.join(item.name for item in session.items))\n"
     )
-    run(project).assert_outcomes(passed=9)
+    result = run(project)
+    result.assert_outcomes(passed=9)
+    result.stdout.fnmatch_lines(["*2 workers*"])
     first, second = (Path(f"{collected}gw{number}").read_text("utf-8").split() for number in (0, 1))
     assert first == second
     kinds = [name.partition("[")[0].removeprefix("test_") for name in first]

@@ -150,7 +150,7 @@ def test_arguments_that_are_not_an_object_are_sent_as_their_text() -> None:
     assert history([call("c1")], [answer("c1")]).messages[0]["parts"][0]["args"] == "[1]"
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(documents())
 def test_the_history_of_any_valid_thread_is_loaded(thread: dict[str, Any]) -> None:
     """With unknown fields and kinds, values at the edges, retries and references in it (R7)."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpharness.errors import InputError, UsageError
@@ -95,6 +95,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(JSON)
 def test_any_json_value_survives(value: Any) -> None:
     """Whatever a tool returns and a user says comes back the same, type by type."""

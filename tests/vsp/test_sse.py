@@ -113,7 +113,7 @@ soups = tokens.map(b"".join)
 splits = st.lists(st.integers(min_value=1, max_value=7), min_size=1, max_size=8)
 
 
-@settings(derandomize=True, max_examples=600, deadline=None)
+@settings(derandomize=True, max_examples=300, deadline=None)
 @given(body=soups, sizes=splits)
 def test_any_bytes_in_any_reads_give_what_the_standard_says(body, sizes):
     """Events, last event id and retry equal the whole-text reference for random token soups and random splits."""
@@ -126,7 +126,7 @@ def test_any_bytes_in_any_reads_give_what_the_standard_says(body, sizes):
         assert parser.retry == retry
 
 
-@settings(derandomize=True, max_examples=600, deadline=None)
+@settings(derandomize=True, max_examples=300, deadline=None)
 @given(reads=tokens)
 def test_reads_that_hold_whole_lines_and_events_give_what_the_standard_says(reads):
     """Reads that end where lines and events end, as a live stream's do, take the same path through the grammar."""
