@@ -6,26 +6,27 @@ import json
 from typing import Any
 
 import pytest
-import yaml
-from jsonschema_path import SchemaPath
-from jsonschema_path.handlers import default_handlers
-from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.reference_app.peer import Serve
 
 from tpharness.reference_app.openapi import openapi_document
 from tpharness.resources import conformance_dir
+from tpharness.suite_yaml import load_suite_yaml
 
 
 def test_the_contract_is_valid_openapi() -> None:
     """The file itself, its references to the schema files resolved from where it lies."""
+    from jsonschema_path import SchemaPath  # the validator is imported by the two tests that need it
+    from jsonschema_path.handlers import default_handlers
+    from openapi_spec_validator import OpenAPIV31SpecValidator
+
     path = conformance_dir() / "control.openapi.yaml"
-    document = yaml.safe_load(path.read_text("utf-8"))
+    document = load_suite_yaml(path)
     event = json.loads((conformance_dir() / "schemas" / "server-event.schema.json").read_text("utf-8"))
 
     def read(uri: str) -> Any:
         if uri == event["$id"]:
             return event
-        return yaml.safe_load((conformance_dir() / "schemas" / uri.rpartition("/")[2]).read_text("utf-8"))
+        return load_suite_yaml(conformance_dir() / "schemas" / uri.rpartition("/")[2])
 
     handlers = {**default_handlers, "urn": read, "file": read}
     base = path.resolve().as_uri()
@@ -37,13 +38,15 @@ def test_the_contract_is_valid_openapi() -> None:
 
 def test_the_bundled_contract_is_valid_and_whole() -> None:
     """No reference leads outside, every one leads somewhere, and the paths are the contract's."""
+    from openapi_spec_validator import OpenAPIV31SpecValidator
+
     document = openapi_document()
     assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
     schemas = document["components"]["schemas"]
     targets = set(_references(document))
     assert all(target.startswith("#/components/") for target in targets)
     assert {t.split("/")[3] for t in targets if t.startswith("#/components/schemas/")} <= set(schemas)
-    source = yaml.safe_load((conformance_dir() / "control.openapi.yaml").read_text("utf-8"))
+    source = load_suite_yaml(conformance_dir() / "control.openapi.yaml")
     assert list(document["paths"]) == list(source["paths"])
 
 
