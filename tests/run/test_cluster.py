@@ -67,7 +67,7 @@ def lose(number, patience):
 if __name__ == "__main__":
     context = multiprocessing.get_context("forkserver")  # which imports Dask once for both
     lose(signal.SIGKILL, 30)
-    lose(signal.SIGSTOP, 3.0)
+    lose(signal.SIGSTOP, 2.0)
 """
 
 
@@ -113,7 +113,7 @@ def test_a_scheduler_that_is_lost_in_the_middle_is_an_error_of_ours(tmp_path: Pa
     begun, killed, begun_again, silent = done.stdout.splitlines()
     assert begun == begun_again == "0 1"
     assert killed.startswith("TargetError the scheduler was lost: ")
-    assert silent == "TargetError the scheduler does not answer: it has been silent for 3 s"
+    assert silent == "TargetError the scheduler does not answer: it has been silent for 2 s"
 
 
 @pytest.mark.parametrize("text", ["", "remote", "local:0", "http://x", "tcp://"])
