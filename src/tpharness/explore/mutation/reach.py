@@ -23,7 +23,9 @@ __all__ = ["CodeThatRan", "find_reach"]
 
 _PACKAGE = __name__.partition(".")[0]
 _NOTHING = object()
-_OF_EVERY_CLASS = frozenset(("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__"))
+_OF_EVERY_CLASS = frozenset(
+    ("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__", "__static_attributes__")
+) | {"__firstlineno__", "__annotate_func__", "__annotations_cache__"}
 
 
 @dataclass(slots=True)
