@@ -46,10 +46,23 @@ def python_edits(source: str) -> Iterator[Edit]:
     yield from _Walker(source).module()
 
 
+class _WithoutFormatted(ast.NodeTransformer):
+    """Puts a name in the place of each f-string."""
+
+    def __init__(self) -> None:
+        self.formatted: dict[str, ast.JoinedStr] = {}
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Name:
+        name = f"_formatted_{len(self.formatted)}_"
+        self.formatted[name] = node
+        return ast.Name(name)
+
+
 class _Walker:
     """Goes through a tree and knows in which function and in which block it is."""
 
     def __init__(self, source: str) -> None:
+        self._source = source
         self._tree = ast.parse(source)
         lengths = [len(line.encode()) for line in source.splitlines(keepends=True)]
         self._offsets = [0, *lengths]
@@ -66,9 +79,21 @@ class _Walker:
             self._offsets[line - 1] + column
             for line, column in ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
         )
-        text = new if isinstance(new, str) else f"({ast.unparse(new)})"
+        text = new if isinstance(new, str) else f"({self._written(new)})"
         name = ".".join(self._function)
         return Edit(operator=operator, function=name, block=self._block, start=start, end=end, new=text)
+
+    def _written(self, node: ast.expr) -> str:
+        """Return the code of an expression, the same in every Python: their ways of quoting f-strings differ."""
+        if not any(isinstance(one, ast.JoinedStr) for one in ast.walk(node)):
+            return ast.unparse(node)
+        without = _WithoutFormatted()
+        written = ast.unparse(without.visit(copy.deepcopy(node)))
+        for name, one in without.formatted.items():
+            text = ast.get_source_segment(self._source, one) or ""
+            plain = text.startswith('f"') and "'" not in text
+            written = written.replace(name, f"f'{text[2:-1]}'" if plain else text)
+        return written
 
     def _statements(self, body: list[ast.stmt], *, inside: bool = False) -> Iterator[Edit]:
         before = self._block
