@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,16 +37,7 @@ def only(name: str, history: HistoryDialect) -> Result:
 
 def broken(right: HistoryDialect, **wrong: Any) -> Any:
     """Return a history that does one thing wrong."""
-    return _Broken(right, wrong)
-
-
-class _Broken:
-    def __init__(self, right: HistoryDialect, wrong: dict[str, Any]) -> None:
-        self._right = right
-        self._wrong = wrong
-
-    def __getattr__(self, name: str) -> Any:
-        return self._wrong.get(name) or getattr(self._right, name)
+    return SimpleNamespace(**{name: getattr(right, name) for name in dir(right) if not name.startswith("_")} | wrong)
 
 
 # ------------------------------------------------------------------------------------------------ the headline
