@@ -232,6 +232,7 @@ def test_faults_are_made_on_the_wire_of_the_application(pytester: pytest.Pyteste
         ("", "*no application is named*"),
         ("nowhere:app", "*importing nowhere gave ModuleNotFoundError*"),
         ("hello:application", "*hello has no application*"),
+        ("wrong:app", "*importing wrong gave AttributeError: module 'os' has no attribute 'nothing'*"),
         ("broken:app", "*the application did not start*"),
         ("python -c pass", "*exited with status 0 before it listened*"),
     ],
@@ -239,7 +240,8 @@ def test_faults_are_made_on_the_wire_of_the_application(pytester: pytest.Pyteste
 def test_an_application_that_does_not_start_is_said(pytester: pytest.Pytester, app: str, told: str) -> None:
     """With what to do, and nothing left running."""
     failing = HELLO.replace("        yield", "        raise OSError('no database')\n        yield")
-    pytester.makepyfile(hello=HELLO, broken=failing, test_mine="def test_mine(tpharness_app): tpharness_app.client\n")
+    pytester.makepyfile(hello=HELLO, broken=failing, wrong="import os\n\nos.nothing()\n")
+    pytester.makepyfile(test_mine="def test_mine(tpharness_app): tpharness_app.client\n")
     result = run(pytester, "--tpharness-app", app)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([told])

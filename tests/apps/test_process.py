@@ -199,8 +199,9 @@ def test_an_application_that_never_listens_is_told_so(tmp_path: Path) -> None:
         async with AppProcess(replace(known, ready=0.5), {}):
             pass
 
-    with pytest.raises(TargetError, match="does not listen on"):
+    with pytest.raises(TargetError, match="does not listen on") as raised:
         asyncio.run(main())
+    assert "{port} in its command" in raised.value.hint
     wait_until_gone(pids_in(tmp_path))
 
 

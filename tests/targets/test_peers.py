@@ -77,16 +77,27 @@ def test_a_process_is_killed_and_started_again_on_the_same_port() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "says", "ready"),
+    ("code", "says", "advice", "ready"),
     [
-        ("raise SystemExit('no such database')", "exited with code 1 before it listened .*no such database", 30),
-        ("import time; time.sleep(60)", "does not listen on port .* within 0.5 s", 0.5),
-        ("import os, sys; sys.stderr.write('x' * 1000000); os._exit(3)", "exited with code 3 .*xxx", 30),
+        (
+            "raise SystemExit('no such database')",
+            "exited with code 1 before it listened .*no such database",
+            "start its command yourself, with a free port for {port}: what it prints says why it exits",
+            30,
+        ),
+        (
+            "raise SystemExit(\"it needs uvicorn\\n  pip install 'tpharness[serve]'\")",
+            "exited with code 1 .*it needs uvicorn",
+            "pip install 'tpharness[serve]'",
+            30,
+        ),
+        ("import time; time.sleep(60)", "does not listen on port .* within 0.5 s", "{port} in the command stands", 0.5),
+        ("import os, sys; sys.stderr.write('x' * 1000000); os._exit(3)", "exited with code 3 .*xxx", "yourself", 30),
     ],
-    ids=["exits", "does not listen", "floods standard error"],
+    ids=["exits", "lacks an extra", "does not listen", "floods standard error"],
 )
-def test_a_process_that_does_not_listen_is_told_as_what_it_is(code: str, says: str, ready: float) -> None:
-    """With the end of its standard error, in bounds."""
+def test_a_process_that_does_not_listen_is_told_as_what_it_is(code: str, says: str, advice: str, ready: float) -> None:
+    """With the end of its standard error, in bounds, and with what to do about it."""
 
     async def work() -> None:
         async with ServerProcess(script(code), ready=ready):
@@ -95,6 +106,7 @@ def test_a_process_that_does_not_listen_is_told_as_what_it_is(code: str, says: s
     with pytest.raises(UnreachableError, match=says) as raised:
         bounded(work())
     assert len(str(raised.value)) < 3000
+    assert advice in raised.value.hint
 
 
 def test_a_program_that_is_not_there_is_told() -> None:

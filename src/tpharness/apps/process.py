@@ -166,7 +166,8 @@ class AppProcess:
                 raise TargetError(
                     f"{words}: does not listen on {self._config.host}:{self._config.port}"
                     f" within {self._config.ready:g} s{self._said()}",
-                    hint="the variable PORT has the port of url in tpharness.toml; `ready` is the limit in seconds",
+                    hint="it has to listen on the port that the variable PORT has, and {port} in its command; "
+                    "for an application of tpharness.toml `ready` is the limit in seconds",
                 )
             await asyncio.sleep(_PAUSE)
         await asyncio.sleep(_PAUSE)

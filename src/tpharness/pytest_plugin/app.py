@@ -104,14 +104,18 @@ class App:
     def _load(self, module: str, attribute: str) -> Any:
         """Return the ASGI application. TargetError where it cannot be imported."""
         try:
-            return getattr(import_from(self.folder, module), attribute)
-        except AttributeError:
-            raise TargetError(f"tpharness_app: {module} has no {attribute}") from None
+            loaded = import_from(self.folder, module)
         except Exception as error:  # the module's own code may raise anything when it is imported
             raise TargetError(
                 f"tpharness_app: importing {module} gave {type(error).__name__}: {error}",
                 hint="name a module that the tests can import, or add its folder to pythonpath",
             ) from error
+        try:
+            return getattr(loaded, attribute)
+        except AttributeError:
+            raise TargetError(
+                f"tpharness_app: {module} has no {attribute}", hint=f"name the application: {module}:NAME"
+            ) from None
 
 
 @contextlib.asynccontextmanager

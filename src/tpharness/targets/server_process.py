@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import socket
 import tempfile
@@ -149,7 +150,8 @@ class ServerProcess:
         if self._reading is not None:
             await asyncio.wait({self._reading}, timeout=_STOP_SECONDS)
         what = f"exited with code {process.returncode} before it listened on port {self.port}"
-        raise UnreachableError(f"{self._name}: {what}{self._stderr_note()}", hint=_LISTEN)
+        install = next((found[0] for line in self._tail if (found := _INSTALL.search(line))), None)
+        raise UnreachableError(f"{self._name}: {what}{self._stderr_note()}", hint=install or _EXITED)
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         """Read standard error all the time, so that the process never blocks on it; keep its last lines."""
@@ -195,3 +197,6 @@ class ServerProcess:
 
 
 _LISTEN = "{port} in the command stands for the port of 127.0.0.1 on which it has to listen"
+_EXITED = "start its command yourself, with a free port for {port}: what it prints says why it exits"
+_INSTALL = re.compile(r"pip install 'tpharness\[[^]]+\]'")
+"""What a peer of tpharness says where an extra is missing."""
