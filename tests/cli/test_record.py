@@ -133,8 +133,7 @@ def app() -> Application:
 
 def test_a_stream_and_its_thread_become_a_scenario_that_passes(call: Call, app: Application, tmp_path: Path) -> None:
     """The text of the stream is the text of the thread: both sides agree, live and replayed."""
-    file = tmp_path / "live" / "one.yaml"
-    file.parent.mkdir()
+    file = tmp_path / "live" / "one.yaml"  # its folder is made
     with in_thread(RawServer(app)) as server:
         url = server.url
         done = call("record", f"{url}/chat", "--prompt", "Hi", "--thread", f"{url}/thread", "-o", str(file))
@@ -215,7 +214,7 @@ def test_a_server_under_test_is_recorded_with_its_verdict(call: Call, tmp_path: 
     [
         (("URL/page",), "answers 200 with text/html"),
         (("URL/none", "--prompt", "Hi"), "answers 404"),
-        (("http://127.0.0.1:9/x",), "is the server there?"),
+        (("http://127.0.0.1:9/x",), "http://127.0.0.1:9/x: nothing listens there: Connection refused"),
         (("URL/chat", "--prompt", "Hi", "--thread", "URL/none"), "--thread takes the URL of the thread"),
         (("URL/chat", "--prompt", "Hi", "--thread", "URL/page"), "--thread takes the URL of the thread"),
         (("URL/chat", "--prompt", "Hi", "--header", "no-colon"), "write 'Name: value'"),
@@ -231,13 +230,12 @@ def test_what_cannot_be_recorded_is_told_and_leaves_no_file(
 ) -> None:
     """Exit code 2, one line that says what to do, and nothing half written."""
     file = tmp_path / "live" / "none.yaml"
-    file.parent.mkdir()
     with in_thread(RawServer(app)) as server:
         given = [argument.replace("URL", server.url) for argument in arguments]
         done = call("record", *given, "-o", str(file))
     assert done.code == 2
     assert said in done.err
-    assert not file.exists()
+    assert not file.parent.exists()
 
 
 def test_the_output_is_a_scenario_file(call: Call, tmp_path: Path) -> None:
@@ -284,7 +282,7 @@ def test_a_folder_that_does_not_exist_is_told_before_anybody_is_asked(
 ) -> None:
     """Otherwise the stream would be read, and lost."""
     with in_thread(RawServer(app)) as server:
-        done = call("record", f"{server.url}/chat", "--prompt", "Hi", "-o", str(tmp_path / "none" / "x.yaml"))
+        done = call("record", f"{server.url}/chat", "--prompt", "Hi", "-o", str(tmp_path / "none" / "chat" / "x.yaml"))
     assert (done.code, app.posted, "does not exist" in done.err) == (2, [], True)
 
 

@@ -35,7 +35,9 @@ _MAX_SOURCE = 160
 
 def record(
     source: Annotated[str, Argument(help="The URL of a stream; with --play a server: peer:NAME, http://…")],
-    output: Annotated[Path, Option("--output", "-o", help="The scenario file to write, THEME/NAME.yaml.")],
+    output: Annotated[
+        Path, Option("--output", "-o", help="The scenario file to write, THEME/NAME.yaml; the folder THEME is made.")
+    ],
     play_id: Annotated[
         str | None, Option("--play", metavar="ID", help="Let a server under test play this case.")
     ] = None,
@@ -64,6 +66,7 @@ def record(
         if thread is not None:
             threads, interrupted = _threads(thread, headers, interrupted)
         recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
+    output.parent.mkdir(exist_ok=True)
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
     say(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {output!s}")
@@ -85,10 +88,9 @@ def _check_output(output: Path, force: bool) -> None:
     """Raise UsageError for a file that could not be written in the end, before anything is asked of anybody."""
     if output.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{output} is not a scenario file", hint="name it THEME/NAME.yaml")
-    if not output.parent.is_dir():
-        raise UsageError(
-            f"the folder {output.parent} does not exist", hint="make the folder first, or correct the path"
-        )
+    above = output.absolute().parent.parent
+    if not output.parent.is_dir() and not above.is_dir():
+        raise UsageError(f"the folder {above} does not exist", hint="make the folder first, or correct the path")
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="name another file, or replace it with --force")
 

@@ -23,6 +23,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 from tpharness.printable import without_credentials
 from tpharness.protocol.parse import parse_json
+from tpharness.targets.net_errors import error_text
 from tpharness.targets.news import News
 
 __all__ = ["MAX_STREAM", "MAX_THREAD", "CapturedStream", "capture", "fetch_json"]
@@ -178,4 +179,10 @@ async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
 
 
 def _said(shown: str, error: BaseException) -> str:
-    return without_credentials(f"{shown}: {type(error).__name__}: {error}")
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        what = "there is no such host"
+    elif isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, aiohttp.ClientSSLError):
+        what = f"nothing listens there: {error_text(error)}"
+    else:
+        what = f"{type(error).__name__}: {error}"
+    return without_credentials(f"{shown}: {what}")
