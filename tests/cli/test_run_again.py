@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -41,6 +42,13 @@ def report(call: Call, tmp_path: Path, *words: str) -> Any:
 def failing(value: Any) -> set[str]:
     """Return the ids of the results that failed."""
     return {result["id"] for result in value["results"] if result["outcome"] == "failed"}
+
+
+def test_what_ends_a_run_early_is_told_with_what_to_do(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sentences in one line have something between them."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    told = call("run", "--cluster", "local").out
+    assert "distributed is not installed: a cluster needs Dask; pip install 'tpharness[cluster]'" in told
 
 
 def test_the_run_ends_at_the_first_failure_and_says_what_was_not_played(call: Call, tmp_path: Path) -> None:

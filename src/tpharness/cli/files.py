@@ -24,7 +24,7 @@ def read_bytes(path: str) -> bytes:
         if path == "-":
             data = sys.stdin.buffer.read(MAX_SIZE + 1)
         elif Path(path).is_dir():
-            raise InputError(f"{path} is a folder", hint="name a file")
+            raise InputError(f"{path} is a folder", hint=f"name files in it, such as {path}/*.json or {path}/*/*.yaml")
         else:
             with Path(path).open("rb") as file:
                 data = file.read(MAX_SIZE + 1)  # the size of a pipe or a device is not known beforehand

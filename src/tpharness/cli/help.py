@@ -21,7 +21,7 @@ _BY_NAME = {
     "allow-host": "HOST",
     "at": "TIME",
     "body": "FILE",
-    "content": "ID=FILE",
+    "content": "URI=FILE",
     "content-url": "URL",
     "cut-at": "TEXT",
     "cut-after": "BYTES",
@@ -137,7 +137,7 @@ EXAMPLES: dict[str, str] = {
         """,
     "certify": """
         tpharness certify --server http://HOST:PORT -o cert/
-        tpharness certify --server peer:mine --profile stream --profile cycles -o cert/
+        tpharness certify --server "stdio:python target.py" --profile stream --profile cycles -o cert/
         """,
     "verify": """
         tpharness verify cert/certificate.json

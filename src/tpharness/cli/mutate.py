@@ -33,7 +33,7 @@ __all__ = ["mutate"]
 
 def mutate(
     module: Annotated[str, Argument(help="Module that defines DEFECTS, such as tests.seeded_defects.")],
-    ids: Annotated[list[str] | None, Argument(help="Scenario ids, themes or patterns with *; [default: all].")] = None,
+    ids: Annotated[list[str] | None, Argument(help="Scenario ids, themes or patterns with * [default: all].")] = None,
     defect: Annotated[
         list[str] | None, Option(metavar="NAME", help="Only this defect, or a pattern with *; repeatable.")
     ] = None,

@@ -118,7 +118,7 @@ def run(
     trace_to: TraceToOption = DEFAULT_TRACE,
     scenarios: Annotated[
         list[Path] | None,
-        Option(help="Folders or files with your own scenarios, in place of the built-in ones (built-in)."),
+        Option(help="Folders or files with your own scenarios, in place of the built-in ones; `built-in` means those."),
     ] = None,
     no_config: Annotated[bool, Option("--no-config", help="Leave the table [run] of tpharness.toml alone.")] = False,
 ) -> None:

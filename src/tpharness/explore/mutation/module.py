@@ -46,7 +46,10 @@ def load_changes(module: str) -> Changes:
     try:
         found = import_from(Path.cwd(), module)
     except ImportError as error:
-        raise UsageError(f"cannot import {module}: {error}", hint="is it on the path?") from error
+        raise UsageError(
+            f"cannot import {module}: {error}",
+            hint="it is looked for here, then in PYTHONPATH; only a clone of tpharness has tests.seeded_defects",
+        ) from error
     defects, harmless = tuple(getattr(found, "DEFECTS", ())), tuple(getattr(found, "HARMLESS", ()))
     if not defects or not all(isinstance(one, Defect) for one in defects):
         raise UsageError(
