@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.blocked import CALLING
 from tests.cli.conftest import Called
 
 import tpharness
-from tpharness.cli.app import COMMANDS
+from tpharness.cli.app import COMMANDS, app
 from tpharness.resources import conformance_dir, scenarios_dir
 
 MAY_BE_IMPORTED = {
@@ -39,6 +40,7 @@ HEAVY = {
 
 EXPLAINING = {
     "tpharness.clauses",
+    "tpharness.cli.completed_values",
     "tpharness.cli.explain",
     "tpharness.cli.help",
     "tpharness.cli.options",
@@ -113,6 +115,40 @@ def test_completing_the_name_of_a_command_imports_none() -> None:
     offered, _, imported = done.stdout.partition("MODULES ")
     assert [line.removeprefix("plain,") for line in offered.splitlines()] == list(COMMANDS)
     assert set(imported.split()) <= MAY_BE_IMPORTED
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("check th", ["file,th"]),
+        ("diff one.json th", ["file,th"]),
+        ("hash ", ["file,"]),
+        ("convert one.json -o new", ["file,new"]),
+        ("run --trace f", ["plain,failed"]),
+        ("run --profile ver", ["plain,versions"]),
+        ("run basics/tool-call-and-a", ["plain,basics/tool-call-and-answer"]),
+        ("run --scenarios mine chat/", ["plain,chat/one"]),
+        ("run --scenarios nowhere chat/", []),
+        ("replay basics/tool-call-and-a", ["plain,basics/tool-call-and-answer"]),
+        ("record peer:serve --play basics/tool-call-and-a", ["plain,basics/tool-call-and-answer"]),
+        ("explain cycle.kep", ["plain,cycle.kept"]),
+        ("explain identity-d", ["plain,identity-differs"]),
+        ("app chat cycles/", []),
+        ("import one.json --agent a", []),
+    ],
+)
+def test_the_value_that_is_typed_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, offered: list[str]
+) -> None:
+    """Files, as the shell itself would have done, ids and names; nothing where anything may be meant."""
+    scenario = tmp_path / "mine" / "chat" / "one.yaml"
+    scenario.parent.mkdir(parents=True)
+    scenario.touch()
+    monkeypatch.chdir(tmp_path)
+    typed = ["tpharness", *words.split(" ")]
+    asked = {"COMP_WORDS": " ".join(typed), "COMP_CWORD": str(len(typed) - 1), "_TPHARNESS_COMPLETE": "bash_complete"}
+    done = CliRunner().invoke(app, env=asked, prog_name="tpharness")
+    assert done.output.split() == offered
 
 
 def test_an_explanation_imports_what_reads_texts() -> None:

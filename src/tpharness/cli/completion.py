@@ -1,4 +1,4 @@
-"""`tpharness --show-completion` and `--install-completion`: names of commands and options, completed by the shell.
+"""`tpharness --show-completion` and `--install-completion`: commands, options and values, completed by the shell.
 
 The scripts are click's. Where each shell reads them from is told here; of PowerShell only PowerShell knows it.
 """

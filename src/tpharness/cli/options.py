@@ -18,7 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 from click.exceptions import Exit
+from click.shell_completion import CompletionItem
 
+from tpharness.cli.completed_values import complete_value
 from tpharness.cli.help import ReadableCommand, option_metavar
 
 __all__ = ["Argument", "Exit", "Option", "make_command"]
@@ -111,14 +113,23 @@ def _param(one: inspect.Parameter, hint: Any) -> click.Parameter:
         facts |= {"nargs": -1} if repeated else {}
         shown = "required" if facts["required"] else f"default: {one.default}" if one.default else ""
         text = f"{told.help}  [{shown}]" if shown else told.help
-        return click.Argument([one.name], type=_type(kind, {}), metavar=told.metavar, help=text, **facts)
+        given = _type(kind, {})
+        return click.Argument(
+            [one.name], type=given, metavar=told.metavar, help=text, shell_complete=_completed(given), **facts
+        )
     names = told.names or (f"--{one.name.replace('_', '-')}",)
     facts |= {**told.options, "show_default": told.options["show_default"] and one.default != ""}
     if kind is bool:
         return click.Option([one.name, *names], is_flag=True, **facts)
     type_ = _type(kind, told.bounds)
     metavar = told.metavar or option_metavar(names, type_)
-    return click.Option([one.name, *names], type=type_, metavar=metavar, multiple=repeated, show_envvar=True, **facts)
+    facts |= {"multiple": repeated, "show_envvar": True, "shell_complete": _completed(type_)}
+    return click.Option([one.name, *names], type=type_, metavar=metavar, **facts)
+
+
+def _completed(type_: click.ParamType[Any]) -> Callable[..., list[CompletionItem]] | None:
+    """Return what completes a value; None where the type itself does, as a choice and a path do."""
+    return complete_value if type_ is click.STRING else None
 
 
 def _type(kind: Any, bounds: dict[str, Any]) -> click.ParamType[Any]:

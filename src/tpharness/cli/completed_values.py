@@ -1,0 +1,67 @@
+"""What the shell offers for the value of an argument or an option: files, scenario ids, profiles, what `explain` knows.
+
+The shell asks at each press of Tab, so what knows the names is imported for the value that is asked for only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from tpharness.errors import TpharnessError
+
+__all__ = ["complete_value"]
+
+_FILES = {"a", "b", "file", "files"}
+_FILE_METAVARS = {"FILE", "PATH", "PEM"}
+
+
+def complete_value(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return what begins with `incomplete`; nothing where nothing is known, or what is known cannot be read."""
+    if param.name in _FILES or param.metavar in _FILE_METAVARS:
+        return [CompletionItem(incomplete, type="file")]
+    names = _NAMES.get((ctx.info_name or "", param.name or "")) or _NAMES.get(("", param.name or ""))
+    if names is None:
+        return []
+    try:
+        return [CompletionItem(name) for name in names(ctx) if name.startswith(incomplete)]
+    except TpharnessError:  # such as a folder of --scenarios that is not there: the command itself will say so
+        return []
+
+
+def _scenarios(ctx: click.Context) -> Iterable[str]:
+    from tpharness.resources import scenarios_dir  # noqa: PLC0415
+    from tpharness.scenario_files import find_files  # noqa: PLC0415
+
+    return sorted(find_files([Path(root) for root in ctx.params.get("scenarios") or (scenarios_dir(),)]))
+
+
+def _profiles(_: click.Context) -> Iterable[str]:
+    from tpharness.profiles import load_profiles  # noqa: PLC0415
+
+    return load_profiles()
+
+
+def _explained(ctx: click.Context) -> Iterable[str]:
+    from tpharness.clauses import load_app_clauses, load_clauses, load_rulings  # noqa: PLC0415
+    from tpharness.findings import load_kinds  # noqa: PLC0415
+
+    return [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *_scenarios(ctx)]
+
+
+def _nothing(_: click.Context) -> Iterable[str]:
+    return ()
+
+
+_NAMES: dict[tuple[str, str], Callable[[click.Context], Iterable[str]]] = {
+    ("", "ids"): _scenarios,
+    ("app", "ids"): _nothing,  # its cases depend on the application
+    ("", "play_id"): _scenarios,
+    ("", "profile"): _profiles,
+    ("explain", "name"): _explained,
+    ("replay", "name"): _scenarios,
+}
+"""What is offered by command and parameter; `""` stands for every command without an entry of its own."""
