@@ -147,6 +147,10 @@ def test_the_hooks_check_what_they_are_for(call: Call) -> None:
     assert {hook["entry"] for hook in HOOKS} == {"tpharness check"}
     scenarios = ["scenarios/basics/tool-call-and-answer.yaml", "scenarios/cycles/three-steps.yaml"]
     assert all(patterns["tpharness-scenarios"].search(name) for name in [*scenarios, "interop/scenarios/a/b.yml"])
+    every = [path.relative_to(TOP).as_posix() for path in (TOP / "scenarios").rglob("*.yaml")]
+    assert [
+        name for name in every if not patterns["tpharness-scenarios"].search(name)
+    ] == []  # of any depth, as run has it
     assert not patterns["tpharness-scenarios"].search("scenarios/recorded/streams/x.sse")
     assert patterns["tpharness-threads"].search("tests/threads/deep/one.json")
     assert not patterns["tpharness-threads"].search("package.json")
