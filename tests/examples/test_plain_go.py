@@ -74,7 +74,7 @@ def texts_kept(ask: Ask, *pieces: str) -> list[Any]:
 @pytest.mark.sampled
 def test_it_passes_the_suite(program: Path, chosen_scenarios: ChosenScenarios) -> None:
     """A third author, in a third language, and the reference agree."""
-    finished = verdict(server=f"stdio:{program}", ids=chosen_scenarios(9))
+    finished = verdict(server=f"stdio:{program}", ids=chosen_scenarios(4))
     assert finished.passed, finished.counts
     assert set(finished.counts) <= {Outcome.PASSED, Outcome.EXPECTED, Outcome.NOT_APPLICABLE, Outcome.NO_PART}
 
