@@ -150,7 +150,7 @@ def test_a_crash_is_a_finding_and_its_place_is_the_cause(tmp_path):
 
 def test_a_hang_is_a_finding(tmp_path, monkeypatch):
     """An implementation that does not come back is given up, and the campaign goes on."""
-    monkeypatch.setattr(judging, "HANG_SECONDS", 0.2)
+    monkeypatch.setattr(judging, "HANG_SECONDS", 0.5)
     state = campaign(tmp_path, client=f"python:{DEFECTS}:hanging", cases=6, shrink_seconds=0.0)
     (failure,) = state.failures.values()
     assert failure.codes == ("fuzz-hangs",)
