@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from functools import cache
 from itertools import islice
 
+import jsonschema_rs
+import orjson
 import rfc8785
 from benchmarks import encode, sse
-from benchmarks.bodies import READ, reads_of, steps
+from benchmarks.bodies import READ, long_text, reads_of, steps
 from benchmarks.documents import thread
 from benchmarks.figures import Pair, figure
-from benchmarks.stream import AT, decode, fold
+from benchmarks.stream import AT, ai_client, ai_program, decode, fold
 from benchmarks.stream_memory import grown
 from benchmarks.sweep import scenario
 from benchmarks.sweep_speed import fold as fold_both
+from benchmarks.table import median_seconds
 
 from tpharness.dialects import ThreadHeader
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.generate.programs import Program, program
 from tpharness.protocol.jcs import jcs
+from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import newest_version
+from tpharness.resources import conformance_dir
 from tpharness.run.plan import Case, base_case, make_script
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.stepped import sweep
@@ -86,6 +92,20 @@ def journal_one_by_one(size: int) -> Pair:
     return Pair(ours=lambda: fold(events), peer=lambda: decode(raw))
 
 
+@figure(
+    "`ai`'s own reader / ours, bytes to a message, by the clock",
+    unit="delta",
+    at_least=20,
+    sizes=(1_000, 10_000),
+    peers=["npm:ai"],
+)
+def ai_reader(size: int) -> list[float]:
+    """One text in reads of 16 KiB; the package is fetched on first use, as for `peer:ai-sdk-client`."""
+    reads = reads_of(b"".join(long_text(size)), READ)
+    ours = median_seconds(lambda: fold(reads), clock=time.perf_counter)
+    return [ai_client(ai_program(), b"".join(reads)) / ours for _ in range(3)]
+
+
 @figure("decoding a `data-*` chunk / a typed chunk", unit="chunk", at_most=2.5, peers=["msgspec"])
 def data_chunk(size: int) -> Pair:
     """A custom event, which no record names."""
@@ -139,6 +159,26 @@ def canonical_form(size: int) -> Pair:
     """A thread of that many responses with their returns; a cycle is 950 bytes."""
     document = thread(size * 950)
     return Pair(ours=lambda: jcs(document), peer=lambda: rfc8785.dumps(document))
+
+
+@figure(
+    "schema and rules of a thread / jsonschema-rs on its schema alone",
+    unit="cycle",
+    head=1_000,
+    sizes=(1_000, 10_000, 50_000),
+    peers=["jsonschema-rs"],
+)
+def documents(size: int) -> Pair:
+    """The same threads as for the canonical form; the schema is most of what is asked of a document that is valid."""
+    document = thread(size * 950)
+    published = orjson.loads((conformance_dir() / "schemas" / f"thread-{document['version']}.schema.json").read_bytes())
+    validator = jsonschema_rs.Draft202012Validator(published)
+
+    def ours() -> None:
+        if check_thread(document):
+            raise SystemExit("the thread of this benchmark is not valid")
+
+    return Pair(ours=ours, peer=lambda: validator.is_valid(document))
 
 
 @cache

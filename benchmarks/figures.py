@@ -14,10 +14,12 @@ ours. A figure that takes its own time, such as one of several processes or of m
 from __future__ import annotations
 
 import gc
+import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from importlib.metadata import version
 
 __all__ = ["FIGURES", "Figure", "Pair", "Point", "figure", "peer_version"]
@@ -121,8 +123,12 @@ def figure(
 
 
 def peer_version(distribution: str) -> str:
-    """Return a distribution with its version; a name that has a version already as it is."""
-    return distribution if " " in distribution else f"{distribution} {version(distribution)}"
+    """Return a distribution with its version; `npm:` stands before one that `peer:ai-sdk-client` installs."""
+    name = distribution.removeprefix("npm:")
+    if name == distribution:
+        return f"{name} {version(name)}"
+    pinned = json.loads((resources.files("tpharness.peers") / "ai_sdk" / "package.json").read_text("utf-8"))
+    return f"{name} {pinned['dependencies'][name]}"
 
 
 def _round(pair: Pair) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,12 @@ console.log(times.sort((a, b) => a - b)[1] / 1000);
 """
 
 
+@cache
+def ai_program() -> NodeProgram:
+    """Return Node and the packages of `peer:ai-sdk-client`, which are fetched on first use."""
+    return node_program(Path(tpharness.peers.__file__).parent / "ai_sdk")
+
+
 def ai_client(program: NodeProgram, body: bytes) -> float:
     """Return the time that the AI SDK's own client takes for a body, in seconds."""
     with tempfile.TemporaryDirectory(dir=program.scripts) as work:
@@ -127,11 +133,10 @@ def main() -> int:
     if args.without_node:
         rows.append(shown("AI SDK client", "not measured: --without-node"))
     else:
-        program = node_program(Path(tpharness.peers.__file__).parent / "ai_sdk")
         for name, made, target in (("text, 20k deltas", long_text(20_000), 20), ("tools, 2k chunks", steps(20), 60)):
             body = b"".join(made)
             ours = median_seconds(partial(fold, reads_of(body, READ)), clock=time.perf_counter)  # as Node's
-            rows.append(at_least(f"AI SDK client / ours, {name}", ai_client(program, body) / ours, target))
+            rows.append(at_least(f"AI SDK client / ours, {name}", ai_client(ai_program(), body) / ours, target))
     return report(rows)
 
 

@@ -67,7 +67,7 @@ def test_the_page_shows_the_figures_with_their_targets() -> None:
     picture = performance.PICTURE.read_text("utf-8")
     for figure in shown:
         assert f"| {figure.target} |" in by_name[figure.name]
-        assert all(re.search(rf"{re.escape(peer.split()[0])} \d", measured) for peer in figure.peers)
+        assert all(re.search(rf"{re.escape(peer.removeprefix('npm:'))} \d", measured) for peer in figure.peers)
         assert len(figure.sizes) < 3 or figure.key in picture
 
 
