@@ -152,7 +152,7 @@ def test_a_fault_needs_a_wire() -> None:
     """The reference in this process has none; a run in which nothing was judged does not pass."""
     (result,) = [e.result for e in run_suite(RunOptions(ids=(TOOLS,), faults=("reset",))) if isinstance(e, ResultReady)]
     assert result.outcome is Outcome.NOT_APPLICABLE
-    assert "neither target is reached over plain HTTP" in result.reason
+    assert "neither target is reached over plain HTTP, as --server peer:serve" in result.reason
 
 
 def test_one_fault_on_one_scenario_has_an_id() -> None:

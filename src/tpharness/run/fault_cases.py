@@ -59,7 +59,10 @@ def find_obstacle(case: Case, players: Players) -> str:
     """Return why no fault can be played on a case with these players; "" if one can."""
     wire = _target_on_wire(players)
     if wire is None or wire.address is None:
-        return "faults are made on the wire, and neither target is reached over plain HTTP"
+        return (
+            "faults are made on the wire, and neither target is reached over plain HTTP,"
+            " as --server peer:serve or --server http://… would be"
+        )
     runs = [turn for turn in case.scenario.turns if isinstance(turn, AgentRun)]
     if not runs:
         return "no run to strike"
