@@ -107,15 +107,15 @@ def test_a_target_that_cannot_start_is_tried_once(pytester: pytest.Pytester) -> 
 
 
 def test_ctrl_c_ends_what_is_played_and_its_target(pytester: pytest.Pytester) -> None:
-    """At once, although the target would never have answered."""
+    """At once, although the target would never have answered, and nothing wakes the thread that waits for it."""
     pytester.makepyfile(
         stuck="""
-        import asyncio, os, signal
+        import asyncio, signal, threading
         from tpharness.targets.reference import Reference
 
         class Server(Reference):
             async def serve(self, script):
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.pthread_kill(threading.get_ident(), signal.SIGINT)
                 await asyncio.Event().wait()
         """
     )

@@ -23,6 +23,7 @@ from tpharness.run.engine import choose_baseline
 from tpharness.run.pairs import parse_faults
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.session import Session
+from tpharness.run.workers import await_result
 from tpharness.testing import describe_failures
 
 __all__ = ["NotGreenError", "Player", "Targets"]
@@ -39,7 +40,7 @@ class _Running:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tpharness")
         self._playing: tuple[asyncio.AbstractEventLoop, asyncio.Task[list[Result]] | None] | None = None
         try:
-            self._session: Session = self._thread.submit(lambda: open_session(options).__enter__()).result()
+            self._session: Session = await_result(self._thread.submit(lambda: open_session(options).__enter__()))
         except BaseException:
             self._thread.shutdown()
             raise
@@ -48,7 +49,7 @@ class _Running:
         """Play a scenario. What interrupts the waiting, such as Ctrl-C, interrupts the scenario."""
         future = self._thread.submit(lambda: self._session.run(self._play(one)))
         try:
-            return future.result()
+            return await_result(future)
         except BaseException:
             if self._playing is not None and not future.done():
                 loop, task = self._playing
@@ -61,7 +62,7 @@ class _Running:
 
     def close(self) -> None:
         """End the targets."""
-        self._thread.submit(self._session.__exit__).result()
+        await_result(self._thread.submit(self._session.__exit__))
         self._thread.shutdown()
 
 
