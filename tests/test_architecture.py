@@ -26,6 +26,7 @@ LAYERS = {
     "monitor": 0,
     "printable": 0,
     "readings": 0,
+    "waiting": 0,
     "resources": -1,
     "suite_yaml": -1,
     "rooms": 7,

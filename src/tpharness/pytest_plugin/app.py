@@ -21,6 +21,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.extras import needs_extra
 from tpharness.imports import import_from
 from tpharness.printable import make_printable
+from tpharness.waiting import await_result
 
 if TYPE_CHECKING:
     import httpx
@@ -173,7 +174,7 @@ class _InThread:
     @property
     def url(self) -> str:
         """Its address, once it listens. Raises what starting it raised, each time."""
-        return self._ready.result()[0]
+        return await_result(self._ready)[0]
 
     def close(self) -> None:
         """End it."""

@@ -23,8 +23,8 @@ from tpharness.run.engine import choose_baseline
 from tpharness.run.pairs import parse_faults
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.run.session import Session
-from tpharness.run.workers import await_result
 from tpharness.testing import describe_failures
+from tpharness.waiting import await_result
 
 __all__ = ["NotGreenError", "Player", "Targets"]
 

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent import futures
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -27,12 +26,11 @@ from multiprocessing.process import BaseProcess
 from typing import Protocol, TypeVar
 
 from tpharness.run.cluster import ItemEndsWorkersError, check_address, run_on_cluster
+from tpharness.waiting import await_result
 
-__all__ = ["THIS_PROCESS", "Deal", "Workers", "await_result", "map_in_order", "started"]
+__all__ = ["THIS_PROCESS", "Deal", "Workers", "map_in_order", "started"]
 
 _MAX_LOST = 3  # how often the pool may break before an item is run alone; a cluster allows as many
-
-_TICK = 0.2  # seconds
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -55,17 +53,6 @@ class Workers:
 
 
 THIS_PROCESS = Workers()
-
-
-def await_result(future: Future[B]) -> B:
-    """Wait for a future and return its result, or raise its exception.
-
-    A signal that comes just before a thread begins to wait, or in another thread, does not wake it: without a look now
-    and then, Ctrl-C would be heeded when the result comes, which may be never.
-    """
-    while not futures.wait((future,), timeout=_TICK).done:
-        pass
-    return future.result()
 
 
 class Deal(Protocol):
