@@ -89,7 +89,7 @@ def _check_output(output: Path, force: bool) -> None:
     if output.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{output} is not a scenario file", hint="name it THEME/NAME.yaml")
     above = output.absolute().parent.parent
-    if not output.parent.is_dir() and not above.is_dir():
+    if not above.is_dir():
         raise UsageError(f"the folder {above} does not exist", hint="make the folder first, or correct the path")
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="name another file, or replace it with --force")
