@@ -15,7 +15,7 @@ from benchmarks import encode, sse
 from benchmarks.bodies import READ, long_text, reads_of, steps
 from benchmarks.documents import thread
 from benchmarks.figures import Pair, figure
-from benchmarks.stream import AT, ai_client, ai_program, decode, fold
+from benchmarks.stream import AT, ai_client, decode, fold
 from benchmarks.stream_memory import grown
 from benchmarks.sweep import scenario
 from benchmarks.sweep_speed import fold as fold_both
@@ -28,7 +28,7 @@ from tpharness.explore.generate.programs import Program, program
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import newest_version
-from tpharness.resources import conformance_dir
+from tpharness.resources import schema_path
 from tpharness.run.plan import Case, base_case, make_script
 from tpharness.run.sweeps.pair import SessionPair
 from tpharness.run.sweeps.stepped import sweep
@@ -101,9 +101,10 @@ def journal_one_by_one(size: int) -> Pair:
 )
 def ai_reader(size: int) -> list[float]:
     """One text in reads of 16 KiB; the package is fetched on first use, as for `peer:ai-sdk-client`."""
-    reads = reads_of(b"".join(long_text(size)), READ)
+    body = b"".join(long_text(size))
+    reads = reads_of(body, READ)
     ours = median_seconds(lambda: fold(reads), clock=time.perf_counter)
-    return [ai_client(ai_program(), b"".join(reads)) / ours for _ in range(3)]
+    return [ai_client(body) / ours for _ in range(3)]
 
 
 @figure("decoding a `data-*` chunk / a typed chunk", unit="chunk", at_most=2.5, peers=["msgspec"])
@@ -171,8 +172,8 @@ def canonical_form(size: int) -> Pair:
 def documents(size: int) -> Pair:
     """The same threads as for the canonical form; the schema is most of what is asked of a document that is valid."""
     document = thread(size * 950)
-    published = orjson.loads((conformance_dir() / "schemas" / f"thread-{document['version']}.schema.json").read_bytes())
-    validator = jsonschema_rs.Draft202012Validator(published)
+    schema = orjson.loads(schema_path(f"thread-{document['version']}").read_bytes())
+    validator = jsonschema_rs.Draft202012Validator(schema)
 
     def ours() -> None:
         if check_thread(document):

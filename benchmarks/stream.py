@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from benchmarks.bodies import READ, long_text, reads_of, steps
 from benchmarks.table import at_least, at_most, median_seconds, report, shown
 
 import tpharness.peers
-from tpharness.targets.node_packages import NodeProgram, node_program
+from tpharness.targets.node_packages import node_program
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.chunks import decode_typed
 from tpharness.vsp.records import (
@@ -97,14 +97,9 @@ console.log(times.sort((a, b) => a - b)[1] / 1000);
 """
 
 
-@cache
-def ai_program() -> NodeProgram:
-    """Return Node and the packages of `peer:ai-sdk-client`, which are fetched on first use."""
-    return node_program(Path(tpharness.peers.__file__).parent / "ai_sdk")
-
-
-def ai_client(program: NodeProgram, body: bytes) -> float:
-    """Return the time that the AI SDK's own client takes for a body, in seconds."""
+def ai_client(body: bytes) -> float:
+    """Return the time that the AI SDK's own client takes for a body, in seconds; its package comes on first use."""
+    program = node_program(Path(tpharness.peers.__file__).parent / "ai_sdk")
     with tempfile.TemporaryDirectory(dir=program.scripts) as work:
         script, data = Path(work) / "read.mjs", Path(work) / "body.sse"
         script.write_text(NODE, encoding="utf-8")
@@ -136,7 +131,7 @@ def main() -> int:
         for name, made, target in (("text, 20k deltas", long_text(20_000), 20), ("tools, 2k chunks", steps(20), 60)):
             body = b"".join(made)
             ours = median_seconds(partial(fold, reads_of(body, READ)), clock=time.perf_counter)  # as Node's
-            rows.append(at_least(f"AI SDK client / ours, {name}", ai_client(ai_program(), body) / ours, target))
+            rows.append(at_least(f"AI SDK client / ours, {name}", ai_client(body) / ours, target))
     return report(rows)
 
 

@@ -3,8 +3,7 @@
 `constraints.txt` has the versions, by hand. `requirements.lock` has the same with the hashes of every file of theirs,
 `tpharness.cdx.json` is the bill of materials that the wheel carries. Without an option this compares the three with
 each other; on Python 3.11 also the licences, and the bill with what is installed if that is what is tested. No network
-is asked.
-`--update` writes the other two; for that `uv` has to be installed, which asks the package index for the hashes.
+is asked. `--update` writes the other two; for that `uv` has to be installed, which asks the package index for hashes.
 """
 
 from __future__ import annotations
