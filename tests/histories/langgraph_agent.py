@@ -18,10 +18,8 @@ from langgraph.types import interrupt
 from tests.histories.cut_script import CutScript
 
 
-class Scripted(BaseChatModel):
-    """Says what the script says, until it is cut."""
-
-    cut: Any
+class Model(BaseChatModel):
+    """A model for which tools need not be bound."""
 
     @property
     def _llm_type(self) -> str:
@@ -31,6 +29,12 @@ class Scripted(BaseChatModel):
         """Return the model itself."""
         del tools, kwargs
         return self
+
+
+class Scripted(Model):
+    """Says what the script says, until it is cut."""
+
+    cut: Any
 
     def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
         raise NotImplementedError
@@ -114,19 +118,10 @@ def told(messages: Sequence[BaseMessage]) -> list[tuple[Any, ...]]:
     ]
 
 
-class Answering(BaseChatModel):
+class Answering(Model):
     """Says two calls, then that it is done, and keeps what it was sent each time."""
 
     asked: list[list[BaseMessage]] = []  # noqa: RUF012  # a field of a model of Pydantic, copied for each
-
-    @property
-    def _llm_type(self) -> str:
-        return "answering"
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        """Return the model itself."""
-        del tools, kwargs
-        return self
 
     def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
         del kwargs
