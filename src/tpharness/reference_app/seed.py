@@ -32,8 +32,8 @@ def seed_turns(thread: Mapping[str, Any]) -> Iterator[UserTurn | RunScript]:
             continue
         events = [event for message in turn["messages"] for event in _message(message)]
         lost = _unkept_usage(turn)
-        if lost:
-            events.append({"event_kind": "model_response_end", "at": turn["started_at"], "usage": lost})
+        if lost:  # before any response, or the response before it would get it (R40)
+            events.insert(0, {"event_kind": "model_response_end", "at": turn["started_at"], "usage": lost})
         cut = turn.get("interruption") if turn.get("completion_status") == "interrupted" else None
         if cut is None:
             events.append({"event_kind": "agent_run_result", "at": turn["completed_at"]})
@@ -63,7 +63,7 @@ def _message(message: Message) -> Iterator[dict[str, Any]]:
             named = _present(message, ("model_name", "provider_name"))
             yield {"event_kind": "model_request", **at, **named}
             for index, kept in enumerate(message["parts"]):
-                part = _with_id(kept)
+                part = _as_streamed(kept)
                 yield {"event_kind": "part_start", "index": index, "part": part, **at}
                 yield {"event_kind": "part_end", "index": index, "part": part, **at}
             facts = _present(message, _FACTS)
@@ -86,10 +86,15 @@ def _present(message: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, An
     return {name: message[name] for name in names if message.get(name) is not None}
 
 
-def _with_id(part: Part) -> Mapping[str, Any]:
-    """Return a part as an event has it: the id of a thought is the part's `id`."""
+def _as_streamed(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a part as an event has it: the id of a thought is the part's `id`, arguments of null are their text (R12).
+
+    An event whose arguments are null has none yet.
+    """
     if part["part_kind"] == "thinking" and (thinking_id := part.get("thinking_id")):
         return {**part, "id": thinking_id}
+    if "args" in part and part["args"] is None:
+        return {**part, "args": "null"}
     return part
 
 
