@@ -167,7 +167,7 @@ def test_a_system_message_in_the_middle_is_an_error_where_models_differ() -> Non
         CODE.model_input(state, "anthropic")
 
 
-@pytest.mark.parametrize("arguments", ['{"a": 1}', '{"a'])
+@pytest.mark.parametrize("arguments", ['{"a": 1}', '{"a', "null"])
 def test_calls_that_the_message_of_the_api_still_has_are_sent(real: Any, arguments: str) -> None:
     """`additional_kwargs.tool_calls`, with `tool_calls` deleted: a message that is read has them again."""
     provider, formatted = real
@@ -181,10 +181,19 @@ def test_calls_that_the_message_of_the_api_still_has_are_sent(real: Any, argumen
 
 @pytest.mark.sampled
 def test_each_state_is_formatted_as_the_integration_does(real: Any, sample: Sample[SelectedScenario]) -> None:
-    """Of every variant, after every event of every scenario, with the next user message at its end."""
+    """Of every variant, after every event of every scenario, with the next user message at its end.
+
+    Arguments that are not an object are left out: JavaScript's parser takes them, and no AIMessage of Python has them.
+    """
     provider, formatted = real
     states = states_of(chosen := sample(SELECTED))
     for state in states.distinct:
+        if not all(
+            isinstance(call["args"], dict)
+            for message in state["messages"]
+            for call in message["data"].get("tool_calls", ())
+        ):
+            continue
         messages = [*to_messages(state), HumanMessage("Go on.")]
         assert CODE.model_input(state, provider, next_user="Go on.") == formatted(messages)
     assert states.count > 8 * len(chosen)

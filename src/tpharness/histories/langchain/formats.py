@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tpharness.errors import UsageError
+from tpharness.facts import parse_tool_args
 from tpharness.histories.langchain.state import Message, calls_of_the_api
 from tpharness.histories.projections import Provider
 
@@ -288,12 +289,18 @@ def _with_calls_of_the_api(message: Message) -> Message:
     data = message["data"]
     if message["type"] != "ai" or data.get("tool_calls") or data.get("invalid_tool_calls"):
         return message
-    calls = calls_of_the_api(message)
+    calls = [_as_read(call) for call in calls_of_the_api(message)]
     valid = [call for call in calls if isinstance(call["args"], dict)]
     return {
         **message,
         "data": {**data, "tool_calls": valid, "invalid_tool_calls": [call for call in calls if call not in valid]},
     }
+
+
+def _as_read(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a call as Python's parser makes it of the API's: null, and any other empty value, is an empty object."""
+    args = parse_tool_args(call["args"])
+    return call if args or isinstance(args, str) else {**call, "args": {}}
 
 
 def _reading(write: Callable[[Sequence[Message]], list[dict[str, Any]]]) -> Callable[[Any], list[dict[str, Any]]]:

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpharness.errors import UsageError
+from tpharness.facts import parse_tool_args
 from tpharness.histories.langchain.formats import Formats
 from tpharness.histories.langchain.state import Message, calls_of_the_api
 from tpharness.protocol.jcs import es_number
@@ -37,7 +38,8 @@ def _stored(message: Message) -> Message:
     data = message["data"]
     if message["type"] != "ai" or data["tool_calls"]:
         return message
-    deleted = [{**call, "type": "tool_call"} for call in calls_of_the_api(message) if isinstance(call["args"], dict)]
+    calls = [(call, parse_tool_args(call["args"])) for call in calls_of_the_api(message)]
+    deleted = [{**call, "args": args, "type": "tool_call"} for call, args in calls if not isinstance(args, str)]
     return {**message, "data": {**data, "tool_calls": deleted}}
 
 

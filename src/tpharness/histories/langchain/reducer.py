@@ -102,8 +102,9 @@ class Reducer:
         text = self._arguments.pop(event.call_id, "")
         data["content"] += CALL_TEXT + text
         if self._choices.calls == "text-and-calls":  # GAP-2
-            _add_call(data, event)
-            if self._choices.messages == "of-the-api":
+            of_the_api = self._choices.messages == "of-the-api"
+            _add_call(data, event, any_json=of_the_api)
+            if of_the_api:
                 said = {"name": event.name, "arguments": text or "{}"}
                 call = {"id": event.call_id, "type": "function", "function": said}
                 data["additional_kwargs"].setdefault("tool_calls", []).append(call)
@@ -196,10 +197,13 @@ def _has_text(text: str, choices: Choices) -> bool:
     return bool(text if choices.blank == "truthy" else text.strip())
 
 
-def _add_call(data: dict[str, Any], event: ToolEvent) -> None:
-    """Add the structured call; arguments that are not an object go where LangChain's own parsers put them."""
+def _add_call(data: dict[str, Any], event: ToolEvent, *, any_json: bool) -> None:
+    """Add the structured call; arguments that are not an object go where LangChain's own parsers put them.
+
+    The parser of JavaScript, which reads what an API says, takes `any_json`; text that is not JSON stays text (R12).
+    """
     call = {"name": event.name, "args": event.args, "id": event.call_id}
-    if isinstance(event.args, dict):
+    if isinstance(event.args, dict) or (any_json and not isinstance(event.args, str)):
         data["tool_calls"].append({**call, "type": "tool_call"})
     else:
         invalid = {**call, "args": json_text(event.args), "error": None, "type": "invalid_tool_call"}

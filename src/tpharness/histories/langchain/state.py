@@ -173,5 +173,6 @@ def _wrong_block(content: list[Any], kind: str) -> str:
 def _is_call(call: Any, where: str) -> bool:
     if not isinstance(call, Mapping) or not {"name", "args", "id"} <= call.keys():
         return False
-    args = isinstance(call["args"], Mapping if where == "tool_calls" else str | None)
+    text = isinstance(call["args"], str)
+    args = not text if where == "tool_calls" else text or call["args"] is None  # JavaScript's parser takes any JSON
     return args and all(isinstance(call[key], str | None) for key in ("name", "id"))
