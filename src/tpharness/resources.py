@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-__all__ = ["conformance_dir", "scenarios_dir", "schema_path"]
+__all__ = ["conformance_dir", "docs_dir", "scenarios_dir", "schema_path"]
 
 
 @cache
@@ -18,6 +18,11 @@ def _root() -> Path:
 def conformance_dir() -> Path:
     """Folder with the clauses, profiles, rulings, findings, schemas and baselines; a checkout has more."""
     return _root() / "conformance"
+
+
+def docs_dir() -> Path:
+    """Folder with the pages of the documentation, `<NAME>.md`."""
+    return _root() / "docs"
 
 
 def scenarios_dir() -> Path:

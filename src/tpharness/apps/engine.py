@@ -221,8 +221,8 @@ async def _measure_tool(stage: _Stage, tool: Tool) -> None:
     if evidence.tool_runs == () and any(one.complete_calls for one in asked):
         raise UsageError(
             f"the model called {tool.name}, and no run of it reached the ledger of effects",
-            hint=f"let the tool post to {URL_VARIABLE}, or mount the tools of {MCP_VARIABLE} (docs/APPLICATIONS.md);"
-            ' for a tool of your own give a command: effects = "wc -l < effects.txt"',
+            hint=f"let the tool post to {URL_VARIABLE}, or mount the tools of {MCP_VARIABLE} (see"
+            ' tpharness docs APPLICATIONS); for a tool of your own give a command: effects = "wc -l < effects.txt"',
         )
 
 

@@ -110,7 +110,7 @@ def application(
     """Judge a chat application as it runs.
 
     tpharness is the API of its model and the client of its chat, interrupts answers, and judges what the model is told
-    on the next turn. docs/APPLICATIONS.md has the configuration, the cases and the checks.
+    on the next turn. `tpharness docs APPLICATIONS` has the configuration, the cases and the checks.
 
     \b
     tpharness app NAME [CASE]...  plays an application of tpharness.toml

@@ -38,7 +38,7 @@ def compare(
         Option(metavar="NAME", help="Only this history, such as 0.0.4 or langchain; may be given again."),
     ] = None,
     json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
-    markdown: Annotated[bool, Option("--markdown", help="Print Markdown, as docs/HISTORIES.md has it.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown, as on the page HISTORIES.")] = False,
     html: Annotated[
         str | None,
         Option("--html", metavar="PATH", help="Write a page: drag the cut, and see what each history loses."),

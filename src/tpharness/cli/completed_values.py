@@ -1,4 +1,4 @@
-"""What the shell offers for the value of an argument or an option: files, scenario ids, profiles, what `explain` knows.
+"""What the shell offers for the value of an argument or an option: files, ids, profiles, pages, what `explain` knows.
 
 The shell asks at each press of Tab, so what knows the names is imported for the value that is asked for only.
 """
@@ -52,6 +52,12 @@ def _explained(ctx: click.Context) -> Iterable[str]:
     return [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *_scenarios(ctx)]
 
 
+def _pages(_: click.Context) -> Iterable[str]:
+    from tpharness.cli.docs import pages  # noqa: PLC0415
+
+    return pages()
+
+
 def _nothing(_: click.Context) -> Iterable[str]:
     return ()
 
@@ -61,6 +67,7 @@ _NAMES: dict[tuple[str, str], Callable[[click.Context], Iterable[str]]] = {
     ("app", "ids"): _nothing,  # its cases depend on the application
     ("", "play_id"): _scenarios,
     ("", "profile"): _profiles,
+    ("docs", "page"): _pages,
     ("explain", "name"): _explained,
     ("replay", "name"): _scenarios,
 }

@@ -75,6 +75,10 @@ EXAMPLES: dict[str, str] = {
         tpharness explain R20
         tpharness explain identity-differs
         """,
+    "docs": """
+        tpharness docs                                    the pages; every installation has them
+        tpharness docs CONTROL                            one of them
+        """,
     "check": """
         tpharness check thread.json scenario.yaml stream.sse
         tpharness check --major 6 stream.sse              what AI SDK 6 would refuse

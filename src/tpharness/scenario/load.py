@@ -116,7 +116,7 @@ def _error(problems: Problems, ident: str) -> ScenarioError:
     count = len(findings)
     more = f" (and {count - 1} more)" if count > 1 else ""
     where = str(findings[0].place) or ident
-    hint = "docs/SCENARIOS.md describes the language"
+    hint = "tpharness docs SCENARIOS describes the language"
     return ScenarioError(f"{where}: {findings[0].message}{more}", findings=findings, hint=hint)
 
 

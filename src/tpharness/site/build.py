@@ -48,8 +48,10 @@ def build_site(output: Path, documents: Documents, scenarios: Sequence[Scenario]
     if importlib.util.find_spec("zensical") is None:
         raise UsageError("zensical is not installed: the site needs it", hint=install_command("site"))
     root = conformance_dir().parent
-    if not (root / "docs").is_dir():
-        raise UsageError("the site needs a checkout: docs/ is not in the package", hint="run it in a clone")
+    if not (root / "conformance" / "interop.json").is_file():
+        raise UsageError(
+            "the site needs a checkout: conformance/interop.json is not in the package", hint="run it in a clone"
+        )
     if output.exists() and (not output.is_dir() or (any(output.iterdir()) and not (output / _MARK).is_file())):
         raise UsageError(f"{output} is there and is not a site", hint="name a folder that is new or empty")
     with tempfile.TemporaryDirectory(prefix="tpharness-site-") as made:

@@ -50,7 +50,7 @@ from tpharness.targets.stream_server import Ending, StreamServer
 __all__ = ["HttpClient"]
 
 _AT_ONCE = 16
-_NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: docs/CONTROL.md"
+_NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: tpharness docs CONTROL"
 _ENDINGS = {
     "network_failure": Ending.BROKEN,
     "timeout": Ending.SILENT,

@@ -30,7 +30,7 @@ from tpharness.targets.remote import Limits, Patience, UnreachableError
 __all__ = ["HttpServer"]
 
 _AT_ONCE = 16
-_NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: docs/CONTROL.md"
+_NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: tpharness docs CONTROL"
 
 
 class HttpServer:

@@ -124,7 +124,7 @@ def status_error(what: str, response: aiohttp.ClientResponse, body: bytes, hint:
     elif status >= 500:
         hint = "look at the server's own log: this is an error of the server"
     return TargetError(
-        f"{answered}{f': {said}' if said else ''}", hint=advice or hint or "docs/CONTROL.md has the paths"
+        f"{answered}{f': {said}' if said else ''}", hint=advice or hint or "tpharness docs CONTROL has the paths"
     )
 
 

@@ -2,7 +2,7 @@
 //
 // It keeps texts, and says of everything else that it cannot play it. Put your own server behind serve: the events are
 // what your model and its tools would have produced. What else may be asked, and what the thread has to look like, is in
-// the implementer's guide, docs/CONTROL.md of tpharness. Compile it before you play: go build -o target target.go
+// the implementer's guide, which `tpharness docs CONTROL` prints. Compile it before you play: go build -o target target.go
 package main
 
 import (

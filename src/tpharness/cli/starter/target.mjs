@@ -2,7 +2,7 @@
 //
 // It keeps texts, and says of everything else that it cannot play it. Put your own server behind `serve`: the events are
 // what your model and its tools would have produced. What else may be asked, and what the thread has to look like, is in
-// the implementer's guide, docs/CONTROL.md of tpharness.
+// the implementer's guide, which `tpharness docs CONTROL` prints.
 
 const PLAYED = ["model_request", "part_start", "part_delta", "part_end", "model_response_end", "agent_run_result"];
 

@@ -2,7 +2,7 @@
 
 It keeps texts, and says of everything else that it cannot play it. Put your own server behind `serve`: the events are
 what your model and its tools would have produced. What else may be asked, and what the thread has to look like, is in
-the implementer's guide, docs/CONTROL.md of tpharness.
+the implementer's guide, which `tpharness docs CONTROL` prints.
 """
 
 from __future__ import annotations

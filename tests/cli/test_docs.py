@@ -1,0 +1,45 @@
+"""`docs` prints the pages that were installed, and what errors name is among them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Call
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def test_the_pages_are_listed_with_their_titles(call: Call) -> None:
+    """Each page once, in order, by the name that prints it."""
+    lines = call("docs").out.splitlines()
+    assert [line.split()[0] for line in lines] == [page.stem for page in PAGES]
+    assert "CONTROL         Test an implementation: the control contract" in lines
+
+
+@pytest.mark.parametrize("name", ["CONTROL", "control", "CONTROL.md", "docs/CONTROL.md"])
+def test_a_page_is_printed_as_it_is(name: str, call: Call) -> None:
+    """However it is named."""
+    assert call("docs", name).out == (ROOT / "docs" / "CONTROL.md").read_text("utf-8")
+
+
+def test_a_page_that_is_not_there_is_told_with_one_that_is(call: Call) -> None:
+    """Wrong use, which names the page that was meant."""
+    called = call("docs", "CONTORL")
+    assert (called.code, "did you mean CONTROL?" in called.err) == (2, True)
+    assert "tpharness docs lists the pages" in call("docs", "??").err
+
+
+def test_what_code_says_of_pages_is_there() -> None:
+    """A hint names a page, and not a file of a checkout, which an installation does not have."""
+    code = [path.read_text("utf-8") for path in sorted((ROOT / "src").rglob("*.py"))]
+    trees = [ast.parse(text) for text in code if re.search(r"docs/[A-Z]|tpharness docs ", text)]
+    comments = {id(node.value) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    said = [str(node.value) for node in texts if id(node) not in comments]
+    named = {name for text in said for name in re.findall(r"tpharness docs ([A-Z_]+)", text)}
+    assert {"CONTROL", "SCENARIOS"} <= named <= {page.stem for page in PAGES}
+    assert [text for text in said if re.search(r"docs/[A-Z]+\.md", text)] == []
