@@ -90,6 +90,13 @@ def imported_by(*calls: list[str]) -> set[str]:
     return set(done.stdout.split("MODULES ")[1].split())
 
 
+def imported_by_importing(module: str) -> set[str]:
+    """Return every module that importing one in a process of its own imports."""
+    done = python("-c", f"import sys, {module}\nprint(*sys.modules)", path=Path(tpharness.__file__).parent.parent)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_listed_help_is_that_of_the_command(name: str) -> None:
     """The line of `tpharness --help` is the first one of `tpharness COMMAND --help`."""
@@ -176,6 +183,12 @@ def test_a_run_in_this_process_imports_no_http_no_histories_and_no_page() -> Non
     imported = set(done.stdout.split("MODULES ")[1].split())
     assert not imported & {"aiohttp", "tpharness.targets.net", "tpharness.reference_app", "tpharness.histories"}
     assert not imported & {"tpharness.report.html", "tpharness.report.junit", "tpharness.picture", "xml"}
+
+
+def test_a_server_that_receives_nothing_imports_no_http_client() -> None:
+    """The client's role brings one, which would be a third of the time in which `tpharness serve` starts."""
+    assert "aiohttp" not in imported_by_importing("tpharness.reference_app")
+    assert "aiohttp" in imported_by_importing("tpharness.reference_app.receive")
 
 
 @pytest.mark.parametrize("room", sorted({command.room for command in COMMANDS.values()} - {""}))

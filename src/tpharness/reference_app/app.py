@@ -12,7 +12,8 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from importlib.metadata import version as package_version
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.applications import Starlette
@@ -28,7 +29,6 @@ from tpharness.reference_app import refusal
 from tpharness.reference_app.content import ContentStore, DamagedContentError
 from tpharness.reference_app.gate import Gate
 from tpharness.reference_app.openapi import openapi_document
-from tpharness.reference_app.receive import Receiver, resolve
 from tpharness.reference_app.refusal import Refusal
 from tpharness.reference_app.replay_buffer import UnknownFrameError
 from tpharness.reference_app.requests import check_time, parse_run_request, read_request, require_valid, thread_id_from
@@ -39,6 +39,9 @@ from tpharness.reference_app.threads import Threads
 from tpharness.targets import forms
 from tpharness.targets.contract import Capabilities
 from tpharness.vsp.encode import encode_json
+
+if TYPE_CHECKING:
+    from tpharness.reference_app.receive import Receiver
 
 __all__ = ["ReferenceApp", "declared_capabilities"]
 
@@ -80,7 +83,7 @@ class ReferenceApp:
             None if settings.store is None else settings.store.with_name(settings.store.name + ".content"),
             settings.content_url.rstrip("/"),
         )
-        self._receiver = Receiver(settings)
+        self._receiver: Receiver | None = None
         thread = "/threads/{thread_id}"
         self._app = Starlette(
             routes=[
@@ -126,7 +129,8 @@ class ReferenceApp:
             yield
         finally:
             await self._threads.stop()
-            await self._receiver.close()
+            if self._receiver is not None:
+                await self._receiver.close()
             await store.close()
 
     @property
@@ -135,6 +139,13 @@ class ReferenceApp:
         if self._threads is None:
             raise RuntimeError("the application has not started: serve it with its lifespan")
         return self._threads
+
+    @property
+    def receiver(self) -> Receiver:
+        """The client's role, loaded on first use: its HTTP client is a third of the time in which a server starts."""
+        if self._receiver is None:
+            self._receiver = resolve_name("tpharness.reference_app.receive:Receiver")(self.settings)
+        return self._receiver
 
     # ------------------------------------------------------------------- both
 
@@ -219,7 +230,7 @@ class ReferenceApp:
 
     async def _receive(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "receiveRequest"))
-        return _json(await self._receiver.receive(value))
+        return _json(await self.receiver.receive(value))
 
     async def _adopt(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "adoptRequest"))
@@ -227,7 +238,7 @@ class ReferenceApp:
 
     async def _resolve(self, request: Request) -> Response:
         value = await read_request(request, self.settings, partial(require_valid, "resolveRequest"))
-        return _json(resolve(value))
+        return _json(self.receiver.resolve(value))
 
 
 async def _on_store_failure(request: Request, error: Exception) -> Response:

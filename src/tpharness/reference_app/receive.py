@@ -36,7 +36,7 @@ from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import encode_data
 from tpharness.vsp.states import StreamState
 
-__all__ = ["Receiver", "resolve"]
+__all__ = ["Receiver"]
 
 
 class Receiver:
@@ -68,6 +68,17 @@ class Receiver:
         if not self._settings.allow_content:
             return {"threads": threads}
         return {"threads": threads, "contents": await self._contents(threads)}
+
+    @staticmethod
+    def resolve(value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the `resolved` of a `resolveRequest`: the content, or why it is refused (R56)."""
+        try:
+            data = base64.b64decode(value["data_base64"], validate=True)
+        except ValueError as error:
+            hint = "send the bytes of the content as base64, with its padding"
+            raise Refusal(422, f"/data_base64 is not base64: {error}", hint=hint) from None
+        why = find_mismatch(value["content_ref"], digest=hashlib.sha256(data).hexdigest(), size=len(data))
+        return {"refused": why} if why else {"data_base64": value["data_base64"]}
 
     # ------------------------------------------------------------------- inside
 
@@ -134,17 +145,6 @@ class Receiver:
             why = f"it cannot be fetched: {shorten(str(error) or type(error).__name__, 80)}"
         why = why or find_mismatch(ref, digest=digest.hexdigest(), size=size)
         return {"uri": uri, "verified": not why, **({"why": why} if why else {})}
-
-
-def resolve(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `resolved` of a `resolveRequest`: the content, or why it is refused (R56)."""
-    try:
-        data = base64.b64decode(value["data_base64"], validate=True)
-    except ValueError as error:
-        hint = "send the bytes of the content as base64, with its padding"
-        raise Refusal(422, f"/data_base64 is not base64: {error}", hint=hint) from None
-    why = find_mismatch(value["content_ref"], digest=hashlib.sha256(data).hexdigest(), size=len(data))
-    return {"refused": why} if why else {"data_base64": value["data_base64"]}
 
 
 def _has_ended(assembler: Assembler) -> bool:
