@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -32,11 +33,24 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
         super().__init__(config)
         self.on_listening = on_listening
+        self.ending = asyncio.Event()
+
+    def end(self, *, at_once: bool = False) -> None:
+        """End when all streams have ended, or at once."""
+        self.should_exit, self.force_exit = True, at_once
+        self.ending.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals alone."""
         yield
+
+    async def main_loop(self) -> None:
+        """Wait for the end, which uvicorn looks for ten times a second, and once a second see to the date."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await self.ending.wait()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
@@ -58,6 +72,7 @@ def run_server(settings: Settings, *, host: str, port: int, on_listening: Callab
             hint="give --token TOKEN, or listen on 127.0.0.1",
         )
     _raise_descriptor_limit()
+    gc.freeze()  # what is loaded stays: the collector looks at none of it again, not even when the process ends
     with _socket(host, port) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings, listening, on_listening))
 
@@ -80,11 +95,11 @@ async def _serve(settings: Settings, listening: socket.socket, on_listening: Cal
 
     async def end() -> None:
         await app.stop()
-        server.should_exit = True
+        server.end()
 
     def on_signal() -> None:
         if ending:
-            server.should_exit = server.force_exit = True
+            server.end(at_once=True)
         else:
             ending.append(loop.create_task(end()))
 
