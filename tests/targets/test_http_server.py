@@ -293,10 +293,11 @@ def test_what_a_relay_breaks_is_what_the_client_sees(
     assert all(t["turns"][-1]["turn_type"] == "agent" for t in outcome.threads.values())
 
 
-def test_numbers_and_characters_survive_the_way() -> None:
+@pytest.mark.parametrize("odd", ["even", "\ud800"])
+@pytest.mark.parametrize("large", [2**53 + 1, 2**70 + 1, -(2**70) - 1])
+def test_numbers_and_characters_survive_the_way(large: int, odd: str) -> None:
     """Integers are not rounded on the way here, lone surrogates are not refused there."""
     given = script("tools/metadata")
-    large, odd = 2**70, "\ud800"
     user = UserTurn(
         at="2025-01-20T09:00:00Z",
         parts=({"part_kind": "user-prompt", "content": "x", "large": large, "odd": odd},),
