@@ -87,6 +87,7 @@ async def _serve(settings: Settings, listening: socket.socket, on_listening: Cal
         ws="none",
         backlog=_BACKLOG,
         server_header=False,
+        proxy_headers=False,  # nobody asks from where a request comes
         timeout_graceful_shutdown=_GRACE,
     )
     server = _Server(config, lambda: on_listening(_url(listening)))
