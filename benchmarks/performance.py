@@ -1,6 +1,7 @@
 """Every figure of `docs/PERFORMANCE.md`, measured in one run, with its growth; `--write` puts them into the document.
 
 Each figure has a process of its own. `--before SRC` measures another checkout's `src` with the same code in turn.
+Modules are loaded from bytecode, as those of an installed package are, whatever the environment tells Python to write.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,9 +27,10 @@ PAGE, PICTURE = FOLDER / "docs" / "PERFORMANCE.md", FOLDER / "docs" / "performan
 DECLARED = (core_figures, suite_figures)
 
 
-def measure(key: str, source: Path, sizes: Sequence[int]) -> list[Point]:
-    """Take a figure in a process of its own, with the code in `source`."""
-    environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{FOLDER}"}
+def measure(key: str, source: Path, sizes: Sequence[int], bytecode: str) -> list[Point]:
+    """Take a figure in a process of its own, with the code in `source`; its bytecode is kept in a folder."""
+    environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{FOLDER}", "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "benchmarks.performance", "--one", key, "--sizes", *map(str, sizes)]
     done = subprocess.run(command, cwd=FOLDER, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return [Point(**one) for one in json.loads(done.stdout)]
@@ -63,13 +66,14 @@ def main() -> int:
     points: dict[str, list[Point]] = {}
     before: dict[str, list[Point]] = {}
     rows = []
-    for key in args.keys or FIGURES:
-        sizes = args.sizes or ([FIGURES[key].head] if args.quick else FIGURES[key].sizes)
-        if args.before is not None:
-            before[key] = measure(key, args.before.resolve(), [FIGURES[key].head])
-        points[key] = measure(key, source, sizes)
-        rows += rows_of(FIGURES[key], points[key], before.get(key, ()))
-        print(f"{key}: {rows[-len(points[key]) - 1].value}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as bytecode:
+        for key in args.keys or FIGURES:
+            sizes = args.sizes or ([FIGURES[key].head] if args.quick else FIGURES[key].sizes)
+            if args.before is not None:
+                before[key] = measure(key, args.before.resolve(), [FIGURES[key].head], bytecode)
+            points[key] = measure(key, source, sizes, bytecode)
+            rows += rows_of(FIGURES[key], points[key], before.get(key, ()))
+            print(f"{key}: {rows[-len(points[key]) - 1].value}", file=sys.stderr)
     if args.write:
         machine = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}"
         peers = sorted({peer_version(peer) for key in points for peer in FIGURES[key].peers})
