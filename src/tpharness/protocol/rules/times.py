@@ -23,10 +23,11 @@ _OFFSET = re.compile(rf"(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?|{_NAIVE.patt
 def find_bad_times(index: Index) -> Iterator[Finding]:
     """R4, R25, R48: find times that do not exist, turns that overlap, messages out of order or outside their turn."""
     for pointer, at in _root_times(index.thread):
-        if not _exists(at):
+        if not _read(at)[1]:
             yield p.BAD_TIME.at(Place(pointer=pointer), got=at)
     created, updated = index.thread["created_at"], index.thread["updated_at"]
-    if _exists(created) and _exists(updated) and _key(updated) < _key(created):
+    (first, exists), (latest, also_exists) = _read(created), _read(updated)
+    if exists and also_exists and latest < first:
         yield p.UPDATED_EARLY.at(Place(pointer="/updated_at"), got=updated, expected=f"{created} or later")
     after_end = p.LATE_EVENT if index.version.features.late_events else p.EVENT_AFTER_END
     end = ""
@@ -34,29 +35,31 @@ def find_bad_times(index: Index) -> Iterator[Finding]:
         user = turn["turn_type"] == "user"
         start_field = "submitted_at" if user else "started_at"
         start, pointer = turn[start_field], f"/turns/{t}"
-        if not _exists(start):
+        begun, exists = _read(start)
+        if not exists:
             yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{start_field}"), got=start)
-        if end and _key(start) < end:
+        if end and begun < end:
             yield p.OVERLAP.at(Place(pointer=f"{pointer}/{start_field}"), got=start, expected=f"{end}Z or later")
-        end = _key(start)
+        end = begun
         if user:
             continue
         stop_field, stop = _stop(turn)
-        if not _exists(stop):
+        limit, exists = _read(stop)
+        if not exists:
             yield p.BAD_TIME.at(Place(pointer=f"{pointer}/{stop_field}"), got=stop)
-        limit = _key(stop)
         if limit < end:
             yield p.OUTSIDE_TURN.at(Place(pointer=pointer), "the turn ends before it starts", got=stop, expected=start)
-        yield from _message_times(turn, pointer, after_end)
+        yield from _message_times(turn, pointer, begun, limit, after_end)
         end = limit
 
 
-def _message_times(turn: Mapping[str, Any], pointer: str, after_end: Kind) -> Iterator[Finding]:
-    last, limit = _key(turn["started_at"]), _key(_stop(turn)[1])
+def _message_times(turn: Mapping[str, Any], pointer: str, begun: str, limit: str, after_end: Kind) -> Iterator[Finding]:
+    """Find messages that are out of order or outside their turn, whose limits are given in the form that orders."""
+    last = begun
     for m, message in enumerate(turn["messages"]):
         written = message["timestamp"]
-        at = _key(written)
-        if not _exists(written):
+        at, exists = _read(written)
+        if not exists:
             kind, bound = p.BAD_TIME, "a time that exists"
         elif at < last:
             kind, bound = (p.OUTSIDE_TURN if m == 0 else p.OUT_OF_TIME), f"{last}Z or later"
@@ -108,18 +111,15 @@ def _stop(turn: Mapping[str, Any]) -> tuple[str, str]:
     return "interruption/interrupted_at", turn["interruption"]["interrupted_at"]
 
 
-def _key(at: str) -> str:
-    """Return a string that orders times: the canonical form without its Z."""
-    return canonical_time(at)[:-1]
-
-
 @lru_cache(maxsize=4096)
-def _exists(at: str) -> bool:
+def _read(at: str) -> tuple[str, bool]:
+    """Return a string that orders times, the canonical form without its Z, and whether the time exists."""
+    key = canonical_time(at)[:-1]
     try:
         datetime.fromisoformat(at)
     except ValueError:
-        return _exists_canonical(at)
-    return True
+        return key, _exists_canonical(at)
+    return key, True
 
 
 def _exists_canonical(at: str) -> bool:
