@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import math
 import struct
+import uuid
+from datetime import UTC, datetime
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpharness.protocol.jcs import CanonicalError, es_number, jcs, unsafe_places
+from tpharness.protocol.jcs import CanonicalError, es_number, jcs, unsafe_places, write_safe
 from tpharness.protocol.rules import check_thread
 
 # RFC 8785, appendix B: IEEE 754 bits and the text that ECMAScript writes for them.
@@ -129,6 +132,43 @@ def test_deep_nesting_is_an_error_and_no_crash() -> None:
 def test_unicode_is_not_normalised() -> None:
     """R38: a composed and a decomposed letter are different text."""
     assert jcs("\u00e9") != jcs("e\u0301")
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(), max_size=3) | st.integers(), inner),
+    max_leaves=12,
+)
+
+
+@given(ANY)
+def test_what_is_written_as_safe_has_no_unsafe_place(value: Any) -> None:
+    """R38: the native look may doubt a safe value, and is never sure of an unsafe one."""
+    written = write_safe(value)
+    assert written is None or (not list(unsafe_places(value)) and json.loads(written) == value)
+
+
+@pytest.mark.parametrize(
+    ("value", "safe"),
+    [
+        ([2**53 - 1, -(2**53) + 1, 1.5, -0.0, 2.0**53 - 1, 5e-324, 1e21, -1.7e308, None, True, "é\ue000"], True),
+        ({"\ue000": {"a": [[], {}]}}, True),
+        *((value, False) for value in (2**53, -(2**53), 2.0**53, 9.9e20, math.nan, math.inf, -math.inf, (1, 2))),
+        *((value, False) for value in ("a\ud83d", {1: 2}, uuid.UUID(int=1), datetime(2026, 1, 1, tzinfo=UTC))),
+        (Enum("Colour", {"RED": "red"})("red"), False),
+    ],
+    ids=repr,
+)
+def test_a_value_is_surely_safe_or_looked_at_place_by_place(value: object, safe: bool) -> None:
+    """R38: also objects that native code would write as texts, and numbers that it would write as null."""
+    assert (write_safe([{"x": value}]) is not None) is safe
+
+
+def test_numbers_with_an_exponent_are_safe_up_to_a_given_size() -> None:
+    """A reader that makes floats of large integers cannot tell them from numbers with an exponent."""
+    assert write_safe([1e21], largest=0) is None
+    assert write_safe([1e21, 1e22], largest=1e22) is None
+    assert write_safe([1e21], largest=1e22) is not None
 
 
 @pytest.mark.parametrize(

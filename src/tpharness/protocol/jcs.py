@@ -17,12 +17,14 @@ import orjson
 
 from tpharness.errors import TpharnessError
 
-__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "es_number", "jcs", "unsafe_places"]
+__all__ = ["MAX_SAFE_INTEGER", "CanonicalError", "es_number", "jcs", "unsafe_places", "write_safe"]
 
 MAX_SAFE_INTEGER = 2**53 - 1
 _PRIVATE_USE = "\ue000"  # the first character that UTF-16 and UTF-8 order differently from a surrogate pair
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 900
+_LEAST_LARGE = 1e21  # from here on a whole number is written with an exponent
+_SCALARS = frozenset((str, int, bool, type(None)))
 
 
 class CanonicalError(TpharnessError):
@@ -38,10 +40,38 @@ def jcs(value: Any) -> bytes:
     """Return the canonical bytes of a JSON value. CanonicalError names the first place without a canonical form."""
     try:
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS)
-    except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is not a string
+    except (TypeError, ValueError, RecursionError):
         for pointer, reason in unsafe_places(value):
             raise CanonicalError(pointer, reason) from None
         return _write(value).encode()
+
+
+def write_safe(value: Any, *, largest: float = math.inf) -> bytes | None:
+    """Return the JSON of a value that surely has a canonical form in every place (R38), None in doubt.
+
+    The keys are in the order of the value. Where there is doubt, `unsafe_places` finds the places, if there are any.
+    Numbers whose canonical form has an exponent are in doubt from `largest` on.
+    """
+    try:
+        written = orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER)  # refuses odd keys, surrogates, large integers
+    except TypeError:
+        return None
+    waiting = [value]  # for what it writes all the same: numbers that are not finite, objects of Python's
+    while waiting:
+        item = waiting.pop()
+        kind = type(item)
+        if kind is float:
+            if not (-MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER or _LEAST_LARGE <= abs(item) < largest):
+                return None
+            continue
+        if kind is dict:
+            item = item.values()
+        elif kind is not list:
+            return None
+        for inner in item:
+            if type(inner) not in _SCALARS:
+                waiting.append(inner)  # noqa: PERF401  # a comprehension is a call for every list, most of them short
+    return written
 
 
 def unsafe_places(value: Any) -> Iterator[tuple[str, str]]:
@@ -99,7 +129,7 @@ def _unsafe_scalar(value: Any) -> str:
             return f"the integer {shown} is beyond ±(2^53−1)"
         case float() if not math.isfinite(value):
             return f"{value} is not a JSON number"
-        case float() if MAX_SAFE_INTEGER < abs(value) < 1e21:  # its canonical form is an integer, read back as one
+        case float() if MAX_SAFE_INTEGER < abs(value) < _LEAST_LARGE:  # written as an integer, and read back as one
             return f"the number {value:.6g} is an integer beyond ±(2^53−1)"
         case int() | float():
             return ""
@@ -172,10 +202,8 @@ def _normal(value: Any) -> Any:
 
 def _normal_dict(value: dict[str, Any]) -> Any:
     out: dict[str, Any] | None = None
-    odd = False
+    keys = "".join(value)
     for key, item in value.items():
-        if not key.isascii() and max(key) >= _PRIVATE_USE:
-            odd = True
         kind = type(item)
         if kind is str or (kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER):
             continue
@@ -184,7 +212,7 @@ def _normal_dict(value: dict[str, Any]) -> Any:
             if out is None:
                 out = value.copy()
             out[key] = normal
-    if odd:
+    if not keys.isascii() and max(keys) >= _PRIVATE_USE:
         return orjson.Fragment(_write(value))
     return value if out is None else out
 

@@ -5,7 +5,6 @@ In: any JSON value. Out: findings, those of the schema first; rules are applied 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
@@ -15,7 +14,7 @@ from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Level, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol import schema
-from tpharness.protocol.jcs import MAX_SAFE_INTEGER, CanonicalError, jcs, unsafe_places
+from tpharness.protocol.jcs import unsafe_places, write_safe
 from tpharness.protocol.rules.agents import find_bad_links, find_short_agent_ids, find_unknown_agents
 from tpharness.protocol.rules.calls import find_bad_pairs
 from tpharness.protocol.rules.events import find_bad_event_data, find_bad_event_names, find_odd_event_names
@@ -28,10 +27,6 @@ from tpharness.protocol.rules.usage import find_bad_usage
 from tpharness.protocol.versions import Version
 
 __all__ = ["RULES", "check_thread"]
-
-_CLASSES = bytes.maketrans(b"0123456789:,[-", b"0000000000xxxx")
-_LONG_NUMBER = b"x" + b"0" * 16  # may also be in a text: then the walk finds nothing
-_LONG_DIGITS = re.compile(rb"(?<=[:,\[-])\d{16,4000}")  # Python reads no longer ones, which are unsafe anyway
 
 
 def check_thread(thread: Any, *, observations: bool = False) -> list[Finding]:
@@ -62,16 +57,8 @@ def _finders(version: Version, *, observations: bool) -> tuple[Callable[[Index],
 
 
 def _unsafe(thread: Any) -> Iterator[Finding]:
-    """R38; walks the document only if it has no canonical bytes, or bytes that are read back as other numbers."""
-    try:
-        written = jcs(thread)
-        if _LONG_NUMBER not in written.translate(_CLASSES):
-            return
-        if all(int(digits) <= MAX_SAFE_INTEGER for digits in _LONG_DIGITS.findall(written)):
-            return
-    except CanonicalError:
-        pass
-    for pointer, reason in unsafe_places(thread):
+    """R38: find what has no canonical form, or one that is read back as another number."""
+    for pointer, reason in unsafe_places(thread) if write_safe(thread) is None else ():
         yield p.UNSAFE.at(Place(pointer=pointer), reason)
 
 
