@@ -35,7 +35,8 @@ def _find_rejections(thread: Thread) -> list[Finding]:
     findings = history.check_history(messages)
     said, sent = list(_said(thread)), list(_sent(messages))
     if said != sent:
-        got, expected = next(((a, b) for a, b in zip(sent, said, strict=False) if a != b), (None, None))
+        first = next(((a, b) for a, b in zip(sent, said, strict=False) if a != b), None)
+        got, expected = (None, None) if first is None else map(_shown, first)
         findings.append(OTHERWISE.at(Place(), got=got, expected=expected))
     turns = thread["turns"]
     if turns and turns[-1]["turn_type"] == "agent":
@@ -46,8 +47,18 @@ def _find_rejections(thread: Thread) -> list[Finding]:
     return findings
 
 
-def _said(thread: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what the parts of a thread say, except calls and their returns, each with `request` or `response`."""
+_FIELDS = ("part_kind", "content", "signature", "tool_name", "tool_call_id")
+_Spoken = tuple[str, tuple[Any, ...]]
+"""Who said it, `request` or `response`, and `_FIELDS` of the part."""
+
+
+def _shown(spoken: _Spoken) -> tuple[str, dict[str, Any]]:
+    role, values = spoken
+    return role, dict(zip(_FIELDS, values, strict=True))
+
+
+def _said(thread: Mapping[str, Any]) -> Iterator[_Spoken]:
+    """Yield what the parts of a thread say, except calls and their returns."""
     for turn in thread["turns"]:
         if turn["turn_type"] == "user":
             yield from _spoken("request", turn["parts"])
@@ -57,21 +68,21 @@ def _said(thread: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield from _spoken(message["message_type"], message["parts"])
 
 
-def _sent(messages: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _sent(messages: list[dict[str, Any]]) -> Iterator[_Spoken]:
     for message in messages:
         yield from _spoken(message["kind"], message["parts"])
 
 
-def _spoken(role: str, parts: list[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _spoken(role: str, parts: list[Mapping[str, Any]]) -> Iterator[_Spoken]:
+    said = _SAID[role]
     for part in parts:
         kind = str(part.get("part_kind"))
-        if kind not in _SAID[role] or (kind == "retry-prompt" and part.get("tool_call_id")):
+        if kind not in said or (kind == "retry-prompt" and part.get("tool_call_id")):
             continue
         content = _content(kind, part.get("content"))
         if content is None or content == []:
             continue
-        names = ("signature", "tool_name", "tool_call_id")
-        yield role, {"part_kind": kind, "content": content, **{name: part.get(name) for name in names}}
+        yield role, (kind, content, part.get("signature"), part.get("tool_name"), part.get("tool_call_id"))
 
 
 def _content(kind: str, content: Any) -> Any:

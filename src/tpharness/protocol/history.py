@@ -50,22 +50,26 @@ class ModelHistory:
 
 def pending_calls(thread: Mapping[str, Any]) -> list[PendingCall]:
     """Return the calls without a later return, in order; calls that the provider executes do not need one (R42)."""
-    waiting: dict[str, PendingCall] = {}
+    waiting: dict[str, tuple[Mapping[str, Any], Any, tuple[int, int, int]]] = {}
     for t, turn in enumerate(thread.get("turns") or ()):
         for m, message in enumerate(turn.get("messages") or (turn,)):  # a user turn is a request, too (R57)
             for p, part in enumerate(message.get("parts") or ()):
-                call_id = str(part.get("tool_call_id"))
-                if part.get("part_kind") == "tool-call":
-                    waiting[call_id] = PendingCall(
-                        agent_id=str(message.get("agent_id") or turn.get("agent_id")),
-                        tool_name=str(part.get("tool_name")),
-                        tool_call_id=call_id,
-                        args=part.get("args"),
-                        pointer=f"/turns/{t}/messages/{m}/parts/{p}",
-                    )
-                elif part.get("part_kind") in _ANSWERS:
-                    waiting.pop(call_id, None)
-    return list(waiting.values())
+                kind = part.get("part_kind")
+                if kind == "tool-call":
+                    agent = message.get("agent_id") or turn.get("agent_id")
+                    waiting[str(part.get("tool_call_id"))] = part, agent, (t, m, p)
+                elif kind in _ANSWERS:
+                    waiting.pop(str(part.get("tool_call_id")), None)
+    return [
+        PendingCall(
+            agent_id=str(agent),
+            tool_name=str(part.get("tool_name")),
+            tool_call_id=call_id,
+            args=part.get("args"),
+            pointer=f"/turns/{t}/messages/{m}/parts/{p}",
+        )
+        for call_id, (part, agent, (t, m, p)) in waiting.items()
+    ]
 
 
 def model_history(
@@ -118,9 +122,7 @@ class _Builder:
         supplied: Mapping[str, Any],
         resolve: Callable[[Mapping[str, Any]], Any] | None,
     ) -> None:
-        self._names = {
-            k: a.get("agent_name", k) for k, a in (thread.get("agents") or {}).items() if isinstance(a, Mapping)
-        }
+        self._agents = thread.get("agents") or {}
         self._viewing = viewing
         self._supplied = supplied
         self._resolve = resolve
@@ -145,9 +147,14 @@ class _Builder:
                 self._request(message, message.get("timestamp"), pointer)
 
     def _response(self, message: Mapping[str, Any], pointer: str) -> None:
-        parts = [self._prefix(p, message.get("agent_id")) for p in self._parts(message, "response", pointer)]
-        facts = {name: message[name] for name in _RESPONSE_FIELDS if message.get(name) is not None}
-        sent = {**_message_fields("response", parts, message.get("timestamp")), **facts, **own_fields(message)}
+        parts = list(self._parts(message, "response", pointer))
+        if self._viewing is not None:
+            parts = [self._prefix(part, message.get("agent_id")) for part in parts]
+        sent = _message_fields("response", parts, message.get("timestamp"))
+        for name in _RESPONSE_FIELDS:
+            if (fact := message.get(name)) is not None:
+                sent[name] = fact
+        sent.update(own_fields(message))
         if usage := usage_to_library(message):
             sent["usage"] = usage
         calls = {p["tool_call_id"]: p.get("tool_name") for p in parts if p.get("part_kind") == "tool-call"}
@@ -160,17 +167,18 @@ class _Builder:
     def _request(self, holder: Mapping[str, Any], at: Any, pointer: str) -> None:
         """Hold returns back until every call of their response has one, because only then may both be sent."""
         others = []
+        waiting = self._waiting
         for part in self._parts(holder, "request", pointer, at):
-            if part["part_kind"] not in _ANSWERS or not part.get("tool_call_id"):
+            call = part.get("tool_call_id") if part["part_kind"] in _ANSWERS else None
+            if not call:
                 others.append(part)
-            elif self._waiting is not None and part["tool_call_id"] in self._waiting.calls:
-                named = {"tool_name": self._waiting.calls[part["tool_call_id"]], **part}  # a retry prompt may lack it
-                self._waiting.returns[part["tool_call_id"]] = named
+            elif waiting is not None and call in waiting.calls:
+                waiting.returns[call] = {"tool_name": waiting.calls[call], **part}  # a retry prompt may lack it
             else:
-                what = f"return of {part['tool_call_id']}"
-                self._leave_out(pointer, what, "it does not answer an open call")
-        sent = {**_message_fields("request", others, at), **own_fields(holder)}
-        if self._waiting is not None and not self._waiting.missing():
+                self._leave_out(pointer, f"return of {call}", "it does not answer an open call")
+        sent = _message_fields("request", others, at)
+        sent.update(own_fields(holder))
+        if waiting is not None and not waiting.missing():
             self._add_cycle(sent)
         if others:
             self.flush()
@@ -187,14 +195,14 @@ class _Builder:
         """Yield the parts of a turn or a message in the library's shape; what has none is noted."""
         time = canonical_time(at) if isinstance(at, str) else None
         for index, part in enumerate(holder.get("parts") or ()):
-            given = self._with_content(part)
+            given = self._with_content(part) if "content_ref" in part else part
             if given is None:
                 continue
-            converted = to_library(given, role=role, at=time)
-            for what, why in converted.left_out:
+            converted, left_out = to_library(given, role=role, at=time)
+            for what, why in left_out:
                 self._leave_out(f"{pointer}/parts/{index}", what, why)
-            if converted.part is not None:
-                yield converted.part
+            if converted is not None:
+                yield converted
 
     def _with_content(self, part: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return a part with the content that it refers to, None if nobody can say what that is (R6)."""
@@ -249,14 +257,18 @@ class _Builder:
         self.left_out.append(Loss(pointer=pointer, what=what, why=why))
 
     def _prefix(self, part: dict[str, Any], agent_id: Any) -> dict[str, Any]:
-        if self._viewing is None or agent_id == self._viewing or part.get("part_kind") != "text":
+        if agent_id == self._viewing or part.get("part_kind") != "text":
             return part
-        return {**part, "content": f"{{agent:{self._names.get(agent_id, agent_id)}}}: {part.get('content', '')}"}
+        agent = self._agents.get(agent_id)
+        name = agent.get("agent_name", agent_id) if isinstance(agent, Mapping) else agent_id
+        return {**part, "content": f"{{agent:{name}}}: {part.get('content', '')}"}
 
 
 def _message_fields(kind: str, parts: list[dict[str, Any]], at: Any) -> dict[str, Any]:
-    timed = {"timestamp": canonical_time(at)} if isinstance(at, str) else {}
-    return {"kind": kind, "parts": parts, **timed}
+    fields = {"kind": kind, "parts": parts}
+    if isinstance(at, str):
+        fields["timestamp"] = canonical_time(at)
+    return fields
 
 
 def check_history(messages: Sequence[Mapping[str, Any]]) -> list[Finding]:

@@ -12,8 +12,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tpharness.facts import binary_identifier, parse_tool_args
 
@@ -30,8 +29,7 @@ _CUSTOM = f"custom:{OWN}"
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertedPart:
+class ConvertedPart(NamedTuple):
     """A part in Pydantic AI's shape, None if it has none; `left_out` has what is not in it and why."""
 
     part: dict[str, Any] | None
@@ -41,7 +39,7 @@ class ConvertedPart:
 def own_fields(holder: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a turn, a message or a part that only Pydantic AI has."""
     own = holder.get(OWN)
-    return own if isinstance(own, Mapping) else {}
+    return own if own is not None and isinstance(own, Mapping) else {}
 
 
 # ------------------------------------------------------------------------------------------------ thread → library
@@ -53,19 +51,19 @@ def to_library(part: Mapping[str, Any], *, role: str, at: Any = None) -> Convert
     `role` is `request` or `response`, `at` the time of the message, which is that of a request's parts. A return whose
     content is stored elsewhere is to be given with its content.
     """
-    kind = str(part.get("part_kind"))
-    if kind == _CUSTOM and own_fields(part):
-        return ConvertedPart(part=dict(own_fields(part)))
-    if kind.startswith("meta:"):
-        return ConvertedPart(part=None, left_out=((kind, "metadata is not sent to a model"),))
+    kind, own = str(part.get("part_kind")), own_fields(part)
     writer = _WRITERS.get((role, kind))
     if writer is None:
-        return ConvertedPart(part=None, left_out=((kind, f"no part of a {role} is sent to a model in this kind"),))
+        if kind == _CUSTOM and own:
+            return ConvertedPart(dict(own))
+        meta = kind.startswith("meta:")
+        why = "metadata is not sent to a model" if meta else f"no part of a {role} is sent to a model in this kind"
+        return ConvertedPart(None, ((kind, why),))
     fields, left_out = writer(part)
     if fields is None:
-        return ConvertedPart(part=None, left_out=left_out)
+        return ConvertedPart(None, left_out)
     timed = {"timestamp": at} if role == "request" and at is not None else {}
-    return ConvertedPart(part={"part_kind": kind, **fields, **timed, **own_fields(part)}, left_out=left_out)
+    return ConvertedPart({"part_kind": kind, **fields, **timed, **own}, left_out)
 
 
 _Written = tuple[dict[str, Any] | None, tuple[tuple[str, str], ...]]
