@@ -45,7 +45,7 @@ class Readings:
     @property
     def certifies(self) -> bool:
         """Whether every ruling is read in the default way."""
-        return self == Readings()
+        return self == _CERTIFYING
 
     @classmethod
     def parse(cls, choices: dict[str, str]) -> Readings:
@@ -65,3 +65,6 @@ class Readings:
     def as_json(self) -> dict[str, str]:
         """Return `{"R20": "drop", …}`."""
         return {f.name: str(getattr(self, f.name).value) for f in fields(self)}
+
+
+_CERTIFYING = Readings()

@@ -102,27 +102,26 @@ def _parts(parts: list[Any]) -> list[Any]:
 
 
 def _part(part: Any) -> Any:
-    if not isinstance(part, Mapping) or part.get("part_kind") not in _KNOWN_PARTS:
+    if not isinstance(part, Mapping) or (kind := part.get("part_kind")) not in _KNOWN_PARTS:
         return part  # R7: unknown parts are preserved byte for byte
     out = _without_nulls(part)
     content = part.get("content")
-    if part["part_kind"] in ("user-prompt", "file"):
+    if kind in ("user-prompt", "file"):
         if isinstance(content, list):
             out["content"] = [_without_nulls(item) if isinstance(item, Mapping) else item for item in content]
         elif isinstance(content, Mapping):
             out["content"] = _without_nulls(content)
-    if part["part_kind"] != "tool-return" and content is None:
+    if content is None and kind != "tool-return":
         out.pop("content", None)
-    reference = part.get("content_ref")
-    if isinstance(reference, Mapping):
-        out["content_ref"] = _without_nulls(reference)
+    if "content_ref" in out and isinstance(out["content_ref"], Mapping):
+        reference = out["content_ref"] = _without_nulls(out["content_ref"])
         if content is None:
             out.pop("content", None)  # the reference replaces the content (R6)
         digest = reference.get("hash")
         if isinstance(digest, str):
             bare = digest.removeprefix("sha256:")
             if _BARE_HASH.fullmatch(bare):
-                out["content_ref"]["hash"] = f"sha256:{bare.lower()}"
+                reference["hash"] = f"sha256:{bare.lower()}"
     return out
 
 

@@ -84,7 +84,6 @@ class Result:
 
 
 NO_CANONICAL_FORM = Kind("no-canonical-form")
-_SEVERITY = {CheckState.FAILED: 2, CheckState.PASSED: 1, CheckState.NOT_APPLICABLE: 0}
 
 
 def judge(
@@ -95,18 +94,21 @@ def judge(
     not_judged: dict[Version, Mapping[str, NotApplicable]] = {}
     findings: dict[tuple[object, ...], Finding] = {}
     for piece in evidence:
-        reasons = {check.name: why for check in checks if (why := check.not_applicable(piece)) is not None}
-        not_judged = merge_not_judged(not_judged, {piece.version: reasons})
+        reasons: dict[str, NotApplicable] = {}
         for check in checks:
-            if check.name in reasons:
+            why = check.not_applicable(piece)
+            if why is not None:
+                reasons[check.name] = why
                 continue
             found = _run_check(check, piece)
-            failed = any(f.level is Level.MUST for f in found)
-            state = CheckState.FAILED if failed else CheckState.PASSED
-            states[check.name] = max(states[check.name], state, key=_SEVERITY.__getitem__)
+            if any(f.level is Level.MUST for f in found):
+                states[check.name] = CheckState.FAILED
+            elif states[check.name] is CheckState.NOT_APPLICABLE:
+                states[check.name] = CheckState.PASSED
             for finding in found:
                 key = (finding.code, finding.message, finding.place.side, finding.place.pointer)
                 findings.setdefault(key, finding.with_place(case=piece.case))
+        not_judged = merge_not_judged(not_judged, {piece.version: reasons})
     failed = CheckState.FAILED in states.values()
     return Result(
         id=case,

@@ -38,9 +38,7 @@ def find_bad_event_names(index: Index) -> Iterator[Finding]:
     """R1, R7: find normative events under the name of another version, and names that only the protocol may give."""
     features = index.version.features
     names = features.normative_events
-    for t, m, message in index.messages:
-        if message["message_type"] != "system":
-            continue
+    for t, m, message in index.events:
         name, pointer = message["event_type"], message_pointer(t, m)
         own = names.get(neutral_event_name(name), name)
         if own != name:
@@ -52,8 +50,8 @@ def find_bad_event_names(index: Index) -> Iterator[Finding]:
 
 def find_bad_event_data(index: Index) -> Iterator[Finding]:
     """R58: find normative events that do not say what happened, or that say how and why."""
-    for t, m, message in index.messages:
-        if message["message_type"] != "system" or not message["event_type"].startswith(NORMATIVE_PREFIX):
+    for t, m, message in index.events:
+        if not message["event_type"].startswith(NORMATIVE_PREFIX):
             continue
         name, pointer = message["event_type"], message_pointer(t, m)
         place = Place(pointer=f"{pointer}/event_data")
@@ -69,9 +67,7 @@ def find_bad_event_data(index: Index) -> Iterator[Finding]:
 
 def find_odd_event_names(index: Index) -> Iterator[Finding]:
     """R7: observe event types outside of every namespace."""
-    for t, m, message in index.messages:
-        if message["message_type"] != "system":
-            continue
+    for t, m, message in index.events:
         name, pointer = message["event_type"], message_pointer(t, m)
         if not is_normative_name(name) and not name.startswith(("data-", "meta:", "source.")):
             yield p.NAMESPACE.at(Place(pointer=f"{pointer}/event_type"), got=name)

@@ -20,9 +20,10 @@ class Index:
     """What several rules need of a thread, collected in one walk.
 
     `parts` and `messages` are those that the schema describes; fields of the same name elsewhere are unknown fields,
-    which may have any value (R7). A message comes with the indexes of its turn and of itself. A part comes with those,
-    its own index, and what holds it, which is `user` for a user turn, whose message has the index -1, and else the type
-    of its message. Pointers are made of indexes where there is something to find, since most threads are right.
+    which may have any value (R7). `events` are those of the messages that are system messages. A message comes with the
+    indexes of its turn and of itself. A part comes with those, its own index, and what holds it, which is `user` for a
+    user turn, whose message has the index -1, and else the type of its message. Pointers are made of indexes where
+    there is something to find, since most threads are right.
     """
 
     thread: Mapping[str, Any]
@@ -30,6 +31,7 @@ class Index:
     agents: frozenset[str]
     parts: list[tuple[int, int, int, str, Mapping[str, Any]]] = field(default_factory=list)
     messages: list[tuple[int, int, Mapping[str, Any]]] = field(default_factory=list)
+    events: list[tuple[int, int, Mapping[str, Any]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +54,11 @@ def build_index(thread: Mapping[str, Any]) -> Index:
         for m, message in enumerate(turn["messages"]):
             index.messages.append((t, m, message))
             holder = message["message_type"]
-            if holder != "system":
-                for k, part in enumerate(message["parts"]):
-                    index.parts.append((t, m, k, holder, part))
+            if holder == "system":
+                index.events.append((t, m, message))
+                continue
+            for k, part in enumerate(message["parts"]):
+                index.parts.append((t, m, k, holder, part))
     return index
 
 

@@ -36,11 +36,14 @@ _ALL = _PROMPTS.union(_NAMES)
 
 def find_unwritten_fields(index: Index) -> Iterator[Finding]:
     """R7, R8: find fields that the documents name as what a thread does not have."""
-    yield from _named(index.thread, "")
+    if not _ALL.isdisjoint(index.thread):
+        yield from _named(index.thread, "")
     for key, agent in index.thread["agents"].items():
-        yield from _named(agent, f"/agents/{escape(key)}")
+        if not _ALL.isdisjoint(agent):
+            yield from _named(agent, f"/agents/{escape(key)}")
     for t, turn in enumerate(index.thread["turns"]):
-        yield from _named(turn, f"/turns/{t}")
+        if not _ALL.isdisjoint(turn):
+            yield from _named(turn, f"/turns/{t}")
     for t, m, message in index.messages:
         if not _ALL.isdisjoint(message):
             yield from _named(message, message_pointer(t, m))
