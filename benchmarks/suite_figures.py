@@ -11,6 +11,8 @@ import time
 from collections import deque
 from contextlib import closing
 from functools import cache
+from inspect import signature
+from typing import Any
 
 from benchmarks.figures import Pair, figure
 from benchmarks.http_suite import Unstepped
@@ -80,15 +82,32 @@ def in_process(size: int) -> Pair:
     return Pair(ours=lambda: _play("reference", size), peer=fold)
 
 
-@figure("`mutate` / the same by playing everything", unit="seeded change", at_most=0.1, head=10, sizes=(10,))
+@figure("`mutate` / the same by playing everything", unit="seeded change", at_most=0.1, head=17, sizes=(17,))
 def mutate(size: int) -> Pair:
-    """Play changes at equal distances, harmless ones too, on half of the suite; the recording is there."""
+    """Settle the verdicts on changes, of which one in seventeen is harmless, as of all: these are played to the end."""
+    return _seeded(size, all_kills=False)
+
+
+@figure("`mutate --all-kills` / the same by playing everything", unit="seeded change", head=10, sizes=(10,))
+def mutate_all_kills(size: int) -> Pair:
+    """Find every scenario that fails a change."""
+    return _seeded(size, all_kills=True)
+
+
+def _seeded(size: int, *, all_kills: bool) -> Pair:
+    """Play changes at equal distances on half of the suite; the recording is there.
+
+    A checkout that cannot stop at a verdict, as `--before` may name, always finds all kills.
+    """
     changes = load_changes("tests.seeded_defects").all()
-    chosen = changes[:: len(changes) // size][:size]
+    chosen = [changes[(2 * number + 1) * len(changes) // (2 * size)] for number in range(size)]
     scenarios = load_scenarios(_ids(_SCENARIOS_OF_MUTATE))
     recording = record_unharmed(scenarios)
+    stops: dict[str, Any] = (
+        {} if all_kills or "all_kills" not in signature(play_change).parameters else {"all_kills": False}
+    )
     return Pair(
-        ours=lambda: [play_change(one, scenarios, recording=recording) for one in chosen],
+        ours=lambda: [play_change(one, scenarios, recording=recording, **stops) for one in chosen],
         peer=lambda: [play_change(one, scenarios) for one in chosen],
     )
 

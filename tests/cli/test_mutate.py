@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,19 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
 
 
 def test_a_defect_that_is_found_passes(call: Any, module: str) -> None:
-    """The first failure and its clause are named, and the smallest set of scenarios."""
+    """A failure and its clause are named, and nothing is said of scenarios."""
     called = call("mutate", module, HALF, "parts/file")
+    assert called.code == 0
+    assert f"killed      any-return: by {HALF} for right clause (cycle.all-returns)" in called.out
+    assert "harmless    as-ever" in called.out
+    assert "1 of 1 defects fail for a clause that they break (100%)\n" in called.out
+    assert not re.search("scenarios that find|a set of", called.out)
+
+
+@pytest.mark.parametrize("option", ["--all-kills", "--whole"])
+def test_all_kills_tell_what_each_scenario_finds(call: Any, module: str, option: str) -> None:
+    """The first failure and its clause are named, and the smallest set of scenarios."""
+    called = call("mutate", module, HALF, "parts/file", option)
     assert called.code == 0
     assert f"killed      any-return: by 1, first {HALF} for right clause (cycle.all-returns)" in called.out
     assert "harmless    as-ever" in called.out
@@ -55,7 +67,7 @@ def test_a_survivor_fails(call: Any, module: str) -> None:
     called = call("mutate", module, HALF)
     assert called.code == 1
     assert "survivors:\n  asleep: It is wrong." in called.out
-    told = json.loads(call("mutate", module, HALF, "--json").out)
+    told = json.loads(call("mutate", module, HALF, "--json", "--all-kills").out)
     assert told["survivors"] == ["asleep"]
     assert told["score"] == 0.5
     assert told["defects"][0]["first"]["right"] is True

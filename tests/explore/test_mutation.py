@@ -24,6 +24,7 @@ from tpharness.explore.mutation import (
     smoke,
     unharmed,
 )
+from tpharness.explore.mutation.settling import play_until_settled
 from tpharness.journal import survivors
 from tpharness.readings import AnswerRule, Readings
 from tpharness.scenario import Scenario
@@ -78,6 +79,53 @@ def test_a_failure_for_another_clause_is_not_right() -> None:
     wrong = play_change(defect(clauses=("sse.bom",)), scenarios(HALF))
     assert wrong.killed
     assert not wrong.right
+
+
+def settle(change: Defect | Harmless, given: tuple[Scenario, ...], failing: dict[str, Kill]) -> tuple[Row, list[str]]:
+    """Return the row of a change that these scenarios fail, and the scenarios in the order of playing."""
+    played: list[str] = []
+
+    def play(scenario: Scenario) -> Kill | None:
+        played.append(scenario.id)
+        return failing.get(scenario.id)
+
+    return play_until_settled(change, given, play), played
+
+
+def test_what_is_about_the_clause_is_played_first_and_nothing_once_it_is_cited() -> None:
+    """Among scenarios that are about it the one that is about little."""
+    given = scenarios("parts/file", "interruptions/client-loses-a-running-tool", HALF)
+    assert all("cycle.all-returns" in one.clauses for one in given[:2])
+    found, played = settle(defect(), given, {HALF: kill(HALF, "cycle.all-returns")})
+    assert played == [HALF]
+    assert found.played == 1
+    assert [one.scenario for one in found.kills] == [HALF]
+
+
+def test_everything_is_played_as_long_as_a_clause_is_owed() -> None:
+    """Of two clauses both have to be cited; a failure for another one, or none, settles nothing."""
+    given = scenarios("parts/file", "sse/byte-order-mark", HALF)
+    two = defect(clauses=("cycle.all-returns", "sse.bom"))
+    half, file = kill(HALF, "cycle.all-returns"), kill("parts/file", "part.file")
+    found, played = settle(two, given, {HALF: half, "parts/file": file})
+    assert sorted(played) == sorted(one.id for one in given)
+    assert (found.killed, found.confirmed, found.settled) == (True, ("cycle.all-returns",), False)
+    found, played = settle(two, given, {HALF: half, "sse/byte-order-mark": kill("s", "sse.bom"), "parts/file": file})
+    assert found.settled
+    assert "parts/file" not in played
+    found, played = settle(defect(), given, {})
+    assert len(played) == len(given)
+    assert not found.killed
+
+
+def test_one_failure_settles_what_is_harmless_and_one_ruling_what_breaks_no_clause() -> None:
+    """No clause is owed there."""
+    given = scenarios("parts/file", HALF)
+    failing = {one.id: kill(one.id, "R21") for one in given}
+    harmless = Harmless(name="free", sentence="It is free.", side="both", seed=nullcontext)
+    assert settle(harmless, given, failing)[0].played == 1
+    assert settle(defect(clauses=(), rulings=("R21",)), given, failing)[0].played == 1
+    assert settle(defect(clauses=(), rulings=("R22",)), given, failing)[0].played == 2
 
 
 def test_a_ruling_is_right_as_well() -> None:
@@ -164,6 +212,16 @@ def test_scenarios_that_find_only_what_many_find_are_told() -> None:
     matrix = Matrix(rows=rows, scenarios=given[:10], elsewhere={})
     assert matrix.blunt == (one,)
     assert three in matrix.idle
+
+
+def test_rows_without_all_kills_say_nothing_of_scenarios() -> None:
+    """A scenario that was not played found nothing because of that."""
+    given = scenarios("sse/byte-order-mark")
+    known = Matrix(rows=(row(defect()),), scenarios=given, elsewhere={}).as_json()
+    assert known["all_kills"]
+    some = Matrix(rows=(row(defect()),), scenarios=given, elsewhere={}, all_kills=False).as_json()
+    assert known.keys() - some.keys() == {"smoke", "idle", "blunt"}
+    assert not some["all_kills"]
 
 
 def test_the_smoke_set_kills_all_that_can_be_killed() -> None:

@@ -67,6 +67,32 @@ def test_what_is_found_is_what_playing_everything_finds(sample: Sample[Defect | 
     assert 1 <= killed < len(chosen)
 
 
+@pytest.mark.sampled
+def test_the_verdict_is_settled_by_some_of_the_scenarios(sample: Sample[Defect | Harmless]) -> None:
+    """It is the same as after all of them, and each failure that it took is one of theirs."""
+    scenarios, recording = recorded()
+    for one in sample(CHANGES[2::5]):
+        every = play_change(one, scenarios, recording=recording)
+        some = play_change(one, scenarios, recording=recording, all_kills=False)
+        assert (some.killed, some.right, some.confirmed) == (every.killed, every.right, every.confirmed), one.name
+        assert set(some.kills) <= set(every.kills), one.name
+
+
+def test_what_is_settled_is_not_played_on() -> None:
+    """Four scenarios find it; the first that is about it is enough."""
+    scenarios, recording = recorded()
+    (broken,) = [one for one in DEFECTS if one.name == "complete-turn-without-end"]
+    assert len(play_change(broken, scenarios, recording=recording).kills) == 4
+    assert play_change(broken, scenarios, recording=recording, all_kills=False).played == 1
+
+
+def test_only_what_a_change_reaches_is_asked_for_a_verdict() -> None:
+    """What does not run its code cannot fail."""
+    scenarios, recording = recorded()
+    seed = change(replaced(ToolCalls, "_is_complete"))
+    assert 1 <= play_change(seed, scenarios, recording=recording, all_kills=False).played < len(scenarios)
+
+
 def test_a_recording_is_what_it_was_after_changes_were_played() -> None:
     """A change modifies nothing that was recorded: the next one is given the same."""
     scenarios, recording = recorded()
@@ -162,8 +188,10 @@ def test_a_change_that_cannot_be_seen_is_played_whole() -> None:
     """Nobody knows what it reaches."""
     scenarios, recording = recorded()
     assert find_reach(change(nullcontext), recording.code) is None
-    with mock.patch("tpharness.explore.mutation.play._replayed") as replayed:
-        play_change(change(nullcontext), scenarios, recording=recording)
+    with mock.patch("tpharness.explore.mutation.play.replaying") as replayed:
+        for all_kills in (True, False):
+            row = play_change(change(nullcontext), scenarios, recording=recording, all_kills=all_kills)
+            assert row.played == len(scenarios)
     assert not replayed.called
 
 

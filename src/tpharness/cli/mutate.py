@@ -41,9 +41,13 @@ def mutate(
         list[Path] | None, Option(help="Folders or files with your own scenarios, in place of the built-in ones.")
     ] = None,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
+    all_kills: Annotated[
+        bool,
+        Option("--all-kills", help="Find every scenario that fails a defect, also when its verdict is settled."),
+    ] = False,
     whole: Annotated[
         bool,
-        Option("--whole", help="Play everything, also what a defect cannot have reached: slower, the same result."),
+        Option("--whole", help="Play everything, also what a defect cannot have reached: slower, and as --all-kills."),
     ] = False,
     names: Annotated[bool, Option("--list", help="List the defects and play nothing.")] = False,
     update: Annotated[
@@ -67,13 +71,15 @@ def mutate(
     roots = tuple(scenarios or ())
     loaded = load_selected(tuple(ids or ()), roots)
     cases = unharmed(loaded) if whole else record_selected(tuple(ids or ()), roots).cases
+    all_kills = all_kills or whole or update
     rows = []
     ended = EarlyEnd(len(chosen))
-    for row in ended.until_stopped(play_module(module, chosen, ids or (), roots, jobs=jobs, whole=whole)):
+    found = play_module(module, chosen, ids or (), roots, jobs=jobs, all_kills=all_kills, whole=whole)
+    for row in ended.until_stopped(found):
         rows.append(row)
         if not json:
-            say(_line(row), flush=True)
-    matrix = Matrix(rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere)
+            say(_line(row, all_kills=all_kills), flush=True)
+    matrix = Matrix(rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere, all_kills=all_kills)
     if update and not ended.signal:
         _write_killers(matrix, cases, changes.folder / "killers.json")
     early = ended.as_json("defects")
@@ -95,24 +101,26 @@ def _chosen(changes: Changes, patterns: Sequence[str]) -> list[str]:
     return [name for name in known if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
-def _line(row: Row) -> str:
+def _line(row: Row, *, all_kills: bool) -> str:
     change = row.change
     if not isinstance(change, Defect):
         verdict = f"accused by {', '.join(kill.case for kill in row.kills[:3])}" if row.killed else "harmless"
         return f"{verdict:<10}  {change.name}: {change.sentence}"
     if not row.killed:
         return f"SURVIVES    {change.name}: {change.sentence}"
-    first = row.kills[0]
+    first = row.kills[0] if all_kills else next(filter(row.is_right, row.kills), row.kills[0])
     where = "right" if row.is_right(first) else "another"
     verdict = "killed" if row.right else "MISJUDGED"
     cited = ", ".join(sorted(first.cites & {*change.clauses, *change.rulings}) or sorted(first.named)[:3]) or "nothing"
-    return f"{verdict:<10}  {change.name}: by {len(row.kills)}, first {first.case} for {where} clause ({cited})"
+    by = f"by {len(row.kills)}, first {first.case}" if all_kills else f"by {first.case}"
+    return f"{verdict:<10}  {change.name}: {by} for {where} clause ({cited})"
 
 
 def _print_summary(matrix: Matrix, *, whole: bool) -> None:
     found, defects = sum(row.right for row in matrix.defects), len(matrix.defects)
     at_once = sum(bool(row.kills) and row.is_right(row.kills[0]) for row in matrix.defects)
-    say("", f"{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%}), {at_once} at once")
+    first = f", {at_once} at once" if matrix.all_kills else ""
+    say("", f"{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%}){first}")
     for title, rows in (
         ("survivors", matrix.survivors),
         ("failed for other clauses only", matrix.misjudged),
@@ -123,10 +131,12 @@ def _print_summary(matrix: Matrix, *, whole: bool) -> None:
     _print_list("clauses that a defect breaks and no failure cites", unconfirmed)
     if whole:
         _print_list("MUST clauses that scenarios exercise and no defect breaks", matrix.unbroken)
+    if whole and matrix.all_kills:
         _print_list("scenarios that find no defect", matrix.idle)
         _print_list("scenarios that find only what one in ten finds", matrix.blunt)
-    chosen = smoke(matrix.defects)
-    _print_list(f"a set of {len(chosen)} scenarios that finds them all", chosen)
+    if matrix.all_kills:
+        chosen = smoke(matrix.defects)
+        _print_list(f"a set of {len(chosen)} scenarios that finds them all", chosen)
 
 
 def _print_list(title: str, items: Sequence[str]) -> None:

@@ -18,11 +18,15 @@ _OF_ALL = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """All rows of a run over `scenarios`; `elsewhere` as in `Changes`."""
+    """All rows of a run over `scenarios`; `elsewhere` as in `Changes`.
+
+    `all_kills`: the rows have all their kills. Else they say what becomes of a change, and not what a scenario finds.
+    """
 
     rows: tuple[Row, ...]
     scenarios: tuple[Scenario, ...]
     elsewhere: Mapping[str, str]
+    all_kills: bool = True
 
     @property
     def defects(self) -> tuple[Row, ...]:
@@ -85,7 +89,8 @@ class Matrix:
         return bool(self.defects) and not (self.survivors or self.misjudged or self.accused or self.unconfirmed)
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON values."""
+        """Return everything that is known as plain JSON values."""
+        of_scenarios = {"smoke": list(smoke(self.defects)), "idle": list(self.idle), "blunt": list(self.blunt)}
         return {
             "score": self.score,
             "defects": [_row(row) for row in self.defects],
@@ -95,9 +100,8 @@ class Matrix:
             "unconfirmed": {name: list(clauses) for name, clauses in self.unconfirmed.items()},
             "unbroken": list(self.unbroken),
             "elsewhere": dict(self.elsewhere),
-            "smoke": list(smoke(self.defects)),
-            "idle": list(self.idle),
-            "blunt": list(self.blunt),
+            "all_kills": self.all_kills,
+            **(of_scenarios if self.all_kills else {}),
         }
 
 

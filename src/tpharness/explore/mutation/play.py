@@ -2,7 +2,8 @@
 
 In: changes and scenarios that are loaded. Out: a row for each change. The reference plays both sides in this process,
 through the same session as any run; with `jobs` the changes are dealt out to worker processes. With a recording of the
-reference as it is, only what a change can have reached is played; the rows are the same.
+reference as it is, only what a change can have reached is played; the rows are the same. A change may be left once its
+verdict is settled: the verdicts are the same then, and the kills are those that it took.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import gc
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from tpharness.explore.mutation.reach import find_reach
 from tpharness.explore.mutation.recording import Recorder, Recording
 from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row
 from tpharness.explore.mutation.replay import replaying
+from tpharness.explore.mutation.settling import Play, about_of, play_all, play_until_settled
 from tpharness.findings import Level
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
@@ -53,29 +57,38 @@ def play_change(
     scenarios: Iterable[Scenario],
     baseline: Baseline | None = None,
     recording: Recording | None = None,
+    *,
+    all_kills: bool = True,
 ) -> Row:
-    """Play the scenarios with one change seeded; with a `recording` of them only what the change can have reached."""
+    """Play the scenarios with one change seeded; with a `recording` of them only what the change can have reached.
+
+    Without `all_kills` as many of them as settle the verdict, in an order that makes them few.
+    """
     known = load_baseline() if baseline is None else baseline
     begun = time.perf_counter()
     reach = None if recording is None else find_reach(change, recording.code)
-    with change.seed(), Session() as session:
-        if recording is None or reach is None:
-            found = [_played(scenario, session, known)[0] for scenario in scenarios]
+    with change.seed(), _playing(known, recording, reach) as play:
+        if all_kills:
+            row = play_all(change, scenarios, play)
         else:
-            found = _replayed(scenarios, session, known, recording, reach)
-    kills = tuple(kill for kill in found if kill is not None)
-    return Row(change=change, kills=kills, played=len(found), seconds=time.perf_counter() - begun)
+            may_fail = scenarios if recording is None else recording.reached(scenarios, reach)
+            row = play_until_settled(change, may_fail, play)
+    return replace(row, seconds=time.perf_counter() - begun)
 
 
-def _replayed(
-    scenarios: Iterable[Scenario], session: Session, baseline: Baseline, recording: Recording, reach: frozenset[int]
-) -> list[Kill | None]:
-    found: list[Kill | None] = []
-    with replaying(reach, parses=not reach.isdisjoint(recording.parsing)) as replay:
-        for scenario in scenarios:
-            differs = replay.begin(recording.scenarios[scenario.id])
-            found.append(_played(scenario, session, baseline)[0] if differs else None)
-    return found
+@contextmanager
+def _playing(baseline: Baseline, recording: Recording | None, reach: frozenset[int] | None) -> Iterator[Play]:
+    """Give what plays a scenario while a change is seeded that reaches some code, or nobody knows which."""
+    with Session() as session:
+
+        def play(scenario: Scenario) -> Kill | None:
+            return _played(scenario, session, baseline)[0]
+
+        if recording is None or reach is None:
+            yield play
+            return
+        with replaying(reach, parses=not reach.isdisjoint(recording.parsing)) as replay:
+            yield lambda scenario: play(scenario) if replay.begin(recording.scenarios[scenario.id]) else None
 
 
 def unharmed(scenarios: Iterable[Scenario]) -> dict[str, int]:
@@ -118,14 +131,15 @@ def play_module(
     roots: Sequence[Path] = (),
     *,
     jobs: int = 1,
+    all_kills: bool = False,
     whole: bool = False,
 ) -> Iterator[Row]:
     """Play the changes of a module that `names` says, in that order; errors as for `load_changes` and `unharmed`.
 
-    `whole` plays everything, also what a change cannot have reached.
+    `all_kills` as for `play_change`; `whole` plays everything, also what a change cannot have reached.
     """
     changes = load_changes(module)
-    worker = partial(_in_worker, module, tuple(ids), tuple(roots), whole)
+    worker = partial(_in_worker, module, tuple(ids), tuple(roots), all_kills, whole)
     workers = Workers(jobs=jobs) if jobs > 1 and len(names) > 1 else THIS_PROCESS
     if not whole:
         record_selected(tuple(ids), tuple(roots))  # here, so that workers which are forks have it
@@ -136,11 +150,12 @@ def play_module(
 
 
 def _in_worker(
-    module: str, ids: tuple[str, ...], roots: tuple[Path, ...], whole: bool, name: str
+    module: str, ids: tuple[str, ...], roots: tuple[Path, ...], all_kills: bool, whole: bool, name: str
 ) -> tuple[tuple[Kill, ...], int, float]:
     """Return what makes up a row but for the change, which holds functions and stays in its process."""
     change = load_changes(module).named(name)
-    row = play_change(change, load_selected(ids, roots), recording=None if whole else record_selected(ids, roots))
+    recording = None if whole else record_selected(ids, roots)
+    row = play_change(change, load_selected(ids, roots), recording=recording, all_kills=all_kills)
     return row.kills, row.played, row.seconds
 
 
@@ -158,7 +173,7 @@ def record_selected(ids: tuple[str, ...], roots: tuple[Path, ...]) -> Recording:
 
 def _played(scenario: Scenario, session: Session, baseline: Baseline) -> tuple[Kill | None, int]:
     """Play one scenario; return what failed, or None, and the number of its cases."""
-    about = frozenset((*scenario.clauses, *scenario.rulings))
+    about = about_of(scenario)
     try:
         results = session.run(session.play(scenario))
     except Exception as error:  # noqa: BLE001  # a defect may make anything raise anything

@@ -8,7 +8,7 @@ takes the result from here wherever a step is given the same and a change of the
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
@@ -21,6 +21,7 @@ from tpharness.explore.mutation.reach import CodeThatRan
 from tpharness.journal import Journal
 from tpharness.run import play, session
 from tpharness.run.sweeps import stepped
+from tpharness.scenario import Scenario
 from tpharness.targets import reference
 
 __all__ = ["RecordedScenario", "Recorder", "Recording", "Step", "steps_replaced"]
@@ -86,6 +87,10 @@ class Recording:
     def cases(self) -> dict[str, int]:
         """How many cases each scenario stands for."""
         return {name: one.cases for name, one in self.scenarios.items()}
+
+    def reached(self, scenarios: Iterable[Scenario], reach: frozenset[int] | None) -> list[Scenario]:
+        """Return the scenarios that ran some of that code; all if nobody knows which it is."""
+        return [one for one in scenarios if reach is None or not reach.isdisjoint(self.scenarios[one.id].ran)]
 
 
 @dataclass(slots=True)

@@ -68,7 +68,10 @@ class Kill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What the scenarios that were played made of one change; `played` counts scenarios, `seconds` is wall time."""
+    """What the scenarios that were played made of one change.
+
+    `kills` are in the order of playing, `played` counts scenarios, `seconds` is wall time.
+    """
 
     change: Defect | Harmless
     kills: tuple[Kill, ...]
@@ -92,6 +95,13 @@ class Row:
     def right(self) -> bool:
         """Whether some failure cites a clause or a ruling that the defect breaks."""
         return any(self.is_right(kill) for kill in self.kills)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no further failure can alter the verdict: each clause is confirmed, or what is harmless failed."""
+        if isinstance(self.change, Harmless):
+            return self.killed
+        return self.right and len(self.confirmed) == len(self.change.clauses)
 
     def is_right(self, kill: Kill) -> bool:
         """Whether one failure cites a clause or a ruling that the defect breaks."""
