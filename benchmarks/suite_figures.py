@@ -9,19 +9,19 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import closing
 from functools import cache
-from inspect import signature
-from typing import Any
 
 from benchmarks.figures import Pair, figure
 from benchmarks.http_suite import Unstepped
 from benchmarks.stream_memory import grown
 
+from tpharness.explore import mutation
 from tpharness.explore.campaigns.cases import case_source
 from tpharness.explore.campaigns.fold import passes
 from tpharness.explore.generate.programs import program
-from tpharness.explore.mutation import load_changes, load_scenarios, play_change, record_unharmed
+from tpharness.explore.mutation import Row, load_changes, load_scenarios, play_change, record_unharmed
 from tpharness.resources import scenarios_dir
 from tpharness.run import ResultReady, RunFinished, RunOptions, RunStarted, run_suite
 from tpharness.run.plan import base_case, make_script
@@ -85,29 +85,23 @@ def in_process(size: int) -> Pair:
 @figure("`mutate` / the same by playing everything", unit="seeded change", at_most=0.1, head=17, sizes=(17,))
 def mutate(size: int) -> Pair:
     """Settle the verdicts on changes, of which one in seventeen is harmless, as of all: these are played to the end."""
-    return _seeded(size, all_kills=False)
+    return _seeded(size, getattr(mutation, "settle_change", play_change))  # a checkout of --before may not have it
 
 
 @figure("`mutate --all-kills` / the same by playing everything", unit="seeded change", head=10, sizes=(10,))
 def mutate_all_kills(size: int) -> Pair:
     """Find every scenario that fails a change."""
-    return _seeded(size, all_kills=True)
+    return _seeded(size, play_change)
 
 
-def _seeded(size: int, *, all_kills: bool) -> Pair:
-    """Play changes at equal distances on half of the suite; the recording is there.
-
-    A checkout that cannot stop at a verdict, as `--before` may name, always finds all kills.
-    """
+def _seeded(size: int, find: Callable[..., Row]) -> Pair:
+    """Play changes at equal distances on half of the suite; the recording is there."""
     changes = load_changes("tests.seeded_defects").all()
     chosen = [changes[(2 * number + 1) * len(changes) // (2 * size)] for number in range(size)]
     scenarios = load_scenarios(_ids(_SCENARIOS_OF_MUTATE))
     recording = record_unharmed(scenarios)
-    stops: dict[str, Any] = (
-        {} if all_kills or "all_kills" not in signature(play_change).parameters else {"all_kills": False}
-    )
     return Pair(
-        ours=lambda: [play_change(one, scenarios, recording=recording, **stops) for one in chosen],
+        ours=lambda: [find(one, scenarios, recording=recording) for one in chosen],
         peer=lambda: [play_change(one, scenarios) for one in chosen],
     )
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tpharness.explore.mutation import record_selected
+
 DEFECTS = """
 from contextlib import nullcontext
 from unittest import mock
@@ -82,6 +84,18 @@ def test_a_defect_that_fails_for_another_clause_fails(call: Any, module: str) ->
     assert called.code == 1
     assert "MISJUDGED" in called.out
     assert "failed for other clauses only:\n  elsewhere" in called.out
+
+
+@pytest.mark.parametrize("options", [[], ["--all-kills"]])
+def test_a_recording_changes_nothing(
+    call: Any, module: str, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few changes are played without one."""
+    outright = call("mutate", module, HALF, "parts/file", *options)
+    monkeypatch.setattr("tpharness.explore.mutation.play._FEW", 0)
+    assert call("mutate", module, HALF, "parts/file", *options).out == outright.out
+    assert record_selected((HALF, "parts/file"), ()).cases == {HALF: 1, "parts/file": 1}
+    assert record_selected.cache_info().hits
 
 
 def test_worker_processes_find_the_same(call: Any, module: str) -> None:

@@ -15,7 +15,7 @@ from tests.seeded_defects import DEFECTS, HARMLESS
 
 from tpharness.checks import validity
 from tpharness.dialects import messages, thread
-from tpharness.explore.mutation import Defect, Harmless, load_scenarios, play_change, record_unharmed
+from tpharness.explore.mutation import Defect, Harmless, load_scenarios, play_change, record_unharmed, settle_change
 from tpharness.explore.mutation.merged_reads import merge_reads
 from tpharness.explore.mutation.reach import find_reach
 from tpharness.explore.mutation.recording import Recording
@@ -68,29 +68,37 @@ def test_what_is_found_is_what_playing_everything_finds(sample: Sample[Defect | 
 
 
 @pytest.mark.sampled
-def test_the_verdict_is_settled_by_some_of_the_scenarios(sample: Sample[Defect | Harmless]) -> None:
+@pytest.mark.parametrize("outright", [0, 2])
+def test_the_verdict_is_settled_by_some_of_the_scenarios(
+    sample: Sample[Defect | Harmless], outright: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is the same as after all of them, and each failure that it took is one of theirs."""
+    monkeypatch.setattr("tpharness.explore.mutation.play._OUTRIGHT", outright)
     scenarios, recording = recorded()
-    for one in sample(CHANGES[2::5]):
-        every = play_change(one, scenarios, recording=recording)
-        some = play_change(one, scenarios, recording=recording, all_kills=False)
-        assert (some.killed, some.right, some.confirmed) == (every.killed, every.right, every.confirmed), one.name
-        assert set(some.kills) <= set(every.kills), one.name
+    for one in sample(CHANGES[2::10]):
+        every = play_change(one, scenarios)
+        for some in (settle_change(one, scenarios, recording), settle_change(one, scenarios)):
+            assert (some.killed, some.right, some.confirmed) == (every.killed, every.right, every.confirmed), one.name
+            assert set(some.kills) <= set(every.kills), one.name
 
 
 def test_what_is_settled_is_not_played_on() -> None:
-    """Four scenarios find it; the first that is about it is enough."""
+    """Four scenarios find it; the first that is about it is enough, and a recording is not asked."""
     scenarios, recording = recorded()
     (broken,) = [one for one in DEFECTS if one.name == "complete-turn-without-end"]
     assert len(play_change(broken, scenarios, recording=recording).kills) == 4
-    assert play_change(broken, scenarios, recording=recording, all_kills=False).played == 1
+    with mock.patch("tpharness.explore.mutation.play.find_reach") as asked:
+        assert settle_change(broken, scenarios, recording).played == 1
+    assert not asked.called
 
 
-def test_only_what_a_change_reaches_is_asked_for_a_verdict() -> None:
-    """What does not run its code cannot fail."""
+def test_only_what_a_change_reaches_is_asked_for_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not run its code cannot fail; without a recording nobody knows."""
+    monkeypatch.setattr("tpharness.explore.mutation.play._OUTRIGHT", 0)
     scenarios, recording = recorded()
     seed = change(replaced(ToolCalls, "_is_complete"))
-    assert 1 <= play_change(seed, scenarios, recording=recording, all_kills=False).played < len(scenarios)
+    assert 1 <= settle_change(seed, scenarios, recording).played < len(scenarios)
+    assert settle_change(seed, scenarios).played == len(scenarios)
 
 
 def test_a_recording_is_what_it_was_after_changes_were_played() -> None:
@@ -189,9 +197,8 @@ def test_a_change_that_cannot_be_seen_is_played_whole() -> None:
     scenarios, recording = recorded()
     assert find_reach(change(nullcontext), recording.code) is None
     with mock.patch("tpharness.explore.mutation.play.replaying") as replayed:
-        for all_kills in (True, False):
-            row = play_change(change(nullcontext), scenarios, recording=recording, all_kills=all_kills)
-            assert row.played == len(scenarios)
+        for play in (play_change, settle_change):
+            assert play(change(nullcontext), scenarios, recording=recording).played == len(scenarios)
     assert not replayed.called
 
 

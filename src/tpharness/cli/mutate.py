@@ -24,6 +24,7 @@ from tpharness.explore.mutation import (
     record_selected,
     smoke,
     unharmed,
+    worth_recording,
 )
 from tpharness.output import write_atomically
 from tpharness.printable import say
@@ -70,11 +71,12 @@ def mutate(
         raise UsageError("--update plays everything", hint="leave out the scenarios and --defect")
     roots = tuple(scenarios or ())
     loaded = load_selected(tuple(ids or ()), roots)
-    cases = unharmed(loaded) if whole else record_selected(tuple(ids or ()), roots).cases
+    recorded = not whole and worth_recording(chosen)
+    cases = record_selected(tuple(ids or ()), roots).cases if recorded else unharmed(loaded)
     all_kills = all_kills or whole or update
     rows = []
     ended = EarlyEnd(len(chosen))
-    found = play_module(module, chosen, ids or (), roots, jobs=jobs, all_kills=all_kills, whole=whole)
+    found = play_module(module, chosen, ids or (), roots, jobs=jobs, all_kills=all_kills, recorded=recorded)
     for row in ended.until_stopped(found):
         rows.append(row)
         if not json:

@@ -9,7 +9,9 @@ from tpharness.explore.mutation.play import (
     play_module,
     record_selected,
     record_unharmed,
+    settle_change,
     unharmed,
+    worth_recording,
 )
 from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row, Seed, Side
 
@@ -30,6 +32,8 @@ __all__ = [
     "play_module",
     "record_selected",
     "record_unharmed",
+    "settle_change",
     "smoke",
     "unharmed",
+    "worth_recording",
 ]

@@ -23,7 +23,7 @@ from tpharness.explore.mutation.reach import find_reach
 from tpharness.explore.mutation.recording import Recorder, Recording
 from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row
 from tpharness.explore.mutation.replay import replaying
-from tpharness.explore.mutation.settling import Play, about_of, play_all, play_until_settled
+from tpharness.explore.mutation.settling import Play, about_of, play_until_settled
 from tpharness.findings import Level
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result
@@ -40,8 +40,16 @@ __all__ = [
     "play_module",
     "record_selected",
     "record_unharmed",
+    "settle_change",
     "unharmed",
+    "worth_recording",
 ]
+
+_OUTRIGHT = 20
+"""The number of scenarios that are played on a defect before it is asked what it reaches; one in 300 takes more."""
+
+_FEW = 5
+"""The number of changes on which everything is played in less time than a recording takes."""
 
 _RULING = re.compile(r"\bR\d+\b")
 
@@ -57,29 +65,48 @@ def play_change(
     scenarios: Iterable[Scenario],
     baseline: Baseline | None = None,
     recording: Recording | None = None,
-    *,
-    all_kills: bool = True,
 ) -> Row:
-    """Play the scenarios with one change seeded; with a `recording` of them only what the change can have reached.
-
-    Without `all_kills` as many of them as settle the verdict, in an order that makes them few.
-    """
+    """Play the scenarios with one change seeded; with a `recording` of them only what the change can have reached."""
     known = load_baseline() if baseline is None else baseline
     begun = time.perf_counter()
     reach = None if recording is None else find_reach(change, recording.code)
-    with change.seed(), _playing(known, recording, reach) as play:
-        if all_kills:
-            row = play_all(change, scenarios, play)
-        else:
-            may_fail = scenarios if recording is None else recording.reached(scenarios, reach)
-            row = play_until_settled(change, may_fail, play)
+    with _playing(change, known, recording, reach) as play:
+        found = list(map(play, scenarios))
+    kills = tuple(kill for kill in found if kill is not None)
+    return Row(change=change, kills=kills, played=len(found), seconds=time.perf_counter() - begun)
+
+
+def settle_change(change: Defect | Harmless, scenarios: Iterable[Scenario], recording: Recording | None = None) -> Row:
+    """Play as many of the scenarios as settle the verdict on a change, in an order that makes them few.
+
+    With a `recording` of them, some are played on a defect outright, which takes less time than to find out what it
+    reaches; of the others those that it can have reached.
+    """
+    known = load_baseline()
+    begun = time.perf_counter()
+    row = Row(change=change, kills=(), played=0, seconds=0.0)
+    left = {one.id: one for one in scenarios}
+    every = len(left)
+    if recording is None or isinstance(change, Defect):
+        with _playing(change, known) as play:
+            row = play_until_settled(row, left, play, every if recording is None else _OUTRIGHT)
+    if recording is not None and not row.settled:
+        reach = find_reach(change, recording.code)
+        left = {one.id: one for one in recording.reached(left.values(), reach)}
+        with _playing(change, known, recording, reach) as play:
+            row = play_until_settled(row, left, play, every)
     return replace(row, seconds=time.perf_counter() - begun)
 
 
 @contextmanager
-def _playing(baseline: Baseline, recording: Recording | None, reach: frozenset[int] | None) -> Iterator[Play]:
-    """Give what plays a scenario while a change is seeded that reaches some code, or nobody knows which."""
-    with Session() as session:
+def _playing(
+    change: Defect | Harmless,
+    baseline: Baseline,
+    recording: Recording | None = None,
+    reach: frozenset[int] | None = None,
+) -> Iterator[Play]:
+    """Give what plays a scenario with a change seeded that reaches some code; None if nobody knows which."""
+    with change.seed(), Session() as session:
 
         def play(scenario: Scenario) -> Kill | None:
             return _played(scenario, session, baseline)[0]
@@ -124,6 +151,11 @@ def _play_unharmed(scenarios: Iterable[Scenario], session: Session, tell: Callab
         )
 
 
+def worth_recording(names: Sequence[str]) -> bool:
+    """Whether so many changes are played that a recording of the scenarios takes less time than it saves."""
+    return len(names) > _FEW
+
+
 def play_module(
     module: str,
     names: Sequence[str],
@@ -132,16 +164,16 @@ def play_module(
     *,
     jobs: int = 1,
     all_kills: bool = False,
-    whole: bool = False,
+    recorded: bool = True,
 ) -> Iterator[Row]:
     """Play the changes of a module that `names` says, in that order; errors as for `load_changes` and `unharmed`.
 
-    `all_kills` as for `play_change`; `whole` plays everything, also what a change cannot have reached.
+    `all_kills` plays on when a verdict is settled, `recorded` leaves out what a change cannot have reached.
     """
     changes = load_changes(module)
-    worker = partial(_in_worker, module, tuple(ids), tuple(roots), all_kills, whole)
+    worker = partial(_in_worker, module, tuple(ids), tuple(roots), all_kills, recorded)
     workers = Workers(jobs=jobs) if jobs > 1 and len(names) > 1 else THIS_PROCESS
-    if not whole:
+    if recorded:
         record_selected(tuple(ids), tuple(roots))  # here, so that workers which are forks have it
         gc.collect()
         gc.freeze()  # what lives as long as the process is not looked through again and again
@@ -150,12 +182,13 @@ def play_module(
 
 
 def _in_worker(
-    module: str, ids: tuple[str, ...], roots: tuple[Path, ...], all_kills: bool, whole: bool, name: str
+    module: str, ids: tuple[str, ...], roots: tuple[Path, ...], all_kills: bool, recorded: bool, name: str
 ) -> tuple[tuple[Kill, ...], int, float]:
     """Return what makes up a row but for the change, which holds functions and stays in its process."""
     change = load_changes(module).named(name)
-    recording = None if whole else record_selected(ids, roots)
-    row = play_change(change, load_selected(ids, roots), recording=recording, all_kills=all_kills)
+    recording = record_selected(ids, roots) if recorded else None
+    play = play_change if all_kills else settle_change
+    row = play(change, load_selected(ids, roots), recording=recording)
     return row.kills, row.played, row.seconds
 
 

@@ -1,7 +1,8 @@
-"""Play scenarios on one change: all of them, or until its verdict is settled.
+"""Play scenarios on one change until its verdict is settled, those first that most likely settle it.
 
-In: a change, scenarios, and how one of them is played. Out: the row. The verdict is the same either way: no scenario
-takes back what the failure of another one cites, and as long as a clause is owed the next one is played, to the last.
+In: the row of a change, scenarios, and how one of them is played. Out: the row. Its verdict is the one that all of the
+scenarios give: none takes back what the failure of another one cites, and as long as a clause is owed the next one is
+played, to the last.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tpharness.explore.mutation.records import Defect, Harmless, Kill, Row
+from tpharness.explore.mutation.records import Harmless, Kill, Row
 from tpharness.scenario import Scenario
 
-__all__ = ["Play", "about_of", "play_all", "play_until_settled"]
+__all__ = ["Play", "about_of", "play_until_settled"]
 
 Play = Callable[[Scenario], Kill | None]
 """Plays a scenario with the change seeded; returns what failed, None if it passes."""
@@ -23,26 +24,19 @@ def about_of(scenario: Scenario) -> frozenset[str]:
     return frozenset((*scenario.clauses, *scenario.rulings))
 
 
-def play_all(change: Defect | Harmless, scenarios: Iterable[Scenario], play: Play) -> Row:
-    """Play the scenarios in their order."""
-    found = [play(one) for one in scenarios]
-    kills = tuple(kill for kill in found if kill is not None)
-    return Row(change=change, kills=kills, played=len(found), seconds=0.0)
+def play_until_settled(row: Row, left: dict[str, Scenario], play: Play, many: int) -> Row:
+    """Go on with a row: take the likeliest scenario out of what is `left` and play it, until so `many` are played.
 
-
-def play_until_settled(change: Defect | Harmless, scenarios: Iterable[Scenario], play: Play) -> Row:
-    """Play the likeliest of the scenarios, again and again, until the row is settled or none is left."""
-    left = {one.id: one for one in scenarios}
-    row = Row(change=change, kills=(), played=0, seconds=0.0)
-    while left and not row.settled:
-        chosen = left.pop(_likeliest(left.values(), _owed(row)))
-        kill = play(chosen)
+    It ends before that when the row is settled or nothing is left.
+    """
+    while left and row.played < many and not row.settled:
+        kill = play(left.pop(_likeliest(left.values(), _owed(row))))
         row = replace(row, kills=row.kills if kill is None else (*row.kills, kill), played=row.played + 1)
     return row
 
 
 def _owed(row: Row) -> frozenset[str]:
-    """Return the clauses that no failure cites yet; of a defect for which all are, what it breaks."""
+    """Return the clauses that no failure cites yet; of a defect that breaks none, its rulings."""
     if isinstance(row.change, Harmless):
         return frozenset()
     return frozenset(row.change.clauses).difference(row.confirmed) or frozenset(row.change.rulings)
