@@ -16,7 +16,6 @@ from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players
 from tpharness.scenario.records import Scenario
 from tpharness.targets.contract import ClientTarget, ServerTarget
-from tpharness.targets.remote import Remote
 
 __all__ = ["adapt_scenario", "describe_target", "find_common_versions", "needs_carriers", "without_carrier_clauses"]
 
@@ -76,7 +75,7 @@ def _apply_readings(scenario: Scenario, players: Players) -> tuple[Scenario, str
     fixed: dict[str, Readings] = {}
     for name, target in (("server", players.server), ("client", players.client)):
         declared = target.capabilities.readings
-        if isinstance(target, Remote) or not declared.certifies:
+        if name in players.remote or not declared.certifies:
             fixed[name] = declared
     if not fixed:
         return scenario, ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 from tpharness.checks import Delivery, Evidence, Side, Variant
@@ -81,7 +82,7 @@ class Played:
 Observer = Callable[[Played], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Players:
     """The server and the client of a case, and how their threads are compared (None: as the scenario says)."""
 
@@ -93,6 +94,11 @@ class Players:
     def carriers(self) -> bool:
         """Whether the server's stream has carriers and the client reads them."""
         return self.server.capabilities.carriers and self.client.capabilities.carriers
+
+    @cached_property
+    def remote(self) -> frozenset[str]:
+        """The sides outside this process; looked up once, since a protocol is looked for in each of its members."""
+        return frozenset(n for n, t in (("server", self.server), ("client", self.client)) if isinstance(t, Remote))
 
 
 async def play(
@@ -109,7 +115,7 @@ async def play(
     has_server = how is not Delivery.UNRELATED
     recorded = _recorded_output(case, players)
     served = await players.server.serve(script) if has_server and recorded is None else recorded
-    if served is not None and not players.server.capabilities.marks and isinstance(players.server, Remote):
+    if served is not None and not players.server.capabilities.marks and "server" in players.remote:
         _check_event_packets(case, served)
     turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
@@ -132,14 +138,9 @@ async def play(
     open_calls = await find_open_calls(script, again, players.server) if again is not None and not lost else ()
     server, client = _play_reference(case, script, turns, served, players)
     # Remote targets report nothing about events and streams, so the reference's findings stand for theirs.
-    if (
-        served is not None
-        and server is not None
-        and isinstance(players.server, Remote)
-        and case.scenario.expect.findings
-    ):
+    if served is not None and server is not None and "server" in players.remote and case.scenario.expect.findings:
         served = replace(served, findings=(*served.findings, *server.findings))
-    if client is not None and isinstance(players.client, Remote):
+    if client is not None and "client" in players.remote:
         received = replace(received, findings=(*received.findings, *client.findings))
     pieces = [
         Evidence(
@@ -308,7 +309,7 @@ async def _play_variants(
         output = await players.client.receive_resumed(script, turns)
         repeated.append(("streams broken off and gone on with", "client", output))
     if served is not None:
-        if isinstance(players.server, Remote):  # the older versions are written from the same record: one is enough
+        if "server" in players.remote:  # the older versions are written from the same record: one is enough
             script = replace(script, versions=tuple(v for v in Version if v in script.versions)[-1:])
         single = replace(script, turns=tuple(_rechunk_event_deltas(turn) for turn in script.turns))
         rechunked.append(("event deltas of one character", "server", await players.server.serve(single)))

@@ -104,7 +104,7 @@ class Session:
     @property
     def has_remote(self) -> bool:
         """Whether a target is outside this process, so that several cases are played concurrently."""
-        return bool(self._remotes)
+        return bool(self.players.remote)
 
     @property
     def _remotes(self) -> list[remote.Remote]:
