@@ -12,6 +12,7 @@ from typing import Any
 
 from tpharness.checks import Delivery, Evidence, OpenCall, Side
 from tpharness.findings import Finding
+from tpharness.protocol.canonical import canonical_time
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare
@@ -89,16 +90,30 @@ def is_unchanged(before: Sequence[Thread], now: Sequence[Thread]) -> bool:
     return len(before) == len(now) and all(map(operator.is_, before, now))
 
 
-def only_the_cut_moved(before: Sequence[Thread], now: Sequence[Thread]) -> bool:
-    """Whether nothing but the interruption is new on any side, and that is the same on all."""
-    if is_unchanged(before, now):
+def only_the_cut_moved(before: Sequence[Thread], now: Sequence[Thread], at: str) -> bool:
+    """Whether each side shows what it showed before, but that the run was cut later, at `at`.
+
+    Then a check says of the documents what it said before.
+    """
+    return len(before) == len(now) and all(_shows_the_same(one, two, at) for one, two in zip(before, now, strict=True))
+
+
+def _shows_the_same(before: Thread, now: Thread, at: str) -> bool:
+    if before is now:
         return True
-    same = all(
-        _last_messages(one) is _last_messages(two) and len(one["turns"]) == len(two["turns"])
-        for one, two in zip(before, now, strict=True)
-    )
-    cut, *others = [(len(thread["turns"]), _interruption(thread)) for thread in now]
-    return same and all(other == cut for other in others)
+    was, cut = _interruption(before), _interruption(now)
+    if was and cut:
+        time, said = cut.get("interrupted_at"), canonical_time(at)[:-1]
+        if time != at and canonical_time(str(time))[:-1] != said:
+            return False
+        if said < canonical_time(str(was.get("interrupted_at")))[:-1]:
+            return False
+        *earlier, last = before["turns"]
+        moved = {**last, "interruption": {**was, "interrupted_at": time}}
+        before = {**before, "turns": [*earlier, moved]}
+        if now.get("updated_at") == time:
+            before["updated_at"] = time
+    return before == now
 
 
 def _last_messages(thread: Thread) -> list[Any] | None:

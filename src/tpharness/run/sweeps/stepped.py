@@ -1,10 +1,11 @@
 """Cutting one case at every place of its runs, with one fold of each side.
 
 In: a case with a sweep, and two targets that can be stepped. Out: the places that failed, and how many were tried.
-Each place is judged by the same checks as any case. What a place could not have changed is not judged again
-(`evidence`), except at places 1, 2, 4, 8, … and at the last one, which guards that. Between two bytes of one event
-nothing is rendered while both sessions say that no document could show a change; the reference is believed between two
-events as well, where the time of the cut is all that is new. The cost is linear in the length of the run.
+Each place is judged by the same checks as any case. What a place has not changed is not judged again (`evidence`): it
+is compared with the place before, and if the time of the cut is all that is new in any document, it is as good as that
+one. At places 1, 2, 4, 8, … with something new and at the last one everything is judged, which guards that. Between
+two bytes of one event nothing is rendered while both sessions say that no document could show a change; the reference
+is believed between two events as well. The cost is linear in the length of the run.
 
 Different cuts on the two sides are judged in the same pass: the client at one place, the server at the next. That the
 client's thread only grows is judged at every place, and what R32 asks for is transitive, so these pairs stand for every
@@ -107,6 +108,7 @@ class _Pass:
         self._before: ThreadsByVersion = {}
         self._seen: tuple[int, int] | None = None
         self._judged = -1  # after so many events
+        self._open_judged = False  # whether a place inside of arguments was
         self._passed = True
         self._count = 0
         self._last = len(run.events)
@@ -155,19 +157,25 @@ class _Pass:
         found.tried += 1
         last = count == self._last and unit is not CutUnit.BYTE
         seen = (pair.server.version, pair.client.version)
-        looks_whole = any(one.given is not None for one in pair.open_calls())  # no thread shows it (R60)
-        unchanged = seen == self._seen and self._passed and not last and not looks_whole
+        open_calls = pair.open_calls()
+        looks_whole = any(one.given is not None for one in open_calls)  # no thread shows it (R60)
+        sure = self._passed and not last and not looks_whole
         power = found.tried & (found.tried - 1) == 0
-        if unchanged and not power and (count == self._judged or self._says_all):
+        if sure and seen == self._seen and not power and (count == self._judged or self._says_all):
             return  # nothing has become visible since the place before
         self._judged = count
         cut = self._cut(count)
         now = pair.threads(cut)
-        if unchanged and all(v in self._before and only_the_cut_moved(self._before[v], now[v]) for v in now):
+        comparable = not (power or pair.foreign)  # others may change what they have shown
+        known = self._open_judged or not open_calls
+        if sure and (seen == self._seen or (comparable and known)) and self._is_nothing_new(now, cut):
+            self._seen = seen
             return
         whole = last or power or looks_whole or self._only is not None or not self._passed
         name = self._name(number)
-        failed = self._failure(name, self._evidence(name, self._new(now, whole), expected_delivery, whole=whole))
+        evidence = self._evidence(name, self._new(now, whole=whole), expected_delivery, whole=whole)
+        self._open_judged |= any(piece.open_calls for piece in evidence)
+        failed = self._failure(name, evidence)
         if failed is not None:
             place = self._place(count, None if unit is None else ClientCut(unit=unit, count=number))
             if self._record is not None and len(found.failed) < MOST_RECORDED:
@@ -178,7 +186,12 @@ class _Pass:
         self._seen = seen
         self._before = now
 
-    def _new(self, now: ThreadsByVersion, whole: bool) -> ThreadsByVersion:
+    def _is_nothing_new(self, now: ThreadsByVersion, cut: Interrupted) -> bool:
+        """Whether no document has changed since the place before but for the time of the cut, and no fold complains."""
+        same = all(v in self._before and only_the_cut_moved(self._before[v], now[v], cut.at) for v in now)
+        return same and not any(map(self._unexpected, self._pair.findings()))
+
+    def _new(self, now: ThreadsByVersion, *, whole: bool) -> ThreadsByVersion:
         """Return the threads that were not judged at the place before; all of them if `whole`."""
         if whole or self._pair.foreign:
             return now
@@ -212,9 +225,12 @@ class _Pass:
         found.pairs += 1
         if self._seen is not None and self._seen[0] == self._pair.server.version:
             return  # the server shows what it showed at the place before, which was judged there
-        now = self._pair.threads(self._cut(count))
+        cut = self._cut(count)
+        now = self._pair.threads(cut)
         whole = found.pairs & (found.pairs - 1) == 0
-        evidence = self._evidence("", self._new(now, whole), Delivery.PART, whole=whole)
+        if self._passed and not (whole or self._pair.foreign) and self._is_nothing_new(now, cut):
+            return
+        evidence = self._evidence("", self._new(now, whole=whole), Delivery.PART, whole=whole)
         broken = tuple(finding for piece in evidence for finding in PREFIX.judge(piece))
         if broken:
             name = f"{self._case.id}@server-event-{count}-client-event-{count - 1}"
