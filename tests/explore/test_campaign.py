@@ -152,9 +152,9 @@ def test_a_hang_is_a_finding(tmp_path, monkeypatch):
     """An implementation that does not come back is given up, and the campaign goes on."""
     monkeypatch.setattr(judging, "HANG_SECONDS", 0.5)
     state = campaign(tmp_path, client=f"python:{DEFECTS}:hanging", cases=6, shrink_seconds=0.0)
-    (failure,) = state.failures.values()
+    # On a machine that does much else another case may take half a second as well.
+    (failure,) = [failure for failure in state.failures.values() if "at defects.py" in failure.cause]
     assert failure.codes == ("fuzz-hangs",)
-    assert "at defects.py" in failure.cause
     assert state.cases >= 6
 
 
