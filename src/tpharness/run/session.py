@@ -74,7 +74,6 @@ class Session:
             client=resolve_client(client, patience=patience),
             compare=compare,
         )
-        self._remotes = [t for t in (self.players.server, self.players.client) if isinstance(t, remote.Remote)]
         self.specs = (server, client)
         self.versions = versions
         self.trace = trace
@@ -106,6 +105,10 @@ class Session:
     def has_remote(self) -> bool:
         """Whether a target is outside this process, so that several cases are played concurrently."""
         return bool(self.players.remote)
+
+    @property
+    def _remotes(self) -> list[remote.Remote]:
+        return [getattr(self.players, side) for side in ("server", "client") if side in self.players.remote]
 
     async def _open(self) -> None:
         await _run_all([target.open() for target in self._remotes])  # at once, since each may start a process
