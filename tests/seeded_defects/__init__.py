@@ -48,7 +48,26 @@ DEFECTS = (
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""
 
+_IN_DOCUMENTS = (
+    "thread.agent-fields",
+    "thread.no-streaming-state",
+    "turn.fields",
+    "turn.no-event-after-end",
+    "message.fields",
+    "part.fields",
+    "part.place",
+    "part.base64",
+    "usage.counts",
+    "event.spawn-names-thread",
+    "ref.fields",
+)
+"""What bad documents break, and no implementation here writes."""
 ELSEWHERE = {
+    **dict.fromkeys(
+        _IN_DOCUMENTS, "a document breaks it; conformance/test_bad_documents.py::test_a_bad_document_is_found_out"
+    ),
+    "canon.telemetry-renamed": "no target writes telemetry under its new name; "
+    "tests/seeded_defects/test_seeded_defects.py::test_a_wrong_reader_of_documents_fails_for_the_clauses_that_it_breaks",
     "canon.hash": "a hash of another kind is the same on both sides; "
     "tests/seeded_defects/test_seeded_defects.py::test_the_hash_is_sha256_over_the_canonical_bytes",
     "sync.truth": "a target is held to the reference, and a changed reference to itself; "
