@@ -76,6 +76,7 @@ def test_a_departure_that_came_with_the_last_release_is_an_exit_code(call: Call)
         (["peer:thing@1", "--releases", "1,2"], "is not a peer without a release"),
         (["http://127.0.0.1:1", "--releases", "1,2"], "is not a peer without a release"),
         (["peer:ai-sdk-client", "--releases", "5.0.0"], "a trend has two releases at least"),
+        (["peer:foo"], "the releases of peer:foo are not known"),
         (["peer:serve", "--releases", "1,2"], "peer:serve cannot be played at another release"),
         (["peer:ai-sdk-client", "--releases", "5.0.0,8"], "'8' is not a release of ai"),
         (["peer:ai-sdk-client", "--releases", "5,6", "--role", "both"], "there is no role 'both'"),

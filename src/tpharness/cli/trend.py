@@ -50,6 +50,11 @@ def trend(
     wanted = [one.strip() for one in (releases or "").split(",") if one.strip()]
     if not wanted and framework is not None:
         wanted = list(framework.releases)
+    if not wanted:
+        raise UsageError(
+            f"the releases of {peer} are not known",
+            hint="name them with --releases, such as 5.0.0,6.0.0,7.0.173; tpharness list targets has the peers",
+        )
     if len(wanted) < 2:
         raise UsageError("a trend has two releases at least", hint="--releases 5.0.0,6.0.0,7.0.173")
     side = role or (framework.role_of(name) if framework is not None else "server")
