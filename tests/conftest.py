@@ -45,12 +45,13 @@ def pytest_collection_finish() -> None:
 def heeded_signals() -> Iterator[None]:
     """Have the programs under test heed Ctrl-C and a terminal that closes, also where `nohup` or `&` ignores both.
 
-    A program inherits what is ignored, and not what is handled.
+    A program inherits what is ignored, and not what is handled. A command that a test calls in this process is
+    interrupted through the handler of Ctrl-C, so that is Python's own.
     """
     both = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
     ignored = [number for number in both if signal.getsignal(number) is signal.SIG_IGN]
     for number in ignored:
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
