@@ -116,19 +116,19 @@ def _seeded(size: int) -> list[Defect | Harmless]:
     return [changes[(2 * number + 1) * len(changes) // (2 * size)] for number in range(size)]
 
 
-@figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=2, head=400, sizes=(40, 400))
+@figure("both sides over HTTP, the harness / in process", unit="scenario", at_most=2, head=200, sizes=(40, 200))
 def over_http(size: int) -> Pair:
     """Take the processor time of this process only, without that of the target; in process case by case as well."""
     return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size))
 
 
-@figure("both sides over HTTP / in process, by the clock", unit="scenario", at_most=2, head=400, sizes=(40, 400))
+@figure("both sides over HTTP / in process, by the clock", unit="scenario", at_most=2, head=200, sizes=(40, 200))
 def over_http_clock(size: int) -> Pair:
     """Wait for both processes of the target and for their start; of two cores this process has one."""
     return Pair(ours=lambda: _play(THERE, size), peer=lambda: _play(HERE, size), clock=time.perf_counter)
 
 
-@figure("both sides over HTTP, the target / in process", unit="scenario", head=400, sizes=(40, 400))
+@figure("both sides over HTTP, the target / in process", unit="scenario", head=200, sizes=(40, 200))
 def over_http_target(size: int) -> list[float]:
     """Take the processor time of the target's process, its start included, which the harness waits for."""
     ratios = []
