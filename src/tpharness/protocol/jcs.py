@@ -40,7 +40,7 @@ def jcs(value: Any) -> bytes:
     """Return the canonical bytes of a JSON value. CanonicalError names the first place without a canonical form."""
     try:
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, AttributeError, RecursionError):  # AttributeError: a key that is not a string
         for pointer, reason in unsafe_places(value):
             raise CanonicalError(pointer, reason) from None
         return _write(value).encode()
@@ -202,8 +202,10 @@ def _normal(value: Any) -> Any:
 
 def _normal_dict(value: dict[str, Any]) -> Any:
     out: dict[str, Any] | None = None
-    keys = "".join(value)
+    odd = False
     for key, item in value.items():
+        if not key.isascii() and max(key) >= _PRIVATE_USE:
+            odd = True
         kind = type(item)
         if kind is str or (kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER):
             continue
@@ -212,7 +214,7 @@ def _normal_dict(value: dict[str, Any]) -> Any:
             if out is None:
                 out = value.copy()
             out[key] = normal
-    if not keys.isascii() and max(keys) >= _PRIVATE_USE:
+    if odd:
         return orjson.Fragment(_write(value))
     return value if out is None else out
 
