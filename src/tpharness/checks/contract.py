@@ -140,6 +140,8 @@ def equal_json(one: Any, other: Any) -> bool:
     if one != other:
         return False
     try:
+        if orjson.dumps(one) == orjson.dumps(other):  # as they are when one implementation has written both
+            return True
         return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # a lone surrogate, a number beyond 64 bits
         return False
