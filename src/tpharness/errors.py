@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from tpharness.printable import without_credentials
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tpharness.findings import Finding
 
-__all__ = ["InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError"]
+__all__ = ["InputError", "ScenarioError", "TargetError", "ThreadError", "TpharnessError", "UsageError", "did_you_mean"]
 
 
 class TpharnessError(Exception):
@@ -72,3 +74,11 @@ class ThreadError(TpharnessError):
 
 class TargetError(TpharnessError):
     """A target could not be reached or did not keep its contract."""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, prefix: str = "") -> str:
+    """Return the hint for an unknown name: the known one that is most like it, after `prefix`, else `otherwise`."""
+    from difflib import get_close_matches  # noqa: PLC0415  # nothing needs it as long as names are right
+
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {prefix}{near[0]}?" if near else otherwise

@@ -7,13 +7,12 @@ with the nearest name that is known.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from tpharness.errors import InputError, UsageError
+from tpharness.errors import InputError, UsageError, did_you_mean
 
 __all__ = ["PROJECT_FILE", "check_keys", "find_project_file", "read_project_file"]
 
@@ -41,6 +40,5 @@ def check_keys(table: Collection[str], known: Collection[str], where: str) -> No
     """UsageError for a key that is not known, with the nearest one that is."""
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            hint = did_you_mean(key, known, f"known are {', '.join(known)}")
             raise UsageError(f"{where} has an unknown key {key!r}", hint=hint)

@@ -6,7 +6,6 @@ the file, the table and the key, and says what is allowed.
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
 from tpharness.apps.client import Addresses, Route, require_known_client
-from tpharness.errors import InputError, UsageError
+from tpharness.errors import InputError, UsageError, did_you_mean
 from tpharness.project_file import PROJECT_FILE, check_keys, read_project_file
 from tpharness.targets.children import split_command
 from tpharness.targets.endpoint import is_loopback
@@ -160,8 +159,7 @@ def load_config(name: str | None, path: Path | None = None) -> AppConfig:
         raise UsageError(f"{file} has {len(apps)} applications", hint=f"name one: {', '.join(apps)}")
     chosen = next(iter(apps)) if name is None else name
     if chosen not in apps:
-        near = difflib.get_close_matches(chosen, apps, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(apps)}"
+        hint = did_you_mean(chosen, apps, f"it has {', '.join(apps)}")
         raise UsageError(f"{file} has no application {chosen!r}", hint=hint)
     table = apps[chosen]
     where = f"{file} [apps.{chosen}]"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated
 
 from tpharness.cli.options import Argument
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.printable import say
 from tpharness.resources import docs_dir
 
@@ -19,9 +18,9 @@ def docs(page: Annotated[str, Argument(help="A page, such as CONTROL; none lists
         say(*(f"{name:14}  {_title(name)}" for name in pages()))
         return
     name = page.removeprefix("docs/").removesuffix(".md").upper()
-    if name not in pages():
-        near = difflib.get_close_matches(name, pages(), n=1)
-        hint = f"did you mean {near[0]}?" if near else "tpharness docs lists the pages"
+    known = pages()
+    if name not in known:
+        hint = did_you_mean(name, known, "tpharness docs lists the pages")
         raise UsageError(f"the documentation has no page {page!r}", hint=hint)
     say(*_text(name).splitlines())
 

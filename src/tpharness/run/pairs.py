@@ -6,12 +6,11 @@ plays it. UsageError says which names cannot be combined.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.faults import FAULTS
 from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version, parse_version
@@ -62,8 +61,7 @@ def parse_faults(names: Sequence[str]) -> tuple[str, ...]:
     wanted = {name for given in names for name in given.split(",")}
     unknown = sorted(wanted - set(FAULTS) - {"all"})
     if unknown:
-        near = difflib.get_close_matches(unknown[0], FAULTS, n=1)
-        hint = f"did you mean {near[0]}?" if near else "`tpharness list faults` names them"
+        hint = did_you_mean(unknown[0], FAULTS, "`tpharness list faults` names them")
         raise UsageError(f"no fault is called {unknown[0]!r}", hint=hint)
     return tuple(name for name in FAULTS if name in wanted or "all" in wanted)
 

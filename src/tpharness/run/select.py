@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import islice, takewhile
 from pathlib import Path
 
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.faults import FAULTS
 from tpharness.resources import scenarios_dir
 from tpharness.scenario_files import find_files, is_built_in
@@ -55,8 +55,7 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
         hits = _find_named(base, names)
         fault = wanted.partition("@fault-")[2]
         if fault and fault not in FAULTS:
-            near = difflib.get_close_matches(fault, FAULTS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "`tpharness list faults` names them"
+            hint = did_you_mean(fault, FAULTS, "`tpharness list faults` names them")
             raise UsageError(f"{wanted!r}: no fault is called {fault!r}", hint=hint)
         if not hits:
             near = difflib.get_close_matches(base, known, n=3)

@@ -16,14 +16,13 @@ stands behind the `@` of `peer:mine@RELEASE`. The command runs in the folder of 
 from __future__ import annotations
 
 import asyncio
-import difflib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.findings import shorten
 from tpharness.project_file import PROJECT_FILE, check_keys, find_project_file, read_project_file
 from tpharness.targets.browser import browser_environment
@@ -186,8 +185,7 @@ def _find_peer(spec: str) -> Peer:
     peers = known_peers()
     if name in peers:
         return _at_release(peers[name], release) if at else _as_tested(peers[name])
-    near = difflib.get_close_matches(name, peers, n=1)
-    hint = f"did you mean peer:{near[0]}?" if near else f"peers are {', '.join(peers)}; {PROJECT_FILE} can name more"
+    hint = did_you_mean(name, peers, f"peers are {', '.join(peers)}; {PROJECT_FILE} can name more", prefix="peer:")
     raise UsageError(f"there is no peer {shorten(name, 40)!r}", hint=hint)
 
 

@@ -5,12 +5,11 @@ The module of a target is imported when it is named, so a run without a network 
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from tpharness.errors import TargetError, UsageError
+from tpharness.errors import TargetError, UsageError, did_you_mean
 from tpharness.imports import import_from
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.reference import Reference
@@ -65,8 +64,7 @@ def _resolve(spec: str, needs: tuple[str, ...], role: str, patience: Patience | 
         raise UsageError(f"{spec!r} cannot be a {role}", hint=f"targets are {', '.join(TARGETS)}")
     if kind == "python" and rest:
         return _python(spec, rest, needs, role)
-    near = difflib.get_close_matches(spec, TARGETS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"targets are {', '.join(TARGETS)}"
+    hint = did_you_mean(spec, TARGETS, f"targets are {', '.join(TARGETS)}")
     raise UsageError(f"there is no target {spec!r}", hint=hint)
 
 

@@ -10,13 +10,12 @@ wrote the file. InputError names the file and the line.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpharness.errors import InputError, UsageError
+from tpharness.errors import InputError, UsageError, did_you_mean
 from tpharness.trace.container import Container
 from tpharness.trace.format import FORMAT, INDEX, decode_line, find_misfit
 
@@ -232,8 +231,7 @@ class Trace:
             if one.case == name and server in ("", one.server) and client in ("", one.client)
         ]
         if not found:
-            near = difflib.get_close_matches(name, [one.case for one in self.entries], n=1)
-            hint = f"did you mean {near[0]}?" if near else f"tpharness show {self.name} lists its cases"
+            hint = did_you_mean(name, [one.case for one in self.entries], f"tpharness show {self.name} lists its cases")
             raise UsageError(f"{self.name} has no case {name}", hint=hint)
         return next((one for one in found if one.file), found[0])
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import itertools
 import json
 import os
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS, ClientVersion
-from tpharness.errors import TargetError, UsageError
+from tpharness.errors import TargetError, UsageError, did_you_mean
 from tpharness.findings import shorten
 from tpharness.targets.browser import browser_environment
 from tpharness.targets.node_packages import node_program
@@ -59,8 +58,7 @@ def require_known_client(name: str | None, where: str) -> None:
     """UsageError, which begins with `where`, for a name that no real client has; None is our own client."""
     if name is None or name in CLIENTS:
         return
-    near = difflib.get_close_matches(name, CLIENTS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"leave it out, or write one of: {', '.join(CLIENTS)}"
+    hint = did_you_mean(name, CLIENTS, f"leave it out, or write one of: {', '.join(CLIENTS)}")
     raise UsageError(f"{where} is {name!r}, which is not a client", hint=hint)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from tpharness.apps.client.ag_ui import AgUiTranslator, ag_ui_messages
 from tpharness.apps.client.client_versions import NEWEST, VERSIONS
 from tpharness.apps.client.profile import Chat, Profile, Trigger
 from tpharness.apps.client.reply import Translator
-from tpharness.errors import UsageError
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.imports import import_from
 
 __all__ = ["PROFILES", "AgUi", "AiSdk", "AssistantUi", "LastMessage", "Mastra", "PydanticAi", "find_profile"]
@@ -136,8 +135,7 @@ def find_profile(name: str, *, folder: Path | None = None) -> Profile:
     made = PROFILES.get("ai-sdk" if name == _CLIENT else name)
     if made is None:
         known = [_CLIENT, *PROFILES]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}, or python:MODULE:CLASS"
+        hint = did_you_mean(name, known, f"one of {', '.join(known)}, or python:MODULE:CLASS")
         raise UsageError(f"no request profile is called {name!r}", hint=hint)
     return made()
 
