@@ -18,7 +18,7 @@ from typing import Any
 from tpharness.protocol.jcs import jcs
 from tpharness.protocol.versions import Tier, Version
 
-__all__ = ["canonical_message", "canonical_thread", "canonical_time", "canonical_turn", "thread_hash"]
+__all__ = ["canonical_message", "canonical_thread", "canonical_time", "canonical_turn", "order_of_time", "thread_hash"]
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)?", re.ASCII)
 _LEFT_OUT = (Tier.METADATA.value, Tier.SYSTEM.value)
@@ -93,6 +93,11 @@ def canonical_time(text: str) -> str:
         date, clock = moment.date().isoformat(), moment.time().isoformat()
     fraction = (fraction or "").rstrip("0")
     return f"{date}T{clock}.{fraction}Z" if fraction else f"{date}T{clock}Z"
+
+
+def order_of_time(text: str) -> str:
+    """Return a string that orders times: the canonical form without its Z."""
+    return canonical_time(text)[:-1]
 
 
 def _parts(parts: list[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol import problems as p
-from tpharness.protocol.canonical import canonical_time
+from tpharness.protocol.canonical import canonical_time, order_of_time
 from tpharness.protocol.jcs import escape
 from tpharness.protocol.rules.index import Index, message_pointer
 
@@ -113,8 +113,8 @@ def _stop(turn: Mapping[str, Any]) -> tuple[str, str]:
 
 @lru_cache(maxsize=4096)
 def _read(at: str) -> tuple[str, bool]:
-    """Return a string that orders times, the canonical form without its Z, and whether the time exists."""
-    key = canonical_time(at)[:-1]
+    """Return what orders a time, and whether it exists."""
+    key = order_of_time(at)
     try:
         datetime.fromisoformat(at)
     except ValueError:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.checks import Delivery, Evidence, OpenCall, Side
 from tpharness.findings import Finding
-from tpharness.protocol.canonical import canonical_time
+from tpharness.protocol.canonical import order_of_time
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 from tpharness.scenario.records import Compare
@@ -103,10 +103,9 @@ def _shows_the_same(before: Thread, now: Thread, at: str) -> bool:
         return True
     was, cut = _interruption(before), _interruption(now)
     if was and cut:
-        time, said = cut.get("interrupted_at"), canonical_time(at)[:-1]
-        if time != at and canonical_time(str(time))[:-1] != said:
-            return False
-        if said < canonical_time(str(was.get("interrupted_at")))[:-1]:
+        time = cut.get("interrupted_at")
+        shown = order_of_time(str(time))
+        if shown != order_of_time(at) or shown < order_of_time(str(was.get("interrupted_at"))):
             return False
         *earlier, last = before["turns"]
         moved = {**last, "interruption": {**was, "interrupted_at": time}}
