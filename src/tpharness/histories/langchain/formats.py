@@ -289,7 +289,7 @@ def _with_calls_of_the_api(message: Message) -> Message:
     data = message["data"]
     if message["type"] != "ai" or data.get("tool_calls") or data.get("invalid_tool_calls"):
         return message
-    calls = [_as_read(call) for call in calls_of_the_api(message)]
+    calls = calls_of_the_api(message, _parsed)
     valid = [call for call in calls if isinstance(call["args"], dict)]
     return {
         **message,
@@ -297,10 +297,12 @@ def _with_calls_of_the_api(message: Message) -> Message:
     }
 
 
-def _as_read(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a call as Python's parser makes it of the API's: null, and any other empty value, is an empty object."""
-    args = parse_tool_args(call["args"])
-    return call if args or isinstance(args, str) else {**call, "args": {}}
+def _parsed(text: str) -> Any:
+    """Return arguments as Python's parser does: any empty value, such as null, is an empty object; the rest is text."""
+    args = parse_tool_args(text)
+    if not args and not isinstance(args, str):
+        return {}
+    return args if isinstance(args, dict) else text
 
 
 def _reading(write: Callable[[Sequence[Message]], list[dict[str, Any]]]) -> Callable[[Any], list[dict[str, Any]]]:

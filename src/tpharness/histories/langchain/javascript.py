@@ -38,8 +38,8 @@ def _stored(message: Message) -> Message:
     data = message["data"]
     if message["type"] != "ai" or data["tool_calls"]:
         return message
-    calls = [(call, parse_tool_args(call["args"])) for call in calls_of_the_api(message)]
-    deleted = [{**call, "args": args, "type": "tool_call"} for call, args in calls if not isinstance(args, str)]
+    calls = calls_of_the_api(message, parse_tool_args)
+    deleted = [{**call, "type": "tool_call"} for call in calls if not isinstance(call["args"], str)]
     return {**message, "data": {**data, "tool_calls": deleted}}
 
 

@@ -12,7 +12,7 @@ may also be a list of blocks: text in any message, and the model's thinking and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from tpharness.errors import InputError
@@ -84,22 +84,23 @@ def kept_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     calls = ai_calls(message)
     blocks = [{**block, "args": block.get("input") or {}} for block in blocks_of(message, "tool_use")]
-    for call in [*blocks, *calls_of_the_api(message)]:
+    for call in [*blocks, *calls_of_the_api(message, _object_or_text)]:
         if call["id"] not in [known["id"] for known in calls]:
             calls.append(call)
     return calls
 
 
-def calls_of_the_api(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls under `additional_kwargs`; arguments that are not an object are kept as their text."""
-    calls = []
-    for call in (message["data"].get("additional_kwargs") or {}).get("tool_calls") or ():
-        text = call["function"]["arguments"]
-        args = parse_tool_args(text)
-        calls.append(
-            {"name": call["function"]["name"], "args": args if isinstance(args, dict) else text, "id": call["id"]}
-        )
-    return calls
+def calls_of_the_api(message: Mapping[str, Any], read: Callable[[str], Any]) -> list[dict[str, Any]]:
+    """Return the calls under `additional_kwargs`; `read` makes their arguments of the text that the API wrote."""
+    return [
+        {"name": call["function"]["name"], "args": read(call["function"]["arguments"]), "id": call["id"]}
+        for call in (message["data"].get("additional_kwargs") or {}).get("tool_calls") or ()
+    ]
+
+
+def _object_or_text(text: str) -> Any:
+    args = parse_tool_args(text)
+    return args if isinstance(args, dict) else text
 
 
 def blocks_of(message: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
