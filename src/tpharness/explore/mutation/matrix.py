@@ -90,8 +90,7 @@ class Matrix:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything that is known as plain JSON values."""
-        of_scenarios = {"smoke": list(smoke(self.defects)), "idle": list(self.idle), "blunt": list(self.blunt)}
-        return {
+        known = {
             "score": self.score,
             "defects": [_row(row) for row in self.defects],
             "harmless": [_row(row) for row in self.rows if isinstance(row.change, Harmless)],
@@ -101,8 +100,10 @@ class Matrix:
             "unbroken": list(self.unbroken),
             "elsewhere": dict(self.elsewhere),
             "all_kills": self.all_kills,
-            **(of_scenarios if self.all_kills else {}),
         }
+        if self.all_kills:
+            known |= {"smoke": list(smoke(self.defects)), "idle": list(self.idle), "blunt": list(self.blunt)}
+        return known
 
 
 def smoke(rows: Iterable[Row]) -> tuple[str, ...]:
