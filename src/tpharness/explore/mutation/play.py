@@ -105,7 +105,10 @@ def _playing(
     recording: Recording | None = None,
     reach: frozenset[int] | None = None,
 ) -> Iterator[Play]:
-    """Give what plays a scenario with a change seeded that reaches some code; None if nobody knows which."""
+    """Give what plays a scenario with a change seeded.
+
+    With a `recording`, and the code that the change reaches, a scenario is played only where it can end otherwise.
+    """
     with change.seed(), Session() as session:
 
         def play(scenario: Scenario) -> Kill | None:
