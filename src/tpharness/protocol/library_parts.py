@@ -39,7 +39,7 @@ class ConvertedPart(NamedTuple):
 def own_fields(holder: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a turn, a message or a part that only Pydantic AI has."""
     own = holder.get(OWN)
-    return own if own is not None and isinstance(own, Mapping) else {}
+    return own if own is not None and isinstance(own, Mapping) else {}  # an abstract class takes time to say no to None
 
 
 # ------------------------------------------------------------------------------------------------ thread → library
