@@ -21,7 +21,7 @@ from typing import Any
 from tpharness.errors import InputError, TargetError, UsageError
 from tpharness.extras import install_command
 from tpharness.findings import shorten
-from tpharness.resources import conformance_dir
+from tpharness.resources import conformance_dir, docs_dir
 from tpharness.scenario import Scenario
 from tpharness.site.documents import Documents
 from tpharness.site.pages import site_pages
@@ -73,9 +73,9 @@ def _write_sources(
 ) -> list[Mapping[str, Any]]:
     """Write everything that the generator reads; return the navigation."""
     interop = json.loads((root / "conformance" / "interop.json").read_text("utf-8"))
-    shutil.copytree(root / "docs", docs / "docs", ignore=shutil.ignore_patterns("reproductions"))
+    shutil.copytree(docs_dir(), docs / "docs", ignore=shutil.ignore_patterns("reproductions"))
     for path in (docs / "docs").glob("*.md"):
-        _write(path, _without_links_to_code(path.read_text("utf-8"), root / "docs", docs / "docs"))
+        _write(path, _without_links_to_code(path.read_text("utf-8"), docs_dir(), docs / "docs"))
     for name, text in view_files(scenarios):
         _write(docs / name, text)
     pages, navigation = site_pages(documents, scenarios, interop)
