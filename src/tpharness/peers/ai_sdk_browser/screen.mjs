@@ -84,6 +84,7 @@ export class Screen {
 class Page {
   #names = new Map(); // of a stream: what the browser calls its request
   #bytes = new Map(); // by that name: how many the page has got
+  #over = new Set(); // by that name: the page gets no more
   #waiting = new Set();
   static #asked = 0; // by any page: a tab may still tell of a page before this one
 
@@ -93,15 +94,22 @@ class Page {
 
   async opened(url) {
     const { devtools } = this.tab;
+    const told = () => this.#waiting.forEach((look) => look());
     devtools.on("Network.responseReceived", ({ requestId, response }) => {
       const number = response.headers[NUMBER];
       if (number !== undefined) this.#names.set(Number(number), requestId);
-      this.#waiting.forEach((look) => look());
+      told();
     });
     devtools.on("Network.dataReceived", ({ requestId, dataLength }) => {
       this.#bytes.set(requestId, (this.#bytes.get(requestId) ?? 0) + dataLength);
-      this.#waiting.forEach((look) => look());
+      told();
     });
+    for (const end of ["Network.loadingFinished", "Network.loadingFailed"]) {
+      devtools.on(end, ({ requestId }) => {
+        this.#over.add(requestId);
+        told();
+      });
+    }
     await this.page.goto(url);
     await this.page.waitForFunction(() => window.chat);
   }
@@ -116,9 +124,11 @@ class Page {
 
   /** Wait until so many bytes of a stream are on the screen, or the page wants no more of it. */
   async shown(number, bytes, res) {
+    const left = () => res.closed && !res.writableFinished; // what is finished may still be on its way to the page
     await new Promise((done) => {
       const look = () => {
-        if (res.closed || (this.#bytes.get(this.#names.get(number)) ?? 0) >= bytes) {
+        const name = this.#names.get(number);
+        if (left() || this.#over.has(name) || (this.#bytes.get(name) ?? 0) >= bytes) {
           this.#waiting.delete(look);
           res.off("close", look);
           done();
@@ -128,7 +138,7 @@ class Page {
       res.on("close", look);
       look();
     });
-    if (!res.closed) await this.quiet();
+    if (!left()) await this.quiet();
   }
 
   /** Wait until the page has drawn two frames without a change. */
