@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -49,3 +51,13 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
         return Called(code=ended.value.code, out=captured.out, err=captured.err)
 
     return run
+
+
+@pytest.fixture
+def in_a_terminal() -> Iterator[None]:
+    """Have signals do for the duration of a test what they do by default, also under `nohup` and in the background."""
+    default: dict[int, Any] = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    kept = {number: signal.signal(number, handler) for number, handler in default.items()}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)

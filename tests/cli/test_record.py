@@ -286,6 +286,7 @@ def test_a_folder_that_does_not_exist_is_told_before_anybody_is_asked(
     assert (done.code, app.posted, "does not exist" in done.err) == (2, [], True)
 
 
+@pytest.mark.usefixtures("in_a_terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_keeps_what_came_of_a_stream_that_does_not_end(
     call: Call, app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

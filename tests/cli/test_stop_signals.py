@@ -105,16 +105,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def in_a_terminal() -> Iterator[None]:
-    """Have signals do for the duration of a test what they do by default, also under `nohup` and in the background."""
-    default: dict[int, Any] = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
-    kept = {number: signal.signal(number, handler) for number, handler in default.items()}
-    yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
-
-
-@pytest.fixture
 def here(in_a_terminal: None, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Play in this process what is played in the folder, with the targets that are there; return the folder."""
     del in_a_terminal
