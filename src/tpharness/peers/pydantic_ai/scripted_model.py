@@ -72,7 +72,7 @@ class ScriptedModel(Model):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Refuse: a UI adapter streams."""
-        raise NotImplementedError
+        raise NotImplementedError("a UI adapter streams")
 
     @asynccontextmanager
     async def request_stream(
