@@ -247,6 +247,22 @@ def test_an_application_that_does_not_start_is_said(pytester: pytest.Pytester, a
     result.stdout.fnmatch_lines([told])
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        ("0.2", "*does not listen on 127.0.0.1:* within 0.2 s*"),
+        ("soon", "*tpharness_app_ready is 'soon', which is not a number of seconds above 0"),
+    ],
+)
+def test_a_command_has_so_many_seconds_until_it_listens(pytester: pytest.Pytester, seconds: str, told: str) -> None:
+    """Nobody has to wait a minute for one that never does."""
+    pytester.makepyfile(
+        deaf="import time; time.sleep(1000)", test_mine="def test_mine(tpharness_app):\n    tpharness_app.url\n"
+    )
+    pytester.makeini(f"[pytest]\ntpharness_app = python deaf.py\ntpharness_app_ready = {seconds}\n")
+    run(pytester).stdout.fnmatch_lines([told])
+
+
 def test_a_command_is_run_on_a_free_port(pytester: pytest.Pytester) -> None:
     """With `{port}` filled in, in the root folder."""
     pytester.makepyfile("def test_mine(tpharness_app):\n    assert 'tox.ini' in tpharness_app.client.get('/').text\n")

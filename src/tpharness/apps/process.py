@@ -167,7 +167,7 @@ class AppProcess:
                     f"{words}: does not listen on {self._config.host}:{self._config.port}"
                     f" within {self._config.ready:g} s{self._said()}",
                     hint="it has to listen on the port that the variable PORT has, and {port} in its command; "
-                    "for an application of tpharness.toml `ready` is the limit in seconds",
+                    "the limit in seconds is `ready` in tpharness.toml, and tpharness_app_ready in pytest",
                 )
             await asyncio.sleep(_PAUSE)
         await asyncio.sleep(_PAUSE)

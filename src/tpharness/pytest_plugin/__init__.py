@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "tpharness_app",
+    "tpharness_app_ready",
     "tpharness_baseline",
     "tpharness_client",
     "tpharness_dialect",
@@ -50,6 +51,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--tpharness-app", metavar="APP", help="The application of tpharness_app: URL, command, MODULE:APP."
     )
+    group.addoption(
+        "--tpharness-app-ready", metavar="SECONDS", help="How long a command may take until it listens [60]."
+    )
     group.addoption("--tpharness-baseline", metavar="FILE", help="A YAML file of known failures, which are xfailed.")
     group.addoption(
         "--tpharness-dialect", action="append", metavar="VERSION", help="Only this version; may be given again."
@@ -68,6 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tpharness_server", "The server that scenarios play: a target, or app.", default="reference")
     parser.addini("tpharness_client", "The client that scenarios play: a target, or app.", default="reference")
     parser.addini("tpharness_app", "The application of tpharness_app: a URL, a command or MODULE:APP.", default="")
+    parser.addini("tpharness_app_ready", "Seconds that a command may take until it listens.", default="60")
     parser.addini("tpharness_baseline", "A YAML file of known failures, which are xfailed.", default="")
     parser.addini("tpharness_dialect", "Versions to play, all if empty.", type="args", default=[])
     parser.addini("tpharness_faults", "Faults on the wire to play with.", type="args", default=[])
@@ -117,6 +122,19 @@ def tpharness_client(request: pytest.FixtureRequest) -> str:
 def _target(request: pytest.FixtureRequest, name: str) -> str:
     named = str(_setting(request.config, name))
     return str(request.getfixturevalue("tpharness_app").url) if named == "app" else named
+
+
+@pytest.fixture(scope="session")
+def tpharness_app_ready(pytestconfig: pytest.Config) -> float:
+    """Return how many seconds a command of `tpharness_app` may take until it listens."""
+    given = str(_setting(pytestconfig, "tpharness_app_ready"))
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise pytest.UsageError(f"tpharness_app_ready is {given!r}, which is not a number of seconds above 0")
+    return seconds
 
 
 @pytest.fixture(scope="session")
@@ -175,7 +193,7 @@ def tpharness_play(
 
 
 @pytest.fixture(scope="session")
-def tpharness_app(pytestconfig: pytest.Config) -> Iterator[App]:
+def tpharness_app(pytestconfig: pytest.Config, tpharness_app_ready: float) -> Iterator[App]:
     """Hand out the application under test: `.url`, and `.client`, an `httpx.Client` for it.
 
     The configuration names it in `tpharness_app`: a URL, a command, or `MODULE:APP` for an ASGI application, which is
@@ -184,6 +202,6 @@ def tpharness_app(pytestconfig: pytest.Config) -> Iterator[App]:
     """
     from tpharness.pytest_plugin.app import App  # noqa: PLC0415
 
-    app = App(str(_setting(pytestconfig, "tpharness_app")), pytestconfig.rootpath)
+    app = App(str(_setting(pytestconfig, "tpharness_app")), pytestconfig.rootpath, ready=tpharness_app_ready)
     yield app
     app.close()

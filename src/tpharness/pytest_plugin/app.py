@@ -35,11 +35,15 @@ _PAUSE = 0.005
 
 
 class App:
-    """The application under test; it also judges applications of `tpharness.toml`, which need not be the same."""
+    """The application under test; it also judges applications of `tpharness.toml`, which need not be the same.
 
-    def __init__(self, named: str, folder: Path) -> None:
+    `ready` is how many seconds a command may take until it listens.
+    """
+
+    def __init__(self, named: str, folder: Path, *, ready: float) -> None:
         self.folder = folder
         self._named = named
+        self._ready = ready
         self._running: _InThread | None = None
         self._client: httpx.Client | None = None
 
@@ -100,7 +104,7 @@ class App:
 
     def _start(self) -> AbstractAsyncContextManager[str]:
         asgi = _ASGI.fullmatch(self._named)
-        return _serve(self._load(*asgi.groups())) if asgi else _run(self._named, self.folder)
+        return _serve(self._load(*asgi.groups())) if asgi else _run(self._named, self.folder, self._ready)
 
     def _load(self, module: str, attribute: str) -> Any:
         """Return the ASGI application. TargetError where it cannot be imported."""
@@ -149,14 +153,14 @@ async def _serve(app: Any) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def _run(command: str, folder: Path) -> AsyncIterator[str]:
+async def _run(command: str, folder: Path, ready: float) -> AsyncIterator[str]:
     """Run a command in the root folder; `{port}`, and PORT in its environment, is the port that it has to listen on."""
     from tpharness.apps.config import AppConfig  # noqa: PLC0415  # an application may need no command
     from tpharness.apps.engine import free_port  # noqa: PLC0415
     from tpharness.apps.process import AppProcess  # noqa: PLC0415
 
     words = tuple(shlex.split(command))
-    config = AppConfig(name="app", url="http://127.0.0.1:{port}", command=words, folder=folder)
+    config = AppConfig(name="app", url="http://127.0.0.1:{port}", command=words, folder=folder, ready=ready)
     config = config.on_port(await free_port())
     async with AppProcess(config, {}):
         yield config.url
