@@ -91,7 +91,7 @@ def test_markers_choose_by_clause_and_profile(project: pytest.Pytester, expressi
 
 
 def test_every_place_of_a_sweep_can_be_a_test(project: pytest.Pytester) -> None:
-    """The scenario uncut, and each place under the id that every command takes; others stay one test."""
+    """The scenario uncut, and each place under the id that `run` takes; others stay one test."""
     project.makeini(INI.format("cycles/late-return numbers/floats") + "tpharness_places = true\n")
     late, whole, *places = collected(project)
     assert (late, whole) == ("cycles/late-return", "numbers/floats")

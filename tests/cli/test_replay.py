@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.run.test_truth import Changed
 
-from tpharness.cli.places import case_of
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import Version
+from tpharness.run.case_ids import case_of
 from tpharness.run.plan import make_script
+from tpharness.run.play import Players
 from tpharness.scenario import ClientCut, CutUnit, Interrupt, Scenario, load_text
+from tpharness.targets import Reference
 
 SWEEP = """\
 description: A run that is cut everywhere.
@@ -24,6 +27,8 @@ turns:
 cut: CUT
 """
 
+REFERENCE = Players(server=Reference(), client=Reference())
+
 
 def scenario(cut: str) -> Scenario:
     """Return a scenario with one run and the sweep."""
@@ -32,7 +37,7 @@ def scenario(cut: str) -> Scenario:
 
 def interrupt_of(name: str, cut: str) -> Interrupt:
     """Return how the run of the case is cut."""
-    (_, run), *_ = case_of(scenario(cut), name, [Version.V0_0_4]).scenario.runs
+    (_, run), *_ = case_of(scenario(cut), name, [Version.V0_0_4], REFERENCE).scenario.runs
     assert run.interrupt is not None
     return run.interrupt
 
@@ -49,7 +54,7 @@ def test_a_place_at_a_byte_cuts_the_stream_there() -> None:
     assert (cut.server_after, cut.client_after) == (0, ClientCut(unit=CutUnit.BYTE, count=0))
     with pytest.raises(UsageError) as error:
         interrupt_of("mine/swept@byte-99999999", "every-byte")
-    found = re.search(r"the run has (\d+) bytes", str(error.value))
+    found = re.fullmatch(r"it has mine/swept@byte-0 to mine/swept@byte-(\d+)", error.value.hint)
     assert found
     last = interrupt_of(f"mine/swept@byte-{found[1]}", "every-byte")
     (_, run), *_ = scenario("every-byte").runs
@@ -61,7 +66,7 @@ def test_a_place_at_a_byte_cuts_the_stream_there() -> None:
 def test_an_id_without_a_place_is_the_scenario_itself() -> None:
     """Also with the pattern that a report gives to all places of a sweep together."""
     for name in ("mine/swept", "mine/swept@event-*"):
-        case = case_of(scenario("every-event"), name, [Version.V0_0_4])
+        case = case_of(scenario("every-event"), name, [Version.V0_0_4], REFERENCE)
         assert case.id == "mine/swept"
         assert len(make_script(case).turns) == 2
 
@@ -70,7 +75,7 @@ def test_an_id_without_a_place_is_the_scenario_itself() -> None:
 def test_a_place_that_does_not_exist_is_refused(place: str) -> None:
     """Never is another case shown in its stead."""
     with pytest.raises(UsageError, match="no"):
-        case_of(scenario("every-event"), f"mine/swept@{place}", [Version.V0_0_4])
+        case_of(scenario("every-event"), f"mine/swept@{place}", [Version.V0_0_4], REFERENCE)
 
 
 def test_replay_tells_both_sides_and_whether_they_agree(call: Any) -> None:
@@ -137,6 +142,14 @@ MUTE = "python:tests.run.test_truth:Mute"
 """A server whose stream lacks the thinking that its thread has."""
 WRONG = "python:tests.run.test_truth:Changed"
 """A server and client whose threads lack the thinking."""
+FORGETFUL = "python:tests.cli.test_replay:Forgetful"
+
+
+class Forgetful(Changed):
+    """A server that keeps what the user said, and nothing of the agent."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda thread: {**thread, "turns": thread["turns"][:1]})
 
 
 def test_a_failure_of_a_target_suggests_to_replay_that_target(call: Any) -> None:
@@ -168,7 +181,7 @@ def test_a_replayed_client_shows_what_it_was_given_and_what_it_holds(call: Any) 
 
 def test_a_place_of_a_sweep_is_replayed_on_targets(call: Any) -> None:
     """The case is cut where its id says, and a case that does not apply is refused with the reason."""
-    replayed = call("replay", "interruptions/every-byte@byte-1", "--server", MUTE)
+    replayed = call("replay", "cycles/three-steps@event-1", "--server", MUTE)
     assert replayed.code == 0
     assert "verdict: passed" in replayed.out
     refused = call(
@@ -176,3 +189,24 @@ def test_a_place_of_a_sweep_is_replayed_on_targets(call: Any) -> None:
     )
     assert refused.code == 2
     assert "does not apply to these targets: a scenario for 0.0.4; the server writes 2.0.0" in refused.err
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_bytes_of_targets_that_cannot_be_stepped_are_no_places(command: str, call: Any) -> None:
+    """They are cut after events instead, and these places are called so: one id is one case in every command."""
+    refused = call(command, "interruptions/every-byte@byte-1", "--server", MUTE)
+    assert refused.code == 2
+    assert "cut after events, not at bytes" in refused.err
+    assert "it has interruptions/every-byte@event-0 to interruptions/every-byte@event-" in refused.err
+    taken = call(command, "interruptions/every-byte@event-1", "--server", MUTE)
+    assert taken.code == 0
+
+
+def test_a_failed_place_of_a_sweep_over_bytes_is_replayed_with_the_same_verdict(call: Any) -> None:
+    """The command that the run prints plays the place that failed."""
+    failed = call("run", "interruptions/every-byte", "--server", FORGETFUL)
+    (command,) = re.findall(r"tpharness (replay interruptions/every-byte@event-.*)", failed.out)
+    codes = re.findall(r"^  ([a-z-]+): ", failed.out, re.MULTILINE)
+    replayed = call(*shlex.split(command))
+    assert replayed.code == 1
+    assert replayed.out.endswith(f"verdict: failed: {', '.join(sorted(set(codes)))}\n")

@@ -106,11 +106,12 @@ def test_a_folder_without_scenarios_is_an_error(tmp_path: Path) -> None:
         select_scenarios([], [tmp_path])
 
 
-def test_a_place_that_a_sweep_does_not_have_is_no_pass() -> None:
-    """A run in which nothing was played fails."""
-    *_, finished = run_suite(RunOptions(ids=(f"{SWEPT[0]}@event-9999",)))
-    assert isinstance(finished, RunFinished)
-    assert not finished.passed
+def test_a_place_that_a_sweep_does_not_have_is_wrong_use() -> None:
+    """Nothing is played, also where others are named; those that it has are told."""
+    last = len(scenario(SWEPT[0]).runs[0][1].events or ())
+    with pytest.raises(UsageError) as error:
+        next(run_suite(RunOptions(ids=("basics", f"{SWEPT[0]}@event-{last + 1}"))))
+    assert error.value.hint == f"it has {SWEPT[0]}@event-0 to {SWEPT[0]}@event-{last}"
 
 
 def test_a_scenario_that_cannot_be_loaded_is_an_error_of_the_run(tmp_path: Path) -> None:

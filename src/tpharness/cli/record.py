@@ -10,13 +10,13 @@ from typing import Annotated, Any
 
 from tpharness.cli.files import read_json
 from tpharness.cli.options import Argument, Option
-from tpharness.cli.places import case_of
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import InputError, TpharnessError, UsageError
 from tpharness.findings import shorten
 from tpharness.printable import say, without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
+from tpharness.run.case_ids import case_of
 from tpharness.run.dispatch import play_one
 from tpharness.run.judge import Result
 from tpharness.run.options import RunOptions
@@ -109,7 +109,7 @@ def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) 
         adapted, reason = session.run(session.adapt(scenario))
         if reason:
             raise UsageError(f"{scenario.id} does not apply to {source}: {reason}")
-        case = case_of(adapted.scenario, name, adapted.versions)
+        case = case_of(adapted.scenario, name, adapted.versions, session.players)
         live = session.run(session.play_case(case, observe=seen.append))
         declared = session.players.server.capabilities
     if not seen:

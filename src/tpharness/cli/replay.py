@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from tpharness.checks import Delivery
 from tpharness.cli.options import Argument, Exit, Option
-from tpharness.cli.places import case_of
 from tpharness.errors import UsageError
 from tpharness.findings import shorten
 from tpharness.journal import Interrupted, UserTurn
@@ -17,6 +16,7 @@ from tpharness.printable import say
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.report import failure_lines
 from tpharness.resources import scenarios_dir
+from tpharness.run.case_ids import case_of
 from tpharness.run.judge import CheckState, Result
 from tpharness.run.pairs import parse_compare
 from tpharness.run.plan import Case, expected_delivery, make_script
@@ -52,15 +52,16 @@ def replay(
     version = parse_version(dialect) if dialect else newest_version(scenario.versions)
     if version not in scenario.versions:
         raise UsageError(f"{scenario.id} is not for version {version.value}")
-    case_of(scenario, name, [version])  # a place that does not exist is refused before a target is started
     versions = [version] if dialect else None
-    with Session(server=server, client=client, versions=versions, compare=parse_compare(compare)) as session:
+    session = Session(server=server, client=client, versions=versions, compare=parse_compare(compare))
+    case_of(scenario, name, [version], session.players)  # a place that it lacks is refused before a target is started
+    with session:
         adapted, reason = session.run(session.adapt(scenario))
         reason = session.find_no_part(scenario) or reason
         if reason:
             raise UsageError(f"{scenario.id} does not apply to these targets: {reason}")
         version = newest_version(adapted.versions)
-        case = case_of(adapted.scenario, name, adapted.versions)
+        case = case_of(adapted.scenario, name, adapted.versions, session.players)
         say(f"{case.id}, version {version.value}: {scenario.description}")
         seen: list[Played] = []
         result = session.run(session.play_case(case, thorough="@" not in case.id, observe=seen.append))

@@ -14,15 +14,23 @@ from tpharness.protocol.versions import Version, version_names
 from tpharness.readings import Readings
 from tpharness.run.plan import Case, base_case
 from tpharness.run.play import Players
-from tpharness.scenario.records import Scenario
-from tpharness.targets.contract import ClientTarget, ServerTarget
+from tpharness.scenario.records import CutAt, Scenario
+from tpharness.targets.contract import ClientTarget, ServerTarget, SteppableClient, SteppableServer
 
-__all__ = ["adapt_scenario", "describe_target", "find_common_versions", "needs_carriers", "without_carrier_clauses"]
+__all__ = [
+    "adapt_scenario",
+    "are_steppable",
+    "describe_target",
+    "find_common_versions",
+    "narrow_sweep",
+    "needs_carriers",
+    "without_carrier_clauses",
+]
 
 
 def adapt_scenario(scenario: Scenario, players: Players, versions: Sequence[Version] | None) -> tuple[Case, str]:
     """Return the case in the versions that both targets write, and why it does not apply ("" if it applies)."""
-    scenario, reason = _apply_readings(scenario, players)
+    scenario, reason = _apply_readings(narrow_sweep(scenario, players), players)
     case = base_case(scenario, versions)
     both = find_common_versions(case.versions, players)
     if not case.versions:
@@ -32,6 +40,21 @@ def adapt_scenario(scenario: Scenario, players: Players, versions: Sequence[Vers
         writes = ", ".join(f"the {name} writes {_join_versions(t.capabilities.versions)}" for name, t in sides)
         reason = f"a scenario for {_join_versions(case.versions)}; {writes}"
     return replace(case, versions=both), reason
+
+
+def are_steppable(players: Players) -> bool:
+    """Whether both can be stepped, so that a sweep cuts them with one fold, also between two bytes."""
+    return isinstance(players.server, SteppableServer) and isinstance(players.client, SteppableClient)
+
+
+def narrow_sweep(scenario: Scenario, players: Players) -> Scenario:
+    """Return the scenario with places after events in place of those at bytes, unless both can be stepped.
+
+    The bytes of another server belong to no events, and each place is a run of its own.
+    """
+    if scenario.cut is None or scenario.cut.at is CutAt.EVERY_EVENT or are_steppable(players):
+        return scenario
+    return replace(scenario, cut=replace(scenario.cut, at=CutAt.EVERY_EVENT))
 
 
 def find_common_versions(versions: Sequence[Version], players: Players) -> tuple[Version, ...]:

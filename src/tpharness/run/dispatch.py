@@ -15,9 +15,11 @@ from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
 from tpharness.profiles import load_profiles
 from tpharness.run.answers import Answer, make_answer, results_of
+from tpharness.run.case_ids import case_of
 from tpharness.run.cluster import ItemEndsWorkersError
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
+from tpharness.run.play import Players
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
 from tpharness.run.tracing.record import find_secrets, make_ready
@@ -26,6 +28,7 @@ from tpharness.scenario import load_scenario
 from tpharness.scenario.records import Scenario
 
 __all__ = [
+    "check_places",
     "choose_workers",
     "harness_error_result",
     "load_selected",
@@ -99,6 +102,14 @@ def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
         results = session.run(play_file(one, session))
     secrets = find_secrets((options.server, options.client))
     return make_answer(one, [replace(result, record=make_ready(result, secrets)) for result in results])
+
+
+def check_places(selected: Sequence[SelectedScenario], players: Players) -> None:
+    """Check before a run that its scenarios have the places that were named, on these players. UsageError if not."""
+    for one in selected:
+        scenario = load_selected(one) if one.place is not None and "@fault-" not in one.place else None
+        if isinstance(scenario, Scenario):
+            case_of(scenario, str(one), scenario.versions, players)
 
 
 async def play_file(one: SelectedScenario, session: Session) -> list[Result]:

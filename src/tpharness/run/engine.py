@@ -20,7 +20,7 @@ from tpharness.printable import without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import describe_target, find_common_versions
 from tpharness.run.baseline import Baseline, load_baseline
-from tpharness.run.dispatch import choose_workers, open_session, play_selected
+from tpharness.run.dispatch import check_places, choose_workers, open_session, play_selected
 from tpharness.run.events import ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
@@ -44,7 +44,9 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
     selected = everything if options.shard is None else options.shard.select_from(everything)
     baseline = choose_baseline(options)
     with ExitStack() as open_:
-        session = open_.enter_context(open_session(options))
+        session = open_session(options)
+        check_places(selected, session.players)
+        open_.enter_context(session)
         workers = choose_workers(selected, options, session)
         deal = open_.enter_context(started(workers)) if workers else None  # before whoever shows the run has a thread
         yield RunStarted(

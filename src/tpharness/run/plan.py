@@ -69,12 +69,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPlace:
-    """One place of a sweep: run `turn` stops after `count` events."""
+    """One place of a sweep: run `turn` stops after `count` events; with `byte` the client's stream at that byte."""
 
     id: str
     turn: int
     count: int
     reason: str
+    byte: int | None = None
 
 
 def base_case(scenario: Scenario, versions: Sequence[Version] | None = None) -> Case:
@@ -118,7 +119,7 @@ def _wire_size(wire: Wire | None) -> int:
 
 
 def cut_places(scenario: Scenario) -> Iterator[SweepPlace]:
-    """Yield the places of the scenario's sweep after each server event, for targets that cannot be stepped."""
+    """Yield the places of the scenario's sweep after each server event."""
     plan = scenario.cut
     for index, run in scenario.runs if plan is not None else ():
         if plan is not None and (plan.turn is None or plan.turn == index):
@@ -129,21 +130,25 @@ def cut_places(scenario: Scenario) -> Iterator[SweepPlace]:
 
 
 def cut_case(case: Case, place: SweepPlace) -> Case:
-    """Return the scenario cut at one place as a case of its own, for a target that cannot be stepped."""
+    """Return the scenario cut at one place as a case of its own.
+
+    A sweep cuts the whole stream that the server's events give, whatever the scenario gives itself.
+    """
     scenario = case.scenario
     run = scenario.turns[place.turn]
     if not isinstance(run, AgentRun) or scenario.cut is None:
         raise TypeError(f"turn {place.turn} of {scenario.id} is not a run of a sweep")
-    both = scenario.cut.side is CutSide.BOTH
+    both = scenario.cut.side is CutSide.BOTH or place.byte is not None
+    client = None if both else ClientCut(unit=CutUnit.EVENT, count=place.count)
     interrupt = Interrupt(
         reason=place.reason,
         at=cut_time(run, place.count),
         wire=WireEnd.CUT,
         server_after=place.count if both else None,
-        client_after=None if both else ClientCut(unit=CutUnit.EVENT, count=place.count),
+        client_after=client if place.byte is None else ClientCut(unit=CutUnit.BYTE, count=place.byte),
         client_reason=place.reason,
     )
-    turns = (*scenario.turns[: place.turn], replace(run, interrupt=interrupt))
+    turns = (*scenario.turns[: place.turn], replace(run, interrupt=interrupt, wire=None))
     expect = replace(scenario.expect, outline={}, thread={})
     return replace(case, id=place.id, scenario=replace(scenario, id=place.id, turns=turns, cut=None, expect=expect))
 

@@ -19,9 +19,11 @@ from tpharness.causes import Cause
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
 from tpharness.protocol.versions import Version
+from tpharness.run.applicable import are_steppable
+from tpharness.run.case_ids import packet_sizes
 from tpharness.run.grouping import cause_of_result, group_by_cause
 from tpharness.run.judge import Outcome, Result
-from tpharness.run.plan import Case, make_script
+from tpharness.run.plan import Case
 from tpharness.run.play import comparison_mode
 from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
@@ -110,7 +112,7 @@ def sweep_scenarios(
 
     ScenarioError for a file that cannot be loaded, UsageError for cuts that the targets cannot be given.
     """
-    near = _steppable(session)
+    near = are_steppable(session.players)
     if not near and options.at is CutAt.EVERY_BYTE and options.side is not SideCut.CLIENT:
         raise UsageError(
             "the bytes of a server that cannot be stepped belong to no events, so they can be cut for the client only",
@@ -172,15 +174,11 @@ def _in_worker(
     return replace(found, failures=tuple(ready))
 
 
-def _steppable(session: Session) -> bool:
-    return isinstance(session.players.server, SteppableServer) and isinstance(session.players.client, SteppableClient)
-
-
 def _sweep_one(item: _Item, *, session: Session, options: SweepOptions) -> ScenarioReport:
     one = item.ready or _prepare(load_scenario(item.selected.path, root=item.selected.root), session, options)
     if one.case is None:
         return ScenarioReport(id=one.scenario.id, note=one.note)
-    if item.numbers is None and _steppable(session) and options.side is not SideCut.SERVER:
+    if item.numbers is None and are_steppable(session.players) and options.side is not SideCut.SERVER:
         return _everywhere(one, one.case, session, options)
     if one.places is None:
         note = "a stream that the scenario gives itself is swept everywhere or not at all"
@@ -216,24 +214,14 @@ def _prepare(scenario: Scenario, session: Session, options: SweepOptions) -> _Pr
     if any(run.events is None for _, run in scenario.runs):
         return _Prepared(scenario=scenario, case=case)
     bare = replace(case, scenario=without_pins(case.scenario))
-    sizes = _packet_sizes(bare, session) if options.at is CutAt.EVERY_BYTE else _one_packet_each(bare)
+    every_byte = options.at is CutAt.EVERY_BYTE
+    sizes = session.run(packet_sizes(bare, session.players.server)) if every_byte else _one_packet_each(bare)
     places = Places(bare.scenario, options.side, options.at, options.reasons, sizes)
     return _Prepared(scenario=scenario, case=bare, places=places)
 
 
 def _one_packet_each(case: Case) -> list[list[int]]:
     return [[1] * (len(run.events or ()) + 1) for _, run in case.scenario.runs]
-
-
-def _packet_sizes(case: Case, session: Session) -> list[list[int]]:
-    """Return the sizes of what each event puts on the wire when each run is played whole."""
-    sizes = []
-    for index, run in case.scenario.runs:
-        turns = (*case.scenario.turns[:index], replace(run, interrupt=None))
-        whole = replace(case, scenario=replace(case.scenario, turns=turns))
-        served = session.run(session.players.server.serve(make_script(whole)))
-        sizes.append([len(packet.data) for packet in served.streams[-1][:-1]])  # the last one only ends the stream
-    return sizes
 
 
 # ------------------------------------------------------------------------------------------------ everywhere

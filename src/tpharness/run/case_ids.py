@@ -1,0 +1,72 @@
+"""The id of a case → the case: a whole scenario, or the scenario cut at one place of its sweep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from tpharness.errors import UsageError
+from tpharness.protocol.versions import Version
+from tpharness.run.applicable import narrow_sweep
+from tpharness.run.plan import Case, SweepPlace, base_case, cut_case, cut_places, make_script, place_name
+from tpharness.run.play import Players
+from tpharness.scenario import CutAt, CutPlan, Scenario
+from tpharness.targets.contract import ServerTarget
+
+__all__ = ["case_of", "packet_sizes"]
+
+
+def case_of(scenario: Scenario, name: str, versions: Sequence[Version], players: Players) -> Case:
+    """Return the case with an id such as `theme/name`, `theme/name@event-12` or `theme/name@byte-340`.
+
+    UsageError for a place that the scenario's sweep does not have on these players.
+    """
+    narrowed = narrow_sweep(scenario, players)
+    base, plan = base_case(narrowed, versions), narrowed.cut
+    _, at, wanted = name.partition("@")
+    if not at or "*" in wanted:
+        return base
+    if plan is None:
+        raise UsageError(
+            f"{scenario.id} has no sweep, so it has no place {wanted!r}", hint=f"name it without one: {scenario.id}"
+        )
+    bytewise = plan.at is CutAt.EVERY_BYTE
+    places = list(_byte_places(base, plan, players.server) if bytewise else cut_places(narrowed))
+    place = next((one for one in places if one.id == name), None)
+    if place is None:
+        why = "" if plan == scenario.cut else "; targets that cannot be stepped are cut after events, not at bytes"
+        raise UsageError(f"{scenario.id} has no place {wanted!r}{why}", hint=f"it has {_ranges(places)}")
+    return cut_case(base, place)
+
+
+def _ranges(places: Sequence[SweepPlace]) -> str:
+    """Return the first and the last id of the places of each run, for each reason."""
+    runs = [[one.id for one in some] for _, some in groupby(places, lambda place: (place.turn, place.reason))]
+    return ", ".join(f"{some[0]} to {some[-1]}" for some in runs)
+
+
+def _byte_places(case: Case, plan: CutPlan, server: ServerTarget) -> Iterator[SweepPlace]:
+    """Yield the places of a sweep at each byte: the server has played the event to which the next byte belongs.
+
+    After the last byte both sides have everything.
+    """
+    for (index, _), sizes in zip(case.scenario.runs, asyncio.run(packet_sizes(case, server)), strict=True):
+        played = [event for event, size in enumerate(sizes) for _ in range(size)]
+        for reason in plan.reasons if plan.turn in (None, index) else ():
+            for byte, count in enumerate((*played, len(sizes) - 1)):
+                name = place_name(case.scenario, index, reason, byte)
+                within = byte if byte < len(played) else None
+                yield SweepPlace(id=name, turn=index, count=count, reason=reason, byte=within)
+
+
+async def packet_sizes(case: Case, server: ServerTarget) -> list[list[int]]:
+    """Return for each run the bytes that each event puts on the wire when it is played whole, the opening first."""
+    sizes = []
+    for index, run in case.scenario.runs:
+        turns = (*case.scenario.turns[:index], replace(run, interrupt=None))
+        whole = replace(case, scenario=replace(case.scenario, turns=turns))
+        served = await server.serve(make_script(whole))
+        sizes.append([len(packet.data) for packet in served.streams[-1][:-1]])  # the last one only ends the stream
+    return sizes
