@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tpharness.errors import InputError
+from tpharness.errors import InputError, UsageError
 
-__all__ = ["json_text", "write_atomically"]
+__all__ = ["check_writable", "json_text", "write_atomically"]
 
 _ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
 """What may do something to who prints the text: all beyond ASCII that is not printable, and commands of CI servers."""
@@ -32,6 +32,24 @@ def _escape(found: re.Match[str]) -> str:
     if text == "#":
         return r"\u0023"
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def check_writable(path: Path, what: str) -> None:
+    """Check before a long work that its result can be written to a path. UsageError, which says `what`, if it cannot.
+
+    A device is not looked at: it is written to, and its folder is not.
+    """
+    folder = path.parent
+    if not folder.is_dir():
+        raise UsageError(
+            f"{what} cannot be written to {path}: the folder {folder} does not exist",
+            hint="make the folder first, or correct the path",
+        )
+    if not path.is_relative_to("/dev") and not os.access(path.resolve().parent, os.W_OK):
+        raise UsageError(
+            f"{what} cannot be written to {path}: the folder {folder} may not be written",
+            hint="name a file in a folder that you may write",
+        )
 
 
 def write_atomically(path: str, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,63 @@ def test_a_run_that_passes_takes_the_old_trace_away(cli: Callable[..., Result], 
     ran = cli("run", "basics/client-loses-the-end")
     assert "trace:" not in ran.output
     assert not (tmp_path / "tpharness-trace.zip").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("run", "nosuch"),
+        ("run", "cycles/three-steps@event-9999"),
+        ("run", "basics", "-k", "nosuch"),
+        ("run", "basics", "--server", "http://127.0.0.1:9"),
+        ("run", "basics", "--report", "json:nowhere/r.json"),
+        ("sweep", "nosuch"),
+        ("sweep", "basics", "--server", "http://127.0.0.1:9"),
+        ("fuzz", "--replay", "nosuch.yaml"),
+        ("app", "http://192.0.2.1/api/chat"),  # which is not on this machine
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_plays_nothing_leaves_the_last_trace(
+    cli: Callable[..., Result], call: Any, tmp_path: Path, wrong: tuple[str, ...]
+) -> None:
+    """A typo loses nothing."""
+    cli(*RUN)
+    before = (tmp_path / "tpharness-trace.zip").read_bytes()
+    assert call(*wrong).code == 2
+    assert (tmp_path / "tpharness-trace.zip").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--trace-to", "nowhere/t.zip"), ("--trace-to", "nowhere/t"), ("--write-baseline", "nowhere/b.yaml")],
+    ids=" ".join,
+)
+def test_what_cannot_be_written_in_the_end_is_told_before_the_run(
+    cli: Callable[..., Result], call: Any, option: tuple[str, str]
+) -> None:
+    """Nobody waits for a run whose trace or baseline has no folder."""
+    del cli
+    called = call(*RUN, "--trace", "all", *option)
+    assert (called.code, called.out) == (2, "")
+    assert f"cannot be written to {option[1]}: the folder nowhere does not exist" in called.err
+
+
+@pytest.mark.parametrize(
+    "option", [("--trace-to", "held/t.zip"), ("--write-baseline", "held/b.yaml"), ("--report", "json:held/r.json")]
+)
+def test_a_folder_that_may_not_be_written_is_told_before_the_run(
+    cli: Callable[..., Result], call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, str]
+) -> None:
+    """The operating system is asked, which lets an administrator write everywhere: its answer is played here."""
+    del cli
+    held = tmp_path / "held"
+    held.mkdir()
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != held.resolve() and real(path, mode))
+    called = call(*RUN, *option)
+    assert (called.code, called.out) == (2, "")
+    assert "the folder held may not be written" in called.err
 
 
 def test_none_writes_nothing(cli: Callable[..., Result], tmp_path: Path) -> None:

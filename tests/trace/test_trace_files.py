@@ -87,17 +87,35 @@ def test_nothing_is_written_when_nothing_failed(tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["t.zip", "t"])
+def test_a_trace_replaces_the_last_one_when_its_first_case_is_there(tmp_path: Path, name: str) -> None:
+    """Until then the last one can be looked at; then nothing of it stays."""
+    path = tmp_path / name
+    write(path, count=3)
+    writer = TraceWriter(path, traced="failed")
+    writer.check_place()
+    writer.add(ENTRY, None)
+    assert len(Trace.open(path).entries) == 3
+    writer.add(ENTRY, files())
+    writer.remove_old()
+    writer.close()
+    assert len(Trace.open(path).entries) == 2  # the one without files, which waited, and the one with files
+    assert names_in(tmp_path) == [name]
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "notes.zip"])
 def test_what_is_not_a_trace_is_never_replaced(tmp_path: Path, name: str) -> None:
     """A slip in --trace-to deletes nothing."""
     path = tmp_path / name
     path.write_text("mine")
     with pytest.raises(UsageError, match="is not a trace, so it is not replaced"):
-        TraceWriter(path, traced="failed").remove_old()
+        TraceWriter(path, traced="failed").check_place()
+    TraceWriter(path, traced="failed").remove_old()
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine").write_text("mine")
     with pytest.raises(UsageError, match="is not a trace"):
-        TraceWriter(tmp_path / "folder", traced="failed").remove_old()
+        TraceWriter(tmp_path / "folder", traced="failed").check_place()
+    TraceWriter(tmp_path / "folder", traced="failed").remove_old()
     assert path.read_text() == (tmp_path / "folder" / "mine").read_text() == "mine"
 
 

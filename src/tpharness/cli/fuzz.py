@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -72,18 +73,13 @@ def fuzz(
     targets = dict(zip(held.sides[::2], held.sides[1::2], strict=True)) if held is not None else {}
     server = server or targets.get("--server", "reference")
     client = client or targets.get("--client", "reference")
-    with (
-        tracing(trace_to, trace, targets=(server, client), quiet=as_json) as traced,
-        Session(server=server, client=client, trace=trace) as session,
-    ):
-        if replay is not None:
-            what, subject = load_subject(replay)
-            findings = list(Judge(session).findings(what, subject))
-            if findings:
-                _trace([replay], session, traced)
-            if not findings and not as_json:
-                say(f"PASSED {replay}: nothing is wrong with it any more")
-            raise Exit(print_findings(findings, as_json=as_json) if findings or as_json else 0)
+    show_trace = partial(tracing, trace_to, trace, targets=(server, client), quiet=as_json)
+    targets_opened = partial(Session, server=server, client=client, trace=trace)
+    if replay is not None:
+        with show_trace() as traced, targets_opened() as session:
+            code = _judge_again(replay, session, traced, as_json=as_json)
+        raise Exit(code)
+    with show_trace() as traced, targets_opened() as session:
         limit = 60.0 if seconds is None and cases is None else seconds
         options = CampaignOptions(
             kinds=kinds,
@@ -116,6 +112,17 @@ def fuzz(
     if stopped:
         raise KeyboardInterrupt
     raise Exit(1 if state.failures else 0)
+
+
+def _judge_again(file: Path, session: Session, traced: TraceReport, *, as_json: bool) -> int:
+    """Judge a saved failure, say what is wrong with it and leave its trace; return the exit code."""
+    what, subject = load_subject(file)
+    findings = list(Judge(session).findings(what, subject))
+    if findings:
+        _trace([file], session, traced)
+    elif not as_json:
+        say(f"PASSED {file}: nothing is wrong with it any more")
+    return print_findings(findings, as_json=as_json)
 
 
 def _trace(files: Sequence[Path], session: Session, traced: TraceReport) -> None:

@@ -92,8 +92,8 @@ def sweep(
     workers = Workers.from_options(jobs, cluster)
     ended = EarlyEnd(len(selected))
     with (
-        Session(server=server, client=client, versions=versions, trace=trace) as session,
         tracing(trace_to, trace, targets=(server, client), stderr=as_json) as traced,
+        Session(server=server, client=client, versions=versions, trace=trace) as session,
     ):
         found: Iterator[ScenarioReport]
         if orders:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tpharness.errors import UsageError
-from tpharness.output import write_atomically
+from tpharness.output import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from tpharness.report.summary import Report
@@ -84,11 +84,8 @@ def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
             destinations.append(Destination(format=kind, path=path))
             if path != "-" and Path(path).is_dir():
                 raise UsageError(f"the {kind} report cannot be written to {path}, which is a folder")
-            if path != "-" and not Path(path).parent.is_dir():
-                raise UsageError(
-                    f"the {kind} report cannot be written to {path}: the folder {Path(path).parent} does not exist",
-                    hint="make the folder first, or correct the path",
-                )
+            if path != "-":
+                check_writable(Path(path), f"the {kind} report")
         else:
             raise UsageError(
                 f"{spec!r} is not a report",

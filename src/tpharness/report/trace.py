@@ -46,7 +46,7 @@ class TraceReport:
         self._alike: dict[tuple[object, ...], str] = {}
         self._bad: list[Result] = []
         if traced is not Traced.NONE:
-            self._writer.remove_old()
+            self._writer.check_place()
 
     def feed(self, event: RunEvent, *, server: str = "reference", client: str = "reference") -> None:
         """Take in one event of the run on these targets."""
@@ -77,6 +77,11 @@ class TraceReport:
             self._alike.setdefault(alike, case)
             if bad:
                 self._bad.append(replace(result, id=case, record=None))
+
+    def remove_old(self) -> None:
+        """Remove the trace of an earlier run, if nothing of this one, which has been played to its end, is written."""
+        if self._traced is not Traced.NONE:
+            self._writer.remove_old()
 
     def close(self) -> list[str]:
         """End the trace; return the lines that say where it is, none where nothing was written."""

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from tpharness.errors import UsageError
+from tpharness.output import check_writable
 from tpharness.run.grouping import group_failures
 from tpharness.run.judge import Outcome, Result
 
@@ -25,9 +26,10 @@ _HEAD = """\
 
 
 def check_new_baseline(path: Path, known: Path | None) -> None:
-    """Check before a run that a baseline may be written. UsageError for a file with reasons that would be lost."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"the baseline cannot be written to {path}", hint="name a file in a folder that exists")
+    """Check before a run that a baseline can be written. UsageError also for a file with reasons that would be lost."""
+    if path.is_dir():
+        raise UsageError(f"the baseline cannot be written to {path}, which is a folder", hint="name a file")
+    check_writable(path, "the baseline")
     if path.exists() and (known is None or known.resolve() != path.resolve()):
         raise UsageError(
             f"{path} exists, and may have reasons that somebody wrote",

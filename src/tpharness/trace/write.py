@@ -1,8 +1,8 @@
 """Cases → a trace: a folder that grows with each case, packed into a `.zip` in the end if its name says so.
 
 What has been written stays readable whatever happens then: a full disk, a run that is broken off, a process that is
-killed. Nothing is written before the first case. A trace that was there before is replaced, and nothing else is: a file
-or folder that is not a trace is refused.
+killed. Nothing is written, and nothing is removed, before the first case. A trace that was there before is replaced,
+and nothing else is: a file or folder that is not a trace is refused.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.errors import UsageError
+from tpharness.output import check_writable
 from tpharness.trace.format import FORMAT, INDEX, MAX_TRACE, MEMBER, case_file, encode_line, wire_file
 from tpharness.trace.secrets import Secrets
 
@@ -79,19 +80,22 @@ class TraceWriter:
         """Whether the trace is one file."""
         return self.path.suffix == ".zip"
 
-    def remove_old(self) -> None:
-        """Remove the trace of an earlier run. UsageError if something else has that name."""
-        path = self.path
-        if not path.exists() and not path.is_symlink():
-            return
-        if not _is_trace(path):
+    def check_place(self) -> None:
+        """Check before a run that the trace can be written. UsageError if something that is not a trace is there."""
+        check_writable(self.path, "the trace")
+        if (self.path.exists() or self.path.is_symlink()) and not _is_trace(self.path):
             raise UsageError(
-                f"{path} is there and is not a trace, so it is not replaced", hint="name another place: --trace-to PATH"
+                f"{self.path} is there and is not a trace, so it is not replaced",
+                hint="name another place: --trace-to PATH",
             )
+
+    def remove_old(self) -> None:
+        """Remove the trace of an earlier run, unless this one has begun and has done so."""
         try:
-            _remove(path)
+            if self._folder is None:
+                _remove(self.path)
         except OSError as error:
-            raise UsageError(f"cannot replace {path}: {error.strerror}", hint="name another place") from error
+            self.problem = f"that of an earlier run could not be removed: {error.strerror}"
 
     def add(self, entry: Mapping[str, Any], files: CaseFiles | None) -> bool:
         """Write a case: its line of the index, and its files if it has any; return whether they were written.
@@ -162,8 +166,10 @@ class TraceWriter:
     def _begin(self) -> Path:
         if self.packed:
             folder = Path(tempfile.mkdtemp(prefix=f"{self.path.name}.", suffix=".part", dir=self.path.parent))
+            _remove(self.path)
         else:
             folder = self.path
+            _remove(folder)
             folder.mkdir(exist_ok=True)
         self._folder = folder
         for name in ("cases", "wire"):
@@ -190,7 +196,9 @@ def _is_trace(path: Path) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Remove a trace; what else somebody has put into its folder stays, and so does then the folder."""
+    """Remove a trace if there is one; what somebody has put into its folder stays, and so does then the folder."""
+    if not _is_trace(path):
+        return
     if not path.is_dir() or path.is_symlink():
         path.unlink()
         return
