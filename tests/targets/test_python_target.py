@@ -123,6 +123,14 @@ def test_a_body_without_places_cannot_be_cut_at_an_event() -> None:
     assert set(verdicts("interruptions/between-steps", server="OnePacket").values()) == {Outcome.PASSED}
 
 
+def test_what_to_do_about_a_body_without_places_is_told_for_every_kind_of_target() -> None:
+    """The author of a server over HTTP has no `Packet`."""
+    scenario = load_builtin("interruptions/client-saw-less")
+    (result,) = play_one(scenario, RunOptions(server=f"python:{__name__}:OnePacket"))
+    for words in ("`: tp N` behind them over HTTP", "`event` of a packet over stdio", "Packet.event in Python"):
+        assert words in result.reason
+
+
 def test_a_module_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As docs/TARGETS.md says; and the folder does not hide libraries from what is imported later."""
     (tmp_path / "mine_alone.py").write_text(

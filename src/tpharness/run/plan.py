@@ -271,7 +271,8 @@ def _cut_packets(packets: Sequence[Packet], interrupt: Interrupt | None) -> Iter
             if lack_their_events(packets):
                 raise TargetError(
                     "the server's packets belong to no events, so its stream cannot be cut at one",
-                    hint="set Packet.event to the index of the event that the packet ends, or cut at a byte",
+                    hint="say which event the bytes belong to: a comment `: tp N` behind them over HTTP (or do not"
+                    " declare marks), `event` of a packet over stdio, Packet.event in Python",
                 )
             yield from (
                 p for i, p in enumerate(packets) if (-1 if i == 0 else _event_index(p, after.count)) < after.count
