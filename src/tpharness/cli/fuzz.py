@@ -33,7 +33,10 @@ _LINE_EVERY = 10.0
 
 def fuzz(
     seconds: Annotated[float | None, Option(min=0, help="Stop after this many seconds [default: 60].")] = None,
-    cases: Annotated[int | None, Option(min=1, help="Stop after this many cases.")] = None,
+    cases: Annotated[
+        int | None,
+        Option(min=1, help="Stop when this many cases are judged; those of one program are judged together."),
+    ] = None,
     seed: Annotated[int | None, Option(min=0, help="Seed of the cases [default: the folder's, or 0].")] = None,
     db: Annotated[Path, Option(metavar="FOLDER", help="Folder of the campaign; an existing one is continued.")] = Path(
         "tpharness-fuzz"
