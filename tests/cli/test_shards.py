@@ -103,6 +103,21 @@ def test_a_failure_in_one_shard_is_a_failure_of_the_whole(call: Call, shards: li
     assert "FAILED 3 of 3 shards" in done.out
 
 
+def test_cases_of_one_outage_are_one_cause_in_the_whole_run(call: Call, shards: list[str], tmp_path: Path) -> None:
+    """Whichever shards they were in, and whatever each of them was told."""
+    gone = {"what": "nothing listens there any more", "began": False}
+    for index, name in enumerate(shards):
+        report = read(name)
+        report["results"][0] |= {"outcome": "errored", "reason": f"request {index}", "outage": gone}
+        Path(name).write_text(json.dumps(report), encoding="utf-8")
+    merged = tmp_path / "merged.json"
+    assert call("merge", *shards, "-o", str(merged)).code == 1
+    document = read(merged)
+    jsonschema_rs.validate(read(schema_path("report")), document)
+    (cause,) = document["causes"]
+    assert (cause["cause"], cause["cases"]) == ("no-answer at nothing listens there any more", 3)
+
+
 def test_the_whole_suite_owes_its_clauses_and_its_baseline(call: Call, shards: list[str], tmp_path: Path) -> None:
     """A shard of it passes alone, and says what it is a part of; together every clause and known failure is owed."""
     one = tmp_path / "one.json"

@@ -15,6 +15,7 @@ from tpharness.report import ConsoleReport, Report, failure_lines, parse_reports
 from tpharness.report.junit import render_junit
 from tpharness.resources import schema_path
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
+from tpharness.run.judge import Outage
 
 KIND = Kind("second-output")
 
@@ -47,11 +48,12 @@ EVERY_OUTCOME = [
     Result(id=f"theme/{outcome.value}", outcome=outcome, findings=(finding("it's \ud83d"),), reason="a reason")
     for outcome in Outcome
 ]
+SILENT = Result(id="theme/silent", outcome=Outcome.ERRORED, outage=Outage(what="no answer", began=True))
 
 
 def test_the_json_report_fits_its_schema_whatever_the_outcomes() -> None:
     """Every outcome, a problem of the run, and text that has no UTF-8."""
-    text = render_json(report_of(events(*EVERY_OUTCOME, problems=(finding(),))))
+    text = render_json(report_of(events(*EVERY_OUTCOME, SILENT, problems=(finding(),))))
     schema = json.loads(schema_path("report").read_text("utf-8"))
     jsonschema_rs.Draft202012Validator(schema).validate(json.loads(text.encode()))
 

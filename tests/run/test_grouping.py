@@ -13,6 +13,7 @@ from tpharness.findings import Finding, Kind, Place, parse_finding
 from tpharness.protocol.diff import diff
 from tpharness.run import Outcome, Result, RunOptions, play_one
 from tpharness.run.grouping import group_failures, groups_json, leading_cause_of_result
+from tpharness.run.judge import Outage
 from tpharness.run.plan import case_size
 
 DIFFERS, RULE, OUTLINE = Kind("identity-differs"), Kind("message-empty"), Kind("outline-differs")
@@ -132,6 +133,23 @@ def test_what_could_not_be_judged_is_grouped_by_its_reason() -> None:
         (1, "errored at no answer"),
         (1, "identity-differs at server [R39]"),
     ]
+
+
+def test_cases_of_one_outage_are_one_cause_and_those_with_which_it_began_come_first() -> None:
+    """What each of them was told is another line of the same story; a second outage is another one."""
+    gone = Outage(what="nothing listens at http://127.0.0.1:1 any more")
+    results = [
+        Result(id="a/1", outcome=Outcome.ERRORED, reason="GET: refused", outage=gone),
+        Result(id="b/1", outcome=Outcome.ERRORED, reason="POST: closed", outage=replace(gone, began=True), size=9),
+        *(Result(id=f"c/{n}", outcome=Outcome.COULD_NOT_RUN, reason="not tried", outage=gone) for n in range(3)),
+        Result(id="d/1", outcome=Outcome.ERRORED, reason="silent", outage=Outage(what="silent", began=True)),
+    ]
+    groups = group_failures(results)
+    assert [(group.cases, str(group.cause)) for group in groups] == [
+        (5, "no-answer at nothing listens at http://127.0.0.1:1 any more"),
+        (1, "no-answer at silent"),
+    ]
+    assert [result.id for result in groups[0].results] == ["b/1", "a/1", "c/0", "c/1", "c/2"]
 
 
 def test_a_stale_entry_of_a_baseline_is_a_cause_too() -> None:

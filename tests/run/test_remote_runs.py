@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +20,12 @@ from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Re
 from tpharness.cli import main
 from tpharness.errors import TargetError
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, RunStarted, play_one, run_suite
+from tpharness.run.grouping import group_failures
+from tpharness.run.loop_lag import LoopLag
 from tpharness.run.profile_tally import tally_profiles
 from tpharness.targets.remote import Patience
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CALM = Patience(total=30.0, limit=0.1)
 SOME = ("basics/c*", "basics/p*", "cycles/three-steps", "interruptions/mid-text", "interruptions/timeout-by-stall")
 
@@ -175,6 +183,61 @@ def test_a_server_that_dies_is_not_asked_for_ever(left: int) -> None:
     (reason, *_) = {r.reason for r in results if r.outcome is Outcome.COULD_NOT_RUN}
     assert "cases in a row had no answer" in reason
     assert "closes the connection before its answer is whole" in reason
+
+
+CRASHES = """
+import os, sys
+sys.path.insert(0, sys.argv.pop())
+import plain_python
+
+left = int(sys.argv.pop())
+
+class Crashing(plain_python.Handler):
+    def start_run(self, name, request):
+        global left
+        left -= 1
+        if left < 0:
+            os._exit(1)
+        super().start_run(name, request)
+
+plain_python.Handler = Crashing
+plain_python.main()
+"""
+
+
+@contextmanager
+def crashing(folder: Path, left: int) -> Iterator[str]:
+    """Start a server that ends in the middle of a request, after so many runs; yield its address."""
+    (folder / "crashes.py").write_text(CRASHES)
+    command = [sys.executable, str(folder / "crashes.py"), "--http", "127.0.0.1:0", str(left), str(EXAMPLES)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.kill()
+
+
+class AlwaysLate(LoopLag):
+    """A machine that stands still during every case."""
+
+    def _measure(self) -> None:
+        self.max_delay = 1.0
+
+
+@pytest.mark.parametrize("lag", [LoopLag, AlwaysLate])
+def test_a_server_that_crashes_is_one_cause_that_begins_with_whom_it_crashed_on(
+    lag: type[LoopLag], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many cases it costs, and whatever each of them was told; no case is played again where nobody listens."""
+    monkeypatch.setattr("tpharness.run.session.LoopLag", lag)
+    with crashing(tmp_path, left=20) as url:
+        events = list(run_suite(RunOptions(server=url, ids=("basics", "cycles"), patience=CALM)))
+    (group,) = group_failures(event.result for event in events if isinstance(event, ResultReady))
+    assert str(group.cause) == f"no-answer at nothing listens at {url} any more; does it crash?"
+    assert {result.outcome for result in group.results} == {Outcome.ERRORED, Outcome.COULD_NOT_RUN}
+    assert "the server closes the connection before its answer is whole" in group.smallest.reason
+    assert "does it crash on this request?" in group.smallest.reason
 
 
 def test_a_server_that_stops_answering_costs_no_more_than_a_few_silences() -> None:

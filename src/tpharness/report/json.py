@@ -60,6 +60,7 @@ def render_matrix(reports: Mapping[str, Report]) -> str:
 
 
 def _result(result: Result) -> dict[str, Any]:
+    outage = result.outage
     return {
         "id": result.id,
         "outcome": result.outcome.value,
@@ -68,6 +69,7 @@ def _result(result: Result) -> dict[str, Any]:
         "reason": result.reason,
         "played_again": result.played_again,
         **({} if result.outcome.green else {"cause": str(leading_cause_of_result(result)), "size": result.size}),
+        **({} if outage is None else {"outage": {"what": outage.what, "began": outage.began}}),
         "clauses": list(result.clauses),
         "checks": {name: state.value for name, state in result.checks.items()},
         "not_judged": [one.as_json() for one in unjudged(result)],

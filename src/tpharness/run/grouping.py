@@ -18,10 +18,13 @@ __all__ = ["Group", "cause_of_result", "group_by_cause", "group_failures", "grou
 _T = TypeVar("_T")
 _MOST_CLAUSES = 3
 
+NO_ANSWER = "no-answer"
+"""The code of the cause that all cases of an outage have."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Results that are not green, of one cause, the smallest case first.
+    """Results that are not green, of one cause, the smallest case first; of an outage, those with which it began.
 
     `only` counts the cases that have no independent finding besides: those that correcting the cause turns green.
     `about` are the clauses that the scenarios of the group are about and the other scenarios of the run are not, as far
@@ -34,7 +37,7 @@ class Group:
 
     @property
     def smallest(self) -> Result:
-        """The case with the fewest events."""
+        """The case with the fewest events, of those with which an outage began if the cause is one."""
         return self.results[0]
 
     @property
@@ -63,7 +66,7 @@ def group_by_cause(failed: Iterable[_T], result_of: Callable[[_T], Result]) -> d
 
 def cause_of_result(result: Result) -> Cause:
     """Return the cause of a result that is not green, of all its findings together."""
-    return cause_of(result.findings) or Cause(codes=(result.outcome.value,), where=result.reason)
+    return cause_of(result.findings) or _cause_without_finding(result)
 
 
 def leading_cause_of_result(result: Result) -> Cause:
@@ -73,7 +76,14 @@ def leading_cause_of_result(result: Result) -> Cause:
     """
     judged = result.outcome in (Outcome.FAILED, Outcome.STALE)
     cause = leading_cause(result.findings) if judged else None
-    return cause or Cause(codes=(result.outcome.value,), where=result.reason)
+    return cause or _cause_without_finding(result)
+
+
+def _cause_without_finding(result: Result) -> Cause:
+    """Return the reason as the cause, and for all cases of an outage the outage."""
+    if result.outage is not None:
+        return Cause(codes=(NO_ANSWER,), where=result.outage.what)
+    return Cause(codes=(result.outcome.value,), where=result.reason)
 
 
 def group_failures(results: Iterable[Result]) -> list[Group]:
@@ -87,7 +97,7 @@ def group_failures(results: Iterable[Result]) -> list[Group]:
     groups = [
         Group(
             cause=cause,
-            results=tuple(sorted(found, key=lambda result: (result.size, result.id))),
+            results=tuple(sorted(found, key=lambda result: (not _began_outage(result), result.size, result.id))),
             about=_find_subject(found, cited),
         )
         for cause, found in failed.items()
@@ -110,6 +120,10 @@ def groups_json(groups: Sequence[Group]) -> list[dict[str, Any]]:
         }
         for group in groups
     ]
+
+
+def _began_outage(result: Result) -> bool:
+    return result.outage is not None and result.outage.began
 
 
 def _count_citing(results: Iterable[Result]) -> Counter[str]:

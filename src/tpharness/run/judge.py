@@ -14,7 +14,7 @@ from tpharness.protocol.versions import Version
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.write import CaseFiles
 
-__all__ = ["CheckState", "NotJudged", "Outcome", "Recorded", "Result", "judge", "merge_not_judged"]
+__all__ = ["CheckState", "NotJudged", "Outage", "Outcome", "Recorded", "Result", "judge", "merge_not_judged"]
 
 NotJudged = Mapping[Version, Mapping[str, NotApplicable]]
 """By version, the names of the checks that had nothing to judge in it, each with its reason."""
@@ -55,11 +55,24 @@ class Recorded(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """A time without an answer from a target: `what` is known of it, and whether it `began` with this case.
+
+    All cases of one outage have the same `what`. `gone`: nothing listens any more, so that no delay was the cause.
+    """
+
+    what: str
+    began: bool = False
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The verdict on one case. `cases` counts the places of a sweep that this result stands for.
 
     `played_again` counts the playings that were discarded because this machine had stood still.
     `size` is how many events a case that is not green plays, 0 where that is not known.
+    `outage` is set if a target had stopped answering.
     `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and
     why. `record` is what a trace needs, which no verdict depends on.
     """
@@ -74,6 +87,7 @@ class Result:
     seconds: float = 0.0
     played_again: int = 0
     size: int = 0
+    outage: Outage | None = None
     clauses: tuple[str, ...] = ()
     record: Recorded | None = field(default=None, compare=False, repr=False)
 

@@ -21,7 +21,7 @@ from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import adapt_scenario, needs_carriers, without_carrier_clauses
 from tpharness.run.fault_cases import FaultCase, find_obstacle, plan_faults, play_fault, unplayed_result
-from tpharness.run.judge import Outcome, Result, judge
+from tpharness.run.judge import Outage, Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, case_size, cut_case, cut_places
 from tpharness.run.play import Observer, Players, comparison_mode, play
@@ -246,7 +246,8 @@ class Session:
                 async with LoopLag() as lag:
                     result = replace(await self._play_recorded(case, playing), played_again=again)
                 ran = lag.max_delay < _STOOD_STILL
-                if result.outcome.green or ran or self._outages >= _MOST_OUTAGES:
+                gone = result.outage is not None and result.outage.gone
+                if result.outcome.green or ran or gone or self._outages >= _MOST_OUTAGES:
                     break
         return result
 
@@ -270,13 +271,13 @@ class Session:
     async def _play_once(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
         clauses = case.scenario.clauses
         if self._outages >= _MOST_OUTAGES:
-            reason = f"not tried: {self._outages} cases in a row had no answer, the last one: {self._outage}"
-            return Result(id=case.id, outcome=Outcome.COULD_NOT_RUN, reason=reason, clauses=clauses)
+            reason = f"not tried: {_MOST_OUTAGES} cases in a row had no answer: {self._outage}"
+            outage = Outage(what=self._outage)
+            return Result(id=case.id, outcome=Outcome.COULD_NOT_RUN, reason=reason, outage=outage, clauses=clauses)
         try:
             evidence = await playing()
         except remote.UnreachableError as error:
-            self._count_outage(str(error))
-            return _errored_result(case, error)
+            return self._unanswered(case, error)
         except remote.BrokenContractError as error:
             if error.finding.kind in _SLOW:
                 self._count_outage(str(error))
@@ -306,9 +307,20 @@ class Session:
         evidence = await play(replace(case, scenario=scenario), both, thorough=False)
         return judge(case.id, evidence).outcome is Outcome.PASSED
 
-    def _count_outage(self, reason: str) -> None:
+    def _unanswered(self, case: Case, error: remote.UnreachableError) -> Result:
+        """Return the result of a case without an answer; with all others of the same row it has one cause."""
+        result = _errored_result(case, error)
+        if isinstance(error, remote.GoneError):
+            self._count_outage(f"nothing listens at {error.address} any more; does it crash?", known=True)
+            return replace(result, outage=Outage(what=self._outage, began=error.asked, gone=True))
+        self._count_outage(result.reason)
+        return replace(result, outage=Outage(what=self._outage, began=self._outages == 1))
+
+    def _count_outage(self, reason: str, *, known: bool = False) -> None:
+        """Count a case without an answer. Why there is none is what the first of a row says, until it is `known`."""
+        if known or not self._outages:
+            self._outage = reason
         self._outages += 1
-        self._outage = reason
 
 
 def _errored_result(case: Case, error: TargetError) -> Result:

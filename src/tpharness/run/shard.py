@@ -21,7 +21,7 @@ from tpharness.findings import Finding, parse_finding
 from tpharness.run.baseline import load_baseline
 from tpharness.run.events import RunFinished
 from tpharness.run.grouping import group_failures, groups_json
-from tpharness.run.judge import Outcome, Result
+from tpharness.run.judge import Outage, Outcome, Result
 from tpharness.run.profile_tally import tallies_json, tally_profiles
 from tpharness.run.select import SelectedScenario
 from tpharness.run.tally import tally_json
@@ -216,6 +216,7 @@ def _parse_result(result: Mapping[str, Any]) -> Result:
         reason=str(result["reason"]),
         played_again=int(result["played_again"]),
         size=int(result.get("size", 0)),
+        outage=Outage(**result["outage"]) if "outage" in result else None,
         findings=tuple(map(parse_finding, result["findings"])),
         clauses=tuple(result["clauses"]),
     )

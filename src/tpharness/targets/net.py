@@ -23,7 +23,15 @@ import orjson
 from tpharness.errors import TargetError
 from tpharness.protocol.parse import parse_json
 from tpharness.targets.endpoint import Endpoint
-from tpharness.targets.net_errors import content_type_of, error_text, explain_error, quote_start, status_error
+from tpharness.targets.net_errors import (
+    content_type_of,
+    error_text,
+    explain_error,
+    gone_while_asked,
+    is_gone,
+    quote_start,
+    status_error,
+)
 from tpharness.targets.remote import Limits, Patience, UnreachableError
 from tpharness.trace.tape import Tape, current_tape
 
@@ -144,7 +152,7 @@ class Http:
         what = _request_name(method, endpoint, path)
         response = await self._request(what, method, endpoint, path, document)
         try:
-            body = await self._read_body(response, what)
+            body = await self._read_body(response, what, endpoint)
         finally:
             _release(response)
         status = response.status
@@ -168,7 +176,7 @@ class Http:
         headers = {} if after is None else {"Last-Event-ID": after}
         response = await self._request(what, "GET", endpoint, path, None, headers)
         try:
-            body = await self._read_body(response, what)
+            body = await self._read_body(response, what, endpoint)
         finally:
             _release(response)
         if response.status == 204:
@@ -193,8 +201,8 @@ class Http:
             return response
         try:
             if response.status != 200:
-                raise status_error(what, response, await self._read_body(response, what), "")
-            body = await self._read_body(response, what, most=1 << 10)
+                raise status_error(what, response, await self._read_body(response, what, endpoint), "")
+            body = await self._read_body(response, what, endpoint, most=1 << 10)
             raise TargetError(
                 f"{what} answers with {content_type_of(response)}, not {_EVENTS}: {quote_start(body)}",
                 hint=f"send the UI message stream with the header Content-Type: {_EVENTS}",
@@ -232,7 +240,9 @@ class Http:
         except (TimeoutError, aiohttp.ClientError, ssl.SSLError, OSError, ValueError) as error:
             raise await explain_error(error, what, endpoint, patience) from error
 
-    async def _read_body(self, response: aiohttp.ClientResponse, what: str, *, most: int | None = None) -> bytes:
+    async def _read_body(
+        self, response: aiohttp.ClientResponse, what: str, endpoint: Endpoint, *, most: int | None = None
+    ) -> bytes:
         """Read a body to its end; at most `most` bytes of it when given, else a body over the limit is an error."""
         pieces: list[bytes] = []
         size = 0
@@ -250,6 +260,8 @@ class Http:
                     f"{what}: the answer began and did not end", hint="send Content-Length, or close the connection"
                 ) from error
         except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
+            if most is None and await is_gone(endpoint, self.patience):
+                raise gone_while_asked(error, what, endpoint) from error
             if most is None:
                 raise TargetError(
                     f"{what}: the answer breaks off after {size} bytes: {error_text(error)}",

@@ -17,9 +17,17 @@ from yarl import URL
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
-from tpharness.targets.remote import CannotPlayError, Patience, UnreachableError
+from tpharness.targets.remote import CannotPlayError, GoneError, Patience, UnreachableError
 
-__all__ = ["content_type_of", "error_text", "explain_error", "quote_start", "status_error"]
+__all__ = [
+    "content_type_of",
+    "error_text",
+    "explain_error",
+    "gone_while_asked",
+    "is_gone",
+    "quote_start",
+    "status_error",
+]
 
 _SILENT = "is it blocked, or does it wait for the end of the body before it sends its headers?"
 
@@ -43,9 +51,9 @@ async def explain_error(error: Exception, what: str, endpoint: Endpoint, patienc
                 hint=f"use {endpoint.base.replace('https:', 'http:', 1)}",
             )
         case aiohttp.ClientConnectorError():
-            return UnreachableError(
-                f"{what}: nothing listens there: {error_text(error)}", hint="start the server, or correct the port"
-            )
+            hint = "start the server, or correct the port"
+            words = f"{what}: nothing listens there: {error_text(error)}"
+            return GoneError(words, hint=hint, address=endpoint.base, asked=False)
         case aiohttp.ConnectionTimeoutError() if endpoint.base.startswith("https:"):
             return UnreachableError(
                 f"{what}: no connection with TLS within {patience.connect:g} s",
@@ -66,6 +74,8 @@ async def explain_error(error: Exception, what: str, endpoint: Endpoint, patienc
             return UnreachableError(
                 f"{what}: no answer began within {patience.connect + patience.answer:g} s", hint=_SILENT
             )
+    if await is_gone(endpoint, patience):
+        return gone_while_asked(error, what, endpoint)
     if endpoint.base.startswith("http:") and not endpoint.relay and await _speaks_tls(endpoint, patience):
         return UnreachableError(
             f"{what}: the server speaks TLS", hint=f"use {endpoint.base.replace('http:', 'https:', 1)}"
@@ -86,6 +96,31 @@ async def explain_error(error: Exception, what: str, endpoint: Endpoint, patienc
                 hint="look at the server's own log: does it crash on this request?",
             )
     return TargetError(f"{what}: {type(error).__name__}: {error_text(error)}")
+
+
+def gone_while_asked(error: Exception, what: str, endpoint: Endpoint) -> GoneError:
+    """Return the error for a target that broke its answer off, and at which nothing listens any more."""
+    return GoneError(
+        f"{what}: the server closes the connection before its answer is whole, and then nothing listens there any more:"
+        f" {error_text(error)}",
+        hint="look at the server's own log: does it crash on this request?",
+        address=endpoint.base,
+        asked=True,
+    )
+
+
+async def is_gone(endpoint: Endpoint, patience: Patience) -> bool:
+    """Whether nothing listens there any more. A relay listens whatever is behind it, so it is not asked."""
+    if endpoint.relay:
+        return False
+    url = endpoint.url("")
+    try:
+        async with asyncio.timeout(min(patience.connect, 1.0)):
+            _, writer = await asyncio.open_connection(url.host, url.port)
+    except OSError as error:
+        return isinstance(error, ConnectionRefusedError)
+    writer.transport.abort()
+    return False
 
 
 async def _speaks_tls(endpoint: Endpoint, patience: Patience) -> bool:
@@ -151,6 +186,8 @@ def error_text(error: BaseException) -> str:
     """Return the text of an error, on one line."""
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "no answer" if isinstance(error.message, str) else "its head is not whole"
+    if isinstance(error, aiohttp.ClientOSError) and error.errno is None and error.__cause__ is not None:
+        return error_text(error.__cause__)  # its own words are the address, which the request is named with
     number = getattr(error, "errno", None)
     text = os.strerror(number) if number and not isinstance(error, aiohttp.ClientSSLError) else ""
     text = text or getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -37,6 +37,7 @@ __all__ = [
     "STALLED",
     "BrokenContractError",
     "CannotPlayError",
+    "GoneError",
     "KillableServer",
     "Limits",
     "Patience",
@@ -153,6 +154,15 @@ class CannotPlayError(TargetError):
 
 class UnreachableError(TargetError):
     """The target did not respond at all. After several in a row the runner stops."""
+
+
+class GoneError(UnreachableError):
+    """Nothing listens at the `address` of the target. `asked`: it went while it was asked, perhaps for that reason."""
+
+    def __init__(self, message: str, *, hint: str, address: str, asked: bool) -> None:
+        super().__init__(message, hint=hint)
+        self.address = address
+        self.asked = asked
 
 
 class BrokenContractError(TargetError):
