@@ -125,7 +125,6 @@ def _play(runs: Sequence[RunOptions], output: Path, *, first: int) -> Playing:
         try:
             feed = partial(trace.feed, server=options.server, client=options.client)
             report = play_order(replace(options, trace=Traced.FAILED), feed)
-            trace.remove_old()
         finally:
             trace.close()
         reports[f"report-{first + number}.json"] = render_json(report).encode()

@@ -81,6 +81,7 @@ def fuzz(
     if replay is not None:
         with show_trace() as traced, targets_opened() as session:
             code = _judge_again(replay, session, traced, as_json=as_json)
+            traced.remove_old()
         raise Exit(code)
     with show_trace() as traced, targets_opened() as session:
         limit = 60.0 if seconds is None and cases is None else seconds
@@ -111,6 +112,7 @@ def fuzz(
         state = campaign.state
         failures = state.failures.values() if trace is Traced.ALL else campaign.new
         _trace([Path(failure.file) for failure in failures], session, traced)
+        traced.remove_old()
         _tell(campaign, state.cases - before, time.monotonic() - begun, stopped, as_json=as_json)
     if stopped:
         raise KeyboardInterrupt

@@ -132,6 +132,7 @@ def sweep(
             passed = bool(document["passed"])
         else:
             passed = _in_words(ended.until_stopped(found), word, seed, ended)
+        traced.remove_old()
     ended.interrupt_again()
     raise Exit(0 if passed else 1)
 

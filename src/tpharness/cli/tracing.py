@@ -34,15 +34,10 @@ def tracing(
     quiet: bool = False,
     stderr: bool = False,
 ) -> Iterator[TraceReport]:
-    """Write a trace while the context is open, and then say where it is, also when the run is broken off.
-
-    A run to its end that has nothing to trace removes the trace of an earlier run, which would be taken for its own.
-    One that is refused, or broken off before it has anything to trace, leaves it.
-    """
+    """Write a trace while the context is open, and then say where it is, also when the run is broken off."""
     report = TraceReport(path, traced, targets=targets, secrets=secrets)
     try:
         yield report
-        report.remove_old()
     finally:
         lines = report.close()
         if lines and not quiet:

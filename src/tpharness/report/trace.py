@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tpharness.causes import cause_of
 from tpharness.printable import counted, without_credentials
-from tpharness.run import Outcome, Result, ResultReady, RunEvent
+from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished
 from tpharness.run.grouping import group_failures
 from tpharness.run.judge import Recorded
 from tpharness.run.tracing.record import find_secrets
@@ -49,9 +49,11 @@ class TraceReport:
             self._writer.check_place()
 
     def feed(self, event: RunEvent, *, server: str = "reference", client: str = "reference") -> None:
-        """Take in one event of the run on these targets."""
+        """Take in one event of the run on these targets. The last event removes the trace of an earlier run."""
         if isinstance(event, ResultReady):
             self.add(event.result, event.record, server=server, client=client)
+        elif isinstance(event, RunFinished):
+            self.remove_old()
 
     def add(self, result: Result, record: Recorded | None, *, server: str, client: str, name: str = "") -> None:
         """Write a case, if it is one of those that have a trace. `name` is its id where that of the result is not."""
@@ -79,7 +81,10 @@ class TraceReport:
                 self._bad.append(replace(result, id=case, record=None))
 
     def remove_old(self) -> None:
-        """Remove the trace of an earlier run, if nothing of this one, which has been played to its end, is written."""
+        """Remove the trace of an earlier run, where this one has come to its end without anything to trace.
+
+        It would be taken for that of this run. A run that was refused or broken off leaves it.
+        """
         if self._traced is not Traced.NONE:
             self._writer.remove_old()
 
