@@ -116,6 +116,32 @@ def test_an_application_that_leaves_while_pieces_are_written_is_noticed_too() ->
     run(asked)
 
 
+def request_bytes() -> bytes:
+    """Return a request as it is sent through a socket."""
+    body = json.dumps(body_of("openai-chat", [user("openai-chat")])).encode()
+    return b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+def test_an_application_that_leaves_between_two_pieces_is_not_reported_as_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The connection closes during the first piece, and the second is written before the request is cancelled."""
+
+    async def asked(asker: Asker) -> None:
+        asker.conversation.plans([Plan(items=ANSWER, hold_at=0)])
+        with socket.create_connection(("127.0.0.1", asker.provider.port)) as connection:
+            connection.setblocking(False)
+            await asyncio.get_running_loop().sock_sendall(connection, request_bytes())
+            exchange = await asker.conversation.next_exchange(5)
+            await exchange.held(5)
+            connection.shutdown(socket.SHUT_WR)
+            exchange.release()
+            assert await exchange.ended(5) is Outcome.DISCONNECTED
+
+    run(asked)
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_a_stalled_answer_is_silent_until_it_is_released(api: Api) -> None:
     """Then it ends without the API's last events."""
@@ -176,12 +202,9 @@ def test_a_reset_waits_for_an_application_that_reads_late() -> None:
     async def asked(asker: Asker) -> None:
         pieces = (*("x" * 100_000 for _ in range(9)), "the last piece")
         asker.conversation.plans([Plan(items=(Text(pieces=pieces),), hold_at=10, breaks=Break.RESET, break_at=10)])
-        body = json.dumps(body_of("openai-chat", [user("openai-chat")])).encode()
-        head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
-        loop = asyncio.get_running_loop()
         with socket.create_connection(("127.0.0.1", asker.provider.port)) as connection:
             connection.setblocking(False)
-            await loop.sock_sendall(connection, head + body)
+            await asyncio.get_running_loop().sock_sendall(connection, request_bytes())
             exchange = await asker.conversation.next_exchange(5)
             await exchange.held(5)
             exchange.release()

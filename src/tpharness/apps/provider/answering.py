@@ -39,15 +39,19 @@ class Answering:
     async def run(self, plan: Plan) -> web.StreamResponse:
         """Write the answer of a plan, and note in the exchange what became of it.
 
-        CancelledError, when the application has gone, is passed on after it was noted.
+        The application may leave at any time. CancelledError, which says so, is passed on after it was noted; a
+        connection that is found closed ends the answer, because aiohttp reports any other error of a handler.
         """
         try:
             if plan.breaks is Break.STATUS:
                 return await self._status(plan)
             return await (self._stream(plan) if self._exchange.stream else self._whole(plan))
-        except (asyncio.CancelledError, ConnectionError):
+        except asyncio.CancelledError:
             self._over(Outcome.DISCONNECTED)
             raise
+        except ConnectionError:
+            self._over(Outcome.DISCONNECTED)
+            return self._response
         except BaseException:
             self._over(Outcome.ERRORED)
             raise
@@ -88,7 +92,7 @@ class Answering:
                 return self._error(500, plan.error_text)
         if plan.reason is Finish.ERROR and self._dialect.api in ("openai-chat", "anthropic"):
             return self._error(500, plan.error_text)
-        response = json_response(self._answer.whole(), request_id=f"req_{self._exchange.number}")
+        response = self._response = json_response(self._answer.whole(), request_id=f"req_{self._exchange.number}")
         self._exchange.status = 200
         await response.prepare(self._http)
         await response.write_eof()
