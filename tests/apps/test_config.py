@@ -77,6 +77,12 @@ def test_a_port_can_be_left_open(tmp_path: Path) -> None:
     )
 
 
+def test_an_address_that_runs_already_has_its_port() -> None:
+    """Nobody would fill it in."""
+    with pytest.raises(UsageError, match=r"the address: {port} in 'http://127\.0\.0\.1:{port}/x' needs a command"):
+        config_of_url("http://127.0.0.1:{port}/x")
+
+
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
@@ -93,6 +99,9 @@ def test_a_port_can_be_left_open(tmp_path: Path) -> None:
         (f"[apps.chat]\n{URL}tools = {{allow = 'x'}}", "not a list of names", "allow ="),
         (f"[apps.chat]\n{URL}tools = {{args = {{x = {{}}}}}}", "names 'x', which tools.allow does not allow", ""),
         ("[apps.chat]\nurl = 'chat'", "not an http address", "http://127.0.0.1"),
+        ("[apps.chat]\nurl = 'http://127.0.0.1:99999/chat'", "not an http address", "http://127.0.0.1"),
+        ("[apps.chat]\nurl = 'http://[::1/chat'", "not an http address", "http://127.0.0.1"),
+        ("[apps.chat]\nurl = 'http://127.0.0.1:{port}/chat'", "{port} in .* needs a command", "`command` in"),
         (f"[apps.chart]\n{URL}", "has no application 'chat'", "did you mean chart"),
     ],
 )

@@ -216,9 +216,22 @@ def _tools(table: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {"allow": tuple(allow), "args": args}
 
 
+def _is_http_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is not a number below 65536, a host in half a pair of brackets
+        return False
+
+
 def _checked(config: AppConfig, where: str) -> AppConfig:
-    parts = urlsplit(config.url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
+    if "{port}" in config.url and not config.command:
+        raise UsageError(
+            f"{where}: {{port}} in {config.url!r} needs a command",
+            hint="give the port on which the application runs; {port} is a free one for an application that tpharness"
+            f" starts with `command` in {CONFIG_FILE}",
+        )
+    if not _is_http_address(config.on_port(1).url):
         raise UsageError(
             f"{where}: {config.url!r} is not an http address", hint="such as http://127.0.0.1:3000/api/chat"
         )
