@@ -239,9 +239,20 @@ def test_init_writes_what_it_has_seen_and_the_file_is_played(
     assert (config.url, config.history, config.on_disconnect, config.allow) == (url, "last-message", "stop", ())
     played = call("app", "chat", "user-leaves/in-text", "--provider-port", provider)
     assert played.code == 0, played.out
-    again = call("app", "init", url, "--provider-port", provider)
-    assert again.code == 2
-    assert "has a table [apps.chat] already" in again.err
+
+
+def test_init_reads_the_file_before_it_waits_for_the_application(call: Call, folder: Path) -> None:
+    """Nothing listens on port 1, and nothing is asked of it."""
+    for text, said in [
+        ("[apps.chat]", "tpharness.toml has a table [apps.chat] already"),
+        ("[apps]\nchat = {}", "tpharness.toml has a table [apps.chat] already"),
+        ("apps = 3", "tpharness.toml: apps is not a table"),
+        ("[apps", "tpharness.toml cannot be read"),
+    ]:
+        (folder / "tpharness.toml").write_text(text, "utf-8")
+        done = call("app", "init", "http://127.0.0.1:1/api/chat")
+        assert (done.code, done.out) == (2, ""), text
+        assert said in done.err
 
 
 def test_an_application_that_runs_already_is_judged_by_its_address(call: Call, running: tuple[str, str]) -> None:

@@ -24,8 +24,9 @@ from tpharness.apps.play import Player
 from tpharness.apps.process import until_it_listens
 from tpharness.apps.provider import Provider
 from tpharness.errors import TargetError, UsageError
+from tpharness.project_file import read_project_file
 
-__all__ = ["Described", "describe_application", "write_table"]
+__all__ = ["Described", "describe_application", "require_new_table", "write_table"]
 
 _ORDER = ("ai-sdk", "last-message", "mastra", "ag-ui")
 
@@ -50,11 +51,19 @@ def describe_application(
     return asyncio.run(_describe(config, on_ready))
 
 
+def require_new_table(file: Path, config: AppConfig) -> None:
+    """UsageError where the file has a table of the name that this application gets; InputError where it is not TOML."""
+    name = _table_name(config)
+    apps = read_project_file(file).get("apps", {}) if file.exists() else {}
+    if not isinstance(apps, dict):
+        raise UsageError(f"{file}: apps is not a table", hint="each application is a table [apps.NAME]")
+    if name in apps:
+        raise UsageError(f"{file} has a table [apps.{name}] already", hint="rename it, or change it by hand")
+
+
 def write_table(file: Path, found: Described) -> None:
-    """Append the table to a file, made where there is none. UsageError where the file has a table of this name."""
+    """Append the table to a file, made where there is none."""
     text = file.read_text("utf-8") if file.exists() else ""
-    if f"[apps.{found.name}]" in text:
-        raise UsageError(f"{file} has a table [apps.{found.name}] already", hint="rename it, or change it by hand")
     file.write_text(f"{text.rstrip()}\n\n{found.table}".lstrip("\n"), "utf-8")
 
 
@@ -101,8 +110,12 @@ async def _stops(player: Player) -> bool:
     return cut is not None and cut.left_after is not None
 
 
+def _table_name(config: AppConfig) -> str:
+    return (urlsplit(config.url).path.strip("/").replace("/", "-") or "chat").removeprefix("api-")
+
+
 def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows: bool, stops: bool) -> Described:
-    name = (urlsplit(config.url).path.strip("/").replace("/", "-") or "chat").removeprefix("api-")
+    name = _table_name(config)
     on_disconnect = "stop" if stops else "continue"
     tools = sorted(contact.tools)
     lines = [

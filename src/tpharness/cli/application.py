@@ -20,7 +20,7 @@ from tpharness.apps.client import require_known_client
 from tpharness.apps.config import CONFIG_FILE, AppConfig, config_of_url, load_config
 from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, client_name, run_app
-from tpharness.apps.init import describe_application, write_table
+from tpharness.apps.init import describe_application, require_new_table, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import take_all, written_on_every_way_out
@@ -297,10 +297,11 @@ def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: 
         )
     out = Console(highlight=False, soft_wrap=True)
     config = config_of_url(words[0], **{"provider_port": _DEFAULT_PORT, **given})
+    file = path or Path(CONFIG_FILE)
+    require_new_table(file, config)
     found = describe_application(
         config, owned=own_host, on_ready=lambda variables: _tell_environment(out, config, variables)
     )
-    file = path or Path(CONFIG_FILE)
     write_table(file, found)
     for line in found.lines:
         out.print(f"  {escape(make_printable(line))}")
