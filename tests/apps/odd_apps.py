@@ -28,6 +28,16 @@ async def redirect(_: web.Request) -> web.StreamResponse:
     raise web.HTTPFound("/login")
 
 
+async def not_found(_: web.Request) -> web.StreamResponse:
+    """The chat is at another address."""
+    raise web.HTTPNotFound
+
+
+async def get_only(_: web.Request) -> web.StreamResponse:
+    """A page is at this address, and nothing that takes a post."""
+    raise web.HTTPMethodNotAllowed("POST", ["GET"])
+
+
 async def refuse(_: web.Request) -> web.StreamResponse:
     """The body is not as expected."""
     return web.json_response({"error": "message is missing"}, status=422)

@@ -23,6 +23,8 @@ WAYS: list[tuple[Handler, str]] = [
     (odd_apps.html, "answer-not-a-stream"),
     (odd_apps.unauthorised, "app-unauthorised"),
     (odd_apps.redirect, "app-redirects"),
+    (odd_apps.not_found, "app-not-found"),
+    (odd_apps.get_only, "app-not-found"),
     (odd_apps.refuse, "request-refused"),
     (odd_apps.fail, "app-failed"),
     (odd_apps.hang, "app-silent"),

@@ -26,6 +26,7 @@ SILENT = Kind("app-silent")
 ENDLESS = Kind("app-endless")
 UNAUTHORISED = Kind("app-unauthorised")
 REDIRECTED = Kind("app-redirects")
+NOT_FOUND = Kind("app-not-found")
 NOT_A_STREAM = Kind("answer-not-a-stream")
 REQUEST_REFUSED = Kind("request-refused")
 APP_FAILED = Kind("app-failed")
@@ -42,6 +43,7 @@ KINDS = (
     ENDLESS,
     UNAUTHORISED,
     REDIRECTED,
+    NOT_FOUND,
     NOT_A_STREAM,
     REQUEST_REFUSED,
     APP_FAILED,
@@ -126,6 +128,8 @@ def _by_status(reply: ReplySeen) -> Kind | None:
         return UNAUTHORISED
     if 300 <= reply.status < 400:
         return REDIRECTED
+    if reply.status in (404, 405):
+        return NOT_FOUND
     if 400 <= reply.status < 500:
         return REQUEST_REFUSED
     return APP_FAILED if reply.status >= 500 else None
