@@ -138,6 +138,7 @@ def test_check_takes_what_the_command_takes(tmp_path: Path) -> None:
     assert [f.code for f in check(whole) if f.level is Level.MUST] == []
     assert [f.code for f in check({**whole, "turns": 4}) if f.level is Level.MUST][:1] == ["thread-schema"]
     assert check(STREAM) == check(CHUNKS) == check(EVENTS) == []
+    assert [f.code for f in check(EVENTS[:-1])] == ["stream-unfinished"]
     assert [f.code for f in check(CHUNKS[2:3] + CHUNKS)] == [f.code for f in check(encode_sse(CHUNKS[2]) + STREAM)]
     (scenario := tmp_path / "a.yaml").write_text("description: [", "utf-8")
     (finding, *_) = check(scenario)

@@ -12,10 +12,11 @@ from typing import Any, Literal
 from tpharness.errors import ScenarioError, UsageError
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Kind, Place
-from tpharness.folding import NO_EVENTS, NO_TIME, fold, fold_events, is_of_server, read_file
+from tpharness.folding import NO_EVENTS, NO_TIME, event_lines, is_of_server, read_file, record_events
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.scenario import load_scenario
+from tpharness.server_events import Recorder, RunState
 from tpharness.vsp import chunks
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.encode import encode_stream
@@ -51,7 +52,7 @@ def check(
     if isinstance(document, bytes | bytearray | memoryview):
         return check_stream(bytes(document), major=major)
     if is_of_server(document, list(document)):
-        return list(fold(document).findings)
+        return _check_events(document)
     return check_stream(encode_stream(document), major=major)
 
 
@@ -61,13 +62,34 @@ def check_data(data: bytes, file: str, *, major: int | None = None) -> list[Find
         case ".sse":
             return check_stream(data, file, major=major)
         case ".jsonl":
-            _, found = fold_events(data, file, None, None, "assistant", NO_TIME)
-            return [finding.with_place(file=file) for finding in found]
+            return _check_event_lines(data, file)
     parsed = parse_json(data, file=file)
     found = list(parsed.findings)
     if parsed.ok:
         found += [finding.with_place(file=file) for finding in check_as_read(parsed.value, observations=True)]
     return found
+
+
+def _check_event_lines(data: bytes, file: str) -> list[Finding]:
+    """Return what is wrong with the first line that is not JSON, else with the events."""
+    events = []
+    for number, line in event_lines(data):
+        parsed = parse_json(line, file=file)
+        if not parsed.ok:
+            return [finding.with_place(line=number, byte=None) for finding in parsed.findings]
+        events.append(parsed.value)
+    return _check_events(events, file)
+
+
+def _check_events(events: Sequence[Any], file: str | None = None) -> list[Finding]:
+    recorder = Recorder()
+    recorder.begin("assistant", NO_TIME)
+    record_events(recorder, events)
+    found = recorder.findings
+    if recorder.state is not RunState.ENDED:
+        message = "the events end before their run does, so its turn is interrupted"
+        found = [UNFINISHED.at(Place(side="server", event=len(events)), message), *found]
+    return [finding.with_place(file=file) for finding in found]
 
 
 def check_scenario(path: Path) -> list[Finding]:

@@ -33,10 +33,12 @@ __all__ = [
     "Cut",
     "Folded",
     "Piece",
+    "event_lines",
     "fold",
     "fold_events",
     "fold_stream",
     "read_file",
+    "record_events",
     "render",
 ]
 
@@ -131,9 +133,9 @@ def fold_events(
 ) -> tuple[Journal, list[Finding]]:
     """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
 
-    Events of the 0.0.3 guide are read too (R59).
+    Events of the 0.0.3 guide are read too.
     """
-    lines = _lines(data)
+    lines = event_lines(data)
     if after is not None:
         _within(after, len(lines), file)
         lines = lines[:after]
@@ -176,6 +178,14 @@ class _ClientSide:
         self.fold.close(cut.reason if cut else None, end)
 
 
+def record_events(recorder: Recorder, events: Iterable[Any]) -> None:
+    """Feed the events of one run that has begun; those of the 0.0.3 guide are read too (R59)."""
+    guide = GuideReader()
+    for index, event in enumerate(events):
+        for one in guide.feed(event):
+            recorder.feed(one, index=index)
+
+
 class _ServerSide:
     """What a server makes of its model's events."""
 
@@ -196,12 +206,10 @@ class _ServerSide:
 
     def feed(self, events: bytes | list[Any], cut: Cut | None, at: str) -> None:
         """Fold the events of one run, with its end."""
-        recorder, guide = self.fold, GuideReader()
+        recorder = self.fold
         recorder.begin(self._agent, at)
         self._begun = True
-        for index, event in enumerate(events):
-            for one in guide.feed(event):
-                recorder.feed(one, index=index)
+        record_events(recorder, events)
         end = (cut.at if cut else None) or later_time(at, recorder.time)
         if cut is not None and cut.error is not None and recorder.state is not RunState.ENDED:
             recorder.feed({"event_kind": "error", "error_text": cut.error, "at": end})
@@ -213,7 +221,7 @@ def _answer(piece: Any) -> bytes | list[Any]:
     if isinstance(piece, Path):
         data = read_file(piece)
         of_server = is_of_server(piece, data)
-        return [_event(line, str(piece), number) for number, line in _lines(data)] if of_server else data
+        return [_event(line, str(piece), number) for number, line in event_lines(data)] if of_server else data
     if isinstance(piece, bytes | bytearray | memoryview):
         return bytes(piece)
     if isinstance(piece, Iterable) and not isinstance(piece, Mapping):
@@ -247,7 +255,8 @@ def is_of_server(piece: Any, answer: bytes | list[Any]) -> bool:
     return isinstance(answer, list) and any("event_kind" in one for one in answer)
 
 
-def _lines(data: bytes) -> list[tuple[int, bytes]]:
+def event_lines(data: bytes) -> list[tuple[int, bytes]]:
+    """Return the lines of a file of server events that are not blank, each with its number, from 1."""
     return [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
 
 

@@ -201,14 +201,26 @@ def test_input_beyond_the_limit_is_refused(call: Any, tmp_path: Path, monkeypatc
         assert called.out == ""
 
 
-def test_an_empty_stream_is_an_interrupted_one(call: Any, tmp_path: Path) -> None:
-    """R27: a body that ends with neither finish nor abort was interrupted, also one without a single byte."""
-    file = tmp_path / "empty.sse"
-    file.write_bytes(b"")
+CUT_EVENTS = (
+    b'{"event_kind": "model_request"}\n{"event_kind": "part_start", "index": 0, "part": {"part_kind": "text"}}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "place"),
+    [("a.sse", b"", "byte 0"), ("a.jsonl", b"", "event 0"), ("a.jsonl", CUT_EVENTS, "event 2")],
+)
+def test_a_recording_without_its_end_is_of_an_interruption(
+    name: str, data: bytes, place: str, call: Any, tmp_path: Path
+) -> None:
+    """R27: a stream without finish or abort and events without a result were interrupted, also where nothing came."""
+    file = tmp_path / name
+    file.write_bytes(data)
     called = call("check", str(file))
     assert called.code == 0
-    assert "stream-unfinished" in called.out
-    assert "nothing wrong" not in called.out
+    assert "SHOULD stream-unfinished" in called.out
+    assert f"{file} {place}: " in called.out
+    assert called.out.endswith("1 file checked, nothing at MUST\n")
 
 
 def test_a_whole_stream_is_not_called_unfinished(call: Any) -> None:
@@ -253,6 +265,25 @@ def test_events_that_are_not_json_are_refused_with_their_line(call: Any, tmp_pat
         called = call("fold", str(file))
         assert called.code == 2
         assert f"{file}:2: not JSON" in called.err
+
+
+@pytest.mark.parametrize(
+    ("line", "finding"),
+    [
+        (b"{", "MUST json-invalid at {file}:2:2: "),
+        (b"\xff", "MUST json-not-utf8 at {file}:2: byte 0xff"),
+        (b"[" * 100_000, "MUST json-too-deep at {file}:2: "),
+    ],
+)
+def test_events_that_are_not_json_are_a_finding_of_check(line: bytes, finding: str, call: Any, tmp_path: Path) -> None:
+    """To find that is the task of check, and it goes on with the other files."""
+    file, other = tmp_path / "bad.jsonl", tmp_path / "other.json"
+    file.write_bytes(b'{"event_kind":"model_request"}\n' + line)
+    other.write_bytes(b"{")
+    called = call("check", str(file), str(other))
+    assert (called.code, called.err) == (1, "")
+    assert finding.format(file=file) in called.out
+    assert f"MUST json-invalid at {other}:1:2" in called.out
 
 
 @pytest.mark.parametrize("command", READERS)
