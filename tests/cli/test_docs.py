@@ -21,9 +21,15 @@ def test_the_pages_are_listed_with_their_titles(call: Call) -> None:
 
 
 @pytest.mark.parametrize("name", ["CONTROL", "control", "CONTROL.md", "docs/CONTROL.md"])
-def test_a_page_is_printed_as_it_is(name: str, call: Call) -> None:
-    """However it is named."""
+def test_a_page_is_printed_however_it_is_named(name: str, call: Call) -> None:
+    """In any case, and as the file that it is in a checkout."""
     assert call("docs", name).out == (ROOT / "docs" / "CONTROL.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_printed_as_it_is(page: Path, call: Call) -> None:
+    """Also one that shows what a CI server obeys."""
+    assert call("docs", page.stem).out == page.read_text("utf-8")
 
 
 def test_a_page_that_is_not_there_is_told_with_one_that_is(call: Call) -> None:

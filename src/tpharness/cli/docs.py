@@ -6,6 +6,7 @@ from typing import Annotated
 
 from tpharness.cli.options import Argument
 from tpharness.errors import UsageError, did_you_mean
+from tpharness.output import write_atomically
 from tpharness.printable import say
 from tpharness.resources import docs_dir
 
@@ -22,7 +23,7 @@ def docs(page: Annotated[str, Argument(help="A page, such as CONTROL; none lists
     if name not in known:
         hint = did_you_mean(name, known, "tpharness docs lists the pages")
         raise UsageError(f"the documentation has no page {page!r}", hint=hint)
-    say(*_text(name).splitlines())
+    write_atomically("-", _text(name))  # as it is: only what others wrote has to be escaped
 
 
 def pages() -> list[str]:
