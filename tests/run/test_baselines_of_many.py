@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tpharness.errors import UsageError
+from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Place
 from tpharness.run import Outcome, Result
 from tpharness.run.baseline import Baseline, load_baseline
@@ -96,6 +96,31 @@ def test_an_entry_for_many_cases_says_enough(tmp_path: Path, text: str) -> None:
     """A pattern without findings would explain whatever goes wrong."""
     with pytest.raises(UsageError, match="entry 1"):
         baseline(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"a: [1\n", ":2:1: the file is not YAML: "),
+        (b"- id: a\n  reason: \xff\n", ":2:11: the file is not UTF-8"),
+        (b"- {id: a, findings: [b], reason: c, id: d}", ":1:37: the key 'id' is here and also in line 1"),
+        (b"[" * 100_000, ":1:201: lists and maps are nested too deep"),
+    ],
+)
+def test_what_is_wrong_in_the_text_is_told_as_of_a_scenario(tmp_path: Path, data: bytes, said: str) -> None:
+    """With line and column, in one line."""
+    file = tmp_path / "known.yaml"
+    file.write_bytes(data)
+    with pytest.raises(InputError) as raised:
+        load_baseline(file)
+    assert str(raised.value).startswith(f"{file}{said}")
+    assert "\n" not in str(raised.value)
+    assert raised.value.hint
+
+
+def test_an_empty_baseline_knows_no_failure(tmp_path: Path) -> None:
+    """All that was known may have been corrected."""
+    assert baseline(tmp_path, "# nothing any more\n").entries == {}
 
 
 def test_a_written_baseline_explains_just_what_failed_once_it_has_reasons(tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ def test_a_slip_at_the_top_is_named(wrong, keys, code, words):
         ("description: a\nclauses: [turn.one]\nturns: []\n", "scenario-bad-value", "turns"),
         (f"description: {'a' * 201}\nclauses: [turn.one]\nturns: [{{user: a}}]\n", "scenario-bad-value", "200"),
         ("- a\n", "scenario-not-yaml", "a map"),
+        ("# nothing\n", "scenario-not-yaml", "at 1:1: the file is empty; expected a map with description"),
     ],
 )
 def test_what_every_scenario_needs_is_missed(wrong, text, code, words):

@@ -80,13 +80,18 @@ def test_every_node_and_key_knows_its_line_and_column():
     assert (items[1].keys["c"].line, items[1].keys["c"].column) == (4, 6)
 
 
+@pytest.mark.parametrize("text", ["", "# nothing\n"])
+def test_an_empty_text_has_no_node_and_is_right(text):
+    """Whether that is enough is for who reads it."""
+    assert read(text) == (None, ())
+
+
 @pytest.mark.parametrize(
     ("text", "code", "line", "column", "words"),
     [
         ("a: 1\nb: 2\na: 3\n", "scenario-duplicate-key", 3, 1, "'a' is here and also in line 1"),
-        ("", "scenario-not-yaml", 1, 1, "empty"),
-        ("# nothing\n", "scenario-not-yaml", 1, 1, "empty"),
         ("a: [1,\n", "scenario-not-yaml", 2, 1, "not YAML"),
+        ("x: y\na: [1\n", "scenario-not-yaml", 3, 1, "that begins in line 2, column 4"),
         ("a: b: c\n", "scenario-not-yaml", 1, 5, "not YAML"),
         (b"a: 1\nb: \xff\n", "scenario-not-yaml", 2, 4, "not UTF-8"),
         ("a: é\nb: \x01\n", "scenario-not-yaml", 2, 4, "control characters"),
@@ -133,6 +138,6 @@ def test_a_file_above_the_limit_is_refused_unread():
 
 @given(st.text(max_size=60))
 def test_no_text_raises(text):
-    """Whatever the text, reading it gives a value or findings."""
-    value, findings = read(text.encode("utf-8", "surrogatepass"))
-    assert findings or value is not None or text.strip() != ""
+    """Whatever the text, what is wrong with it has a line."""
+    _, findings = read(text.encode("utf-8", "surrogatepass"))
+    assert all(finding.place.line for finding in findings)

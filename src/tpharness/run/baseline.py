@@ -15,13 +15,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tpharness.causes import leading_cause
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.judge import Outcome, Result
+from tpharness.scenario.problems import Problems
+from tpharness.scenario.yaml_nodes import plain, read_yaml
 from tpharness.targets.releases import is_tested_release
 
 __all__ = ["Baseline", "BaselineEntry", "load_baseline"]
@@ -167,13 +167,17 @@ def load_baseline(
 
 def _read_file(path: Path) -> Baseline:
     try:
-        loaded = yaml.safe_load(path.read_text("utf-8"))
+        data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint="give a YAML file that can be read") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path} is not YAML: {error}") from error
-    if loaded is None:
+    problems = Problems(str(path))
+    root = read_yaml(data, problems)
+    if problems.findings:
+        first = problems.sorted_findings()[0]
+        raise InputError(f"{first.place}: {first.message}", hint="`tpharness docs CLI` shows how a baseline is written")
+    if root is None:
         return Baseline(entries={}, path=str(path))
+    loaded = plain(root)
     if not isinstance(loaded, list):
         raise UsageError(f"{path}: a baseline is a list of entries, not {type(loaded).__name__}")
     entries = [entry for index, item in enumerate(loaded) for entry in _parse_item(item, index, path)]

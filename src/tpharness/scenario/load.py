@@ -19,6 +19,7 @@ from tpharness.readings import Readings
 from tpharness.scenario.expectations import read_expectation
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.interrupts import check_reason
+from tpharness.scenario.position import Position
 from tpharness.scenario.problems import (
     BAD_VALUE,
     CONTRADICTION,
@@ -130,8 +131,10 @@ def _load(
 ) -> Scenario:
     problems = Problems(str(path) if path is not None else None)
     root = read_yaml(data, problems)
-    if root is not None and not isinstance(root, MapNode):
-        expected = "a map with description, clauses and turns"
+    expected = "a map with description, clauses and turns"
+    if root is None and not problems.findings:
+        problems.add(NOT_YAML, Position(1, 1), "the file is empty", expected=expected)
+    elif root is not None and not isinstance(root, MapNode):
         problems.add(NOT_YAML, root.position, "a scenario is a map", got=describe_node(root), expected=expected)
     if not isinstance(root, MapNode):
         raise _error(problems, ident)

@@ -89,7 +89,7 @@ def plain(node: Node) -> Any:
 
 
 def read_yaml(data: bytes, problems: Problems) -> Node | None:
-    """Return the root node, or None if the text is not usable; then problems were added."""
+    """Return the root node; None if the text is empty, or not usable: then problems were added."""
     if len(data) > MAX_BYTES:
         problems.add(TOO_LARGE, None, "the file is too large", got=f"{len(data)} bytes", expected=f"≤ {MAX_BYTES}")
         return None
@@ -109,12 +109,8 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         message = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
         where = _position(mark) if mark is not None else _offset_position(text, getattr(error, "position", None))
-        problems.add(NOT_YAML, where, f"the file is not YAML: {message}")
+        problems.add(NOT_YAML, where, f"the file is not YAML: {message}{_beginning(error)}")
         return None
-    if builder.root is None:
-        problems.add(
-            NOT_YAML, Position(1, 1), "the file is empty", expected="a map with description, clauses and turns"
-        )
     return builder.root
 
 
@@ -125,6 +121,15 @@ def _parse_events(text: str) -> Iterator[Any]:
             yield parser.get_event()
     finally:
         parser.dispose()
+
+
+def _beginning(error: yaml.YAMLError) -> str:
+    """Return where the list, map or text begins in which the parser stopped; "" if it stopped at a beginning."""
+    mark = getattr(error, "context_mark", None)
+    if mark is None or _position(mark) == _position(getattr(error, "problem_mark", mark)):
+        return ""
+    where = _position(mark)
+    return f" {getattr(error, 'context', '')} that begins in line {where.line}, column {where.column}"
 
 
 def _offset_position(text: str, index: int | None) -> Position | None:
