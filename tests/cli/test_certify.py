@@ -377,7 +377,18 @@ def test_wrong_use_is_refused_before_anything_is_played(call: Call, made: Path, 
     key = call("certify", "-o", str(tmp_path / "cert"), "--key", str(made / "public.pem"))
     assert (key.code, "is not a private key in PEM" in key.err) == (2, True)
     assert call("certify", "-o", str(tmp_path / "cert"), "--profile", "historie").code == 2
+    below = call("certify", "-o", str(tmp_path / "cert" / "below"))
+    assert (below.code, f"the folder {tmp_path / 'cert' / 'below'} cannot be made" in below.err) == (2, True)
+    file = call("certify", "-o", str(made / "badge.svg"))
+    assert (file.code, "badge.svg cannot be made" in file.err) == (2, True)
     assert not (tmp_path / "cert").exists()
+
+
+def test_without_a_certificate_there_is_no_folder(call: Call, tmp_path: Path) -> None:
+    """Nothing listens on port 1, so nothing was certified."""
+    done = call("certify", "--server", "http://127.0.0.1:1", "-o", str(tmp_path / "cert"))
+    assert done.code == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_the_extra_it_is_said_what_to_type(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -76,13 +77,13 @@ def certify(
             f"a certificate is about one server, and {len(servers)} are named",
             hint="make one for each, in a folder of its own; a server may be played with several --client",
         )
-    _make_folder(output)
+    _check_folder(output)
     playings: list[Playing] = []
     for one in client or ["reference"]:
         if (servers[0], one) == ("reference", "reference"):
             say("the reference is certified: --server and --client name what is yours", err=True)
         runs = plan_playing(server=servers[0], client=one, profiles=profiles, baseline=baseline)
-        playings.append(_play(runs, output, first=len(playings) * len(runs) + 1))
+        playings.append(_play(runs, first=len(playings) * len(runs) + 1))
     made = datetime.now(UTC).isoformat(timespec="seconds")
     statement = make_statement(playings, profiles=profiles, time=made, revision=revision, baseline=known)
     predicate = statement["predicate"]
@@ -93,6 +94,7 @@ def certify(
         "badge.json": json_text(badge_endpoint(predicate)) + "\n",
         "certificate.json": json_text(seal(json_text(statement).encode(), signer)) + "\n",
     }
+    _make_folder(output, playings)
     for name, text in files.items():
         write_atomically(str(output / name), text)
     for name in (name for playing in playings for name in playing.traces):
@@ -112,7 +114,7 @@ def play_order(options: RunOptions, trace: Callable[[RunEvent], None] | None = N
     return report
 
 
-def _play(runs: Sequence[RunOptions], output: Path, *, first: int) -> Playing:
+def _play(runs: Sequence[RunOptions], *, first: int) -> Playing:
     reports = {}
     traces = {}
     with Session(server=runs[0].server, client=runs[0].client) as session:
@@ -120,24 +122,40 @@ def _play(runs: Sequence[RunOptions], output: Path, *, first: int) -> Playing:
         client = describe_side(session.players.client, runs[0].client, "client")
     for number, options in enumerate(runs):
         say(f"order {number + 1} of {len(runs)} ({options.order}) on {server['name']} and {client['name']}", err=True)
-        path = output / f"trace-{first + number}.zip"
+        report, trace = _play_traced(options)
+        reports[f"report-{first + number}.json"] = render_json(report).encode()
+        if trace is not None:
+            traces[f"trace-{first + number}.zip"] = trace
+    return Playing(server=server, client=client, reports=reports, traces=traces)
+
+
+def _play_traced(options: RunOptions) -> tuple[Report, bytes | None]:
+    """Play one order; return its report, and the bytes of its trace, None if nothing failed."""
+    with tempfile.TemporaryDirectory(prefix="tpharness-certify-") as folder:
+        path = Path(folder) / "trace.zip"
         trace = TraceReport(path, Traced.FAILED, targets=[options.server, options.client], whole=True)
         try:
             feed = partial(trace.feed, server=options.server, client=options.client)
             report = play_order(replace(options, trace=Traced.FAILED), feed)
         finally:
             trace.close()
-        reports[f"report-{first + number}.json"] = render_json(report).encode()
-        if path.exists():
-            traces[path.name] = path.read_bytes()
-    return Playing(server=server, client=client, reports=reports, traces=traces)
+        return report, path.read_bytes() if path.exists() else None
 
 
-def _make_folder(folder: Path) -> None:
-    """Make the folder before anything is played. UsageError if it holds a certificate already."""
+def _check_folder(folder: Path) -> None:
+    """Look at the folder before anything is played. UsageError if it cannot be made or holds a certificate already."""
     if (folder / "certificate.json").exists():
         raise UsageError(f"{folder} has a certificate already", hint="name another folder, or remove it first")
+    if not (folder if folder.exists() else folder.absolute().parent).is_dir():
+        raise UsageError(f"the folder {folder} cannot be made", hint="name one below a folder that is there")
+
+
+def _make_folder(folder: Path, playings: Sequence[Playing]) -> None:
+    """Make the folder, where it is not there, with the traces of these playings."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
+        for playing in playings:
+            for name, data in playing.traces.items():
+                (folder / name).write_bytes(data)
     except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}", hint="name another folder") from error
+        raise InputError(f"cannot write to {folder}: {error.strerror}", hint="name another folder") from error
