@@ -1,8 +1,8 @@
 """The command line: parses and prints, and leaves everything else to the engine.
 
 Exit codes: 0 when everything passed, 1 when there are findings, 2 for wrong usage or input that cannot be read, 128 + N
-when ended by signal N, such as 130 for Ctrl-C. Whatever the input and the environment, an error is one line and never a
-traceback.
+when ended by signal N, such as 130 for Ctrl-C, and 141 when the reader of the output has exited, as `head` does.
+Whatever the input and the environment, an error is one line and never a traceback.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import os
 import sys
 from typing import NoReturn
 
-from tpharness.cli.app import InterruptedCommandError, app
+from tpharness.cli.app import InterruptedCommandError, ReaderGoneError, app
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import ScenarioError, ThreadError, TpharnessError
 from tpharness.printable import say
 
 __all__ = ["app", "main"]
+
+_READER_GONE = 141  # 128 + SIGPIPE, which ends other programs then; Windows has no such signal, and the same code
 
 
 def main() -> None:
@@ -44,9 +46,11 @@ def _call() -> None:
         sys.exit(2)
     except (InterruptedCommandError, KeyboardInterrupt):
         _exit_interrupted()
-    except BrokenPipeError:  # the reader of our output has exited, as `head` does
+    except (ReaderGoneError, BrokenPipeError):
+        if STOP.received is not None:
+            _exit_interrupted()
         _drop_output()
-        sys.exit(1)
+        sys.exit(_READER_GONE)
     except OSError as error:
         if STOP.received is not None:  # SIGHUP: the terminal that we print on has gone
             _exit_interrupted()

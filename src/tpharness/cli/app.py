@@ -7,6 +7,7 @@ docstrings. A command is absent if the package that it needs was removed (`tphar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,7 +18,7 @@ from click.shell_completion import CompletionItem
 
 from tpharness.cli.completion import completion_options
 
-__all__ = ["COMMANDS", "CommandEntry", "InterruptedCommandError", "app"]
+__all__ = ["COMMANDS", "CommandEntry", "InterruptedCommandError", "ReaderGoneError", "app"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,25 @@ class InterruptedCommandError(Exception):
     """A command was ended by a signal. Click would exit with 1 for a KeyboardInterrupt."""
 
 
+class ReaderGoneError(Exception):
+    """The reader of the output has exited. Click and rich would exit with 1 for a BrokenPipeError."""
+
+
+@contextmanager
+def _ends_told_apart() -> Iterator[None]:
+    """Raise errors of our own for the ends that click and rich take for a failure."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptedCommandError from error
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):
+            raise ReaderGoneError from error
+        raise
+
+
 class _Group(click.Group):
     """The group of commands, which lists them without importing their modules."""
 
@@ -117,11 +137,13 @@ class _Group(click.Group):
         super().__init__(**options)
         self.commands = _Commands()
 
+    def make_context(self, *args: Any, **options: Any) -> Any:  # it prints the help and the version
+        with _ends_told_apart():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _ends_told_apart():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise InterruptedCommandError from error
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
