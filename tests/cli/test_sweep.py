@@ -103,6 +103,7 @@ def test_nothing_to_sweep_is_no_pass(call: Call, folder: Path) -> None:
     [
         (("--cuts", "chunks"), "--cuts takes events or bytes"),
         (("--side", "left"), "--side takes both, server, client, apart"),
+        (("--reasons", "timeout,user_canceled"), "unknown reason 'user_canceled'\n  did you mean user_cancelled?"),
         (("--reasons", ","), "--reasons does not name a reason"),
         (("nothing/there",), "no scenario in mine is called"),
         (("two@event-1",), "takes scenarios, not places"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.cli.files import print_json, side_options
+from tpharness.cli.fold import require_known_reason
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
@@ -25,12 +26,12 @@ from tpharness.run.sweeps.report import sweep_document
 from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
 from tpharness.run.workers import Workers
 from tpharness.scenario import CutAt
+from tpharness.scenario.interrupts import KNOWN_REASONS
 from tpharness.trace.format import Traced
 
 __all__ = ["sweep"]
 
 _CUTS = {"events": CutAt.EVERY_EVENT, "bytes": CutAt.EVERY_BYTE}
-_REASONS = ("user_cancelled", "network_failure", "timeout", "error", "safety_halt")
 
 
 def sweep(
@@ -78,9 +79,15 @@ def sweep(
         raise UsageError(f"--cuts takes events or bytes, not {cuts!r}")
     if side not in [one.value for one in SideCut]:
         raise UsageError(f"--side takes {', '.join(one.value for one in SideCut)}, not {side!r}")
-    named = _REASONS if reasons == "all" else tuple(dict.fromkeys(filter(None, map(str.strip, reasons.split(",")))))
+    named = (
+        KNOWN_REASONS if reasons == "all" else tuple(dict.fromkeys(filter(None, map(str.strip, reasons.split(",")))))
+    )
     if not named:
-        raise UsageError("--reasons does not name a reason", hint=f"for example {_REASONS[0]},{_REASONS[1]}, or all")
+        raise UsageError(
+            "--reasons does not name a reason", hint=f"for example {KNOWN_REASONS[0]},{KNOWN_REASONS[1]}, or all"
+        )
+    for reason in named:
+        require_known_reason(reason)
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
     everything = select_scenarios(ids or (), roots or (scenarios_dir(),))
