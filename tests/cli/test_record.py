@@ -97,6 +97,8 @@ class Application:
                 await connection.stream()
                 await connection.chunk(TEXT[:150])
                 connection.writer.transport.abort()
+            case "POST", "/short":
+                await connection.answer("200 OK", TEXT[:150], "text/event-stream")
             case "GET", "/endless":
                 await connection.stream()
                 await connection.chunk(TEXT[:150])
@@ -139,8 +141,9 @@ def test_a_stream_and_its_thread_become_a_scenario_that_passes(call: Call, app: 
         done = call("record", f"{url}/chat", "--prompt", "Hi", "--thread", f"{url}/thread", "-o", str(file))
     assert (done.code, done.err) == (0, "")
     assert load_scenario(file).thread_id == THREAD["thread_id"]
-    assert f"recorded {len(TEXT)} bytes in 1 streams" in done.out
+    assert f"recorded {len(TEXT)} bytes in 1 stream to" in done.out
     assert "replayed  passed" in done.out
+    assert "broke off" not in done.out
     (posted,) = app.posted
     assert posted["messages"][0]["parts"] == [{"type": "text", "text": "Hi"}]  # type: ignore[index]  # as useChat has it
     (_, run), *_ = load_scenario(file).runs
@@ -173,7 +176,8 @@ def test_a_stream_is_broken_off_where_it_is_said(
     file = tmp_path / "live" / "cut.yaml"
     file.parent.mkdir()
     with in_thread(RawServer(app)) as server:
-        assert call("record", f"{server.url}/chat", "--prompt", "Hi", *option, "-o", str(file)).code == 0
+        done = call("record", f"{server.url}/chat", "--prompt", "Hi", *option, "-o", str(file))
+    assert (done.code, "broke off" in done.out) == (0, False)
     (_, run), *_ = load_scenario(file).runs
     assert run.wire is not None
     assert run.wire.data == TEXT[: size or TEXT.index(b'"Hel') + 4]
@@ -190,10 +194,19 @@ def test_a_stream_that_breaks_off_by_itself_is_recorded_as_far_as_it_came(
     with in_thread(RawServer(app)) as server:
         done = call("record", f"{server.url}/broken", "--prompt", "Hi", "-o", str(file))
     assert done.code == 0
+    assert "the stream broke off by itself: the connection was lost: " in done.out
     (_, run), *_ = load_scenario(file).runs
     assert run.wire is not None
     assert TEXT.startswith(run.wire.data or b"?")
     assert run.interrupt is not None
+
+
+def test_a_response_that_ends_before_its_stream_does_is_told(call: Call, app: Application, tmp_path: Path) -> None:
+    """The connection is in order, and the turn is interrupted all the same (R27)."""
+    with in_thread(RawServer(app)) as server:
+        done = call("record", f"{server.url}/short", "--prompt", "Hi", "-o", str(tmp_path / "live" / "short.yaml"))
+    assert done.code == 0
+    assert "the stream broke off by itself: the response ends without finish or abort" in done.out
 
 
 def test_a_server_under_test_is_recorded_with_its_verdict(call: Call, tmp_path: Path) -> None:
@@ -396,14 +409,14 @@ def test_a_stream_is_cut_where_a_scenario_could_not_hold_more(app: Application) 
     """Also one that is compressed, and one that would never end."""
     with in_thread(RawServer(app)) as server:
         captured = asyncio.run(capture(f"{server.url}/bomb", None, headers={}))
-    assert (len(captured.data), captured.end) == (MAX_STREAM, "network_failure")
+    assert (len(captured.data), captured.end, captured.fault) == (MAX_STREAM, "network_failure", "")
 
 
 def test_a_stream_that_only_heartbeats_keep_open_is_given_up_as_a_silent_one(app: Application) -> None:
     """It would be recorded for ever: heartbeats say nothing new."""
     with in_thread(RawServer(app)) as server:
         captured = asyncio.run(capture(f"{server.url}/heartbeats", None, headers={}, silence=0.1))
-    assert captured.end == "timeout"
+    assert (captured.end, captured.fault) == ("timeout", "nothing new came for 0.1 s")
     assert captured.data.startswith(TEXT[:150])
 
 

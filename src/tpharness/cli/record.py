@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+from tpharness.checking import check
 from tpharness.cli.files import read_json
 from tpharness.cli.options import Argument, Option
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import InputError, TpharnessError, UsageError
 from tpharness.findings import shorten
-from tpharness.printable import say, without_credentials
+from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
@@ -55,7 +56,7 @@ def record(
     It prints the verdicts on the live stream and on its replay. Ctrl-C ends a stream and keeps what came of it.
     """
     _check_output(output, force)
-    interrupted = False
+    interrupted, fault = False, ""
     if play_id is not None:
         recorded, live = _played(source, play_id, scenarios, output)
     else:
@@ -66,10 +67,13 @@ def record(
         if thread is not None:
             threads, interrupted = _threads(thread, headers, interrupted)
         recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
+        fault = captured.fault or _missing_end(captured)
     output.parent.mkdir(exist_ok=True)
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
-    say(f"recorded {sum(map(len, streams))} bytes in {len(streams)} streams to {output!s}")
+    say(f"recorded {sum(map(len, streams))} bytes in {counted(len(streams), 'stream')} to {output!s}")
+    if fault:
+        say(f"the stream broke off by itself: {fault}")
     if max(map(len, streams), default=0) >= MAX_STREAM:
         say(f"cut after {MAX_STREAM >> 20} MiB, which is all that a scenario holds of a stream")
     if live is not None:
@@ -138,6 +142,12 @@ def _captured(
         if not came:
             raise
         return CapturedStream(data=bytes(came), end="network_failure", server=""), True
+
+
+def _missing_end(captured: CapturedStream) -> str:
+    """Return what the end of a response says of a stream that nobody cut, "" if the stream ended with it."""
+    unfinished = captured.end is None and "stream-unfinished" in {finding.code for finding in check(captured.data)}
+    return "the response ends without finish or abort" if unfinished else ""
 
 
 def _threads(url: str, headers: Mapping[str, str], interrupted: bool) -> tuple[Mapping[Version, Any], bool]:

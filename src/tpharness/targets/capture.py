@@ -42,11 +42,15 @@ _REDIRECTS = (301, 302, 303, *_METHOD_KEPT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedStream:
-    """A response body as received. `end` is None for a plain end, else the reason that a client would record (R27)."""
+    """A response body as received. `end` is None for a plain end, else the reason that a client would record (R27).
+
+    `fault` says how a stream broke off that nobody cut; "" for any other.
+    """
 
     data: bytes
     end: str | None
     server: str
+    fault: str = ""
 
 
 async def capture(
@@ -90,7 +94,7 @@ async def capture(
                     del data[found + len(cut_at or b"") :]
                 if news.quiet(piece, clock()) > silence:  # heartbeats keep it open, and nothing else comes
                     response.close()
-                    return CapturedStream(data=bytes(data), end="timeout", server=server)
+                    return _silent(data, server, silence)
                 if found >= 0 or len(data) >= most:
                     response.close()
                     return CapturedStream(data=bytes(data), end="network_failure", server=server)
@@ -98,11 +102,16 @@ async def capture(
     except TimeoutError:
         if not data:
             raise TargetError(f"{shown} sends nothing for {silence:g} s", hint="is this the right address?") from None
-        return CapturedStream(data=bytes(data), end="timeout", server=server)
+        return _silent(data, server, silence)
     except (aiohttp.ClientError, OSError, ValueError) as error:
         if not data:
             raise TargetError(_said(shown, error), hint="is the server there?") from error
-        return CapturedStream(data=bytes(data), end="network_failure", server=server)
+        fault = f"the connection was lost: {error_text(error)}"
+        return CapturedStream(data=bytes(data), end="network_failure", server=server, fault=fault)
+
+
+def _silent(data: bytearray, server: str, silence: float) -> CapturedStream:
+    return CapturedStream(data=bytes(data), end="timeout", server=server, fault=f"nothing new came for {silence:g} s")
 
 
 async def fetch_json(url: str, headers: Mapping[str, str]) -> Any:
