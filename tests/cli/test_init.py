@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import yaml
 from tests.cli.conftest import Call
 from tests.golang import build
 
+from tpharness.targets.forms import CONTRACT
 from tpharness.targets.nodejs import find_node
 
+ROOT = Path(__file__).parents[2]
 EVERYWHERE = {"tpharness.toml", "scenarios/chat/greeting.yaml", ".github/workflows/tpharness.yml"}
 LANGUAGES = ["python", pytest.param("node", marks=pytest.mark.node), pytest.param("go", marks=pytest.mark.go)]
 TARGETS = {"python": "target.py", "node": "target.mjs", "go": "target.go"}
@@ -38,6 +41,16 @@ def make_ready(folder: Path, language: str, monkeypatch: pytest.MonkeyPatch) -> 
         return
     program = Path(sys.executable) if language == "python" else find_node().executable
     monkeypatch.setenv("PATH", os.pathsep.join([str(program.parent), os.environ["PATH"]]))
+
+
+EXAMPLES = [f"examples/plain_{name}" for name in ("python.py", "node.mjs", "go.go")]
+
+
+@pytest.mark.parametrize("file", [*(f"src/tpharness/cli/starter/{name}" for name in TARGETS.values()), *EXAMPLES])
+def test_a_target_declares_the_contract_that_the_documentation_describes(file: str) -> None:
+    """Each is written for the newest minor version, and says so."""
+    declared = re.findall(r"""contract"?: "([^"]*)\"""", (ROOT / file).read_text("utf-8"))
+    assert declared == [CONTRACT]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
