@@ -73,8 +73,9 @@ def test_a_departure_that_came_with_the_last_release_is_an_exit_code(call: Call)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["peer:thing@1", "--releases", "1,2"], "is not a peer without a release"),
-        (["http://127.0.0.1:1", "--releases", "1,2"], "is not a peer without a release"),
+        (["peer:thing@1", "--releases", "1,2"], "'peer:thing@1' names a release\n  name the peer alone, peer:thing, "),
+        (["peer:@1", "--releases", "1,2"], "'peer:@1' is not a peer\n  name a peer, such as peer:ai-sdk-client"),
+        (["http://me@127.0.0.1:1", "--releases", "1,2"], "'http://127.0.0.1:1' is not a peer\n"),
         (["peer:ai-sdk-client", "--releases", "5.0.0"], "a trend has two releases at least"),
         (["peer:foo"], "the releases of peer:foo are not known"),
         (["peer:serve", "--releases", "1,2"], "peer:serve cannot be played at another release"),

@@ -43,9 +43,7 @@ def trend(
 
     The same scenarios are played at each release, and no departure is expected. Exit code 1 if one came with the last.
     """
-    kind, _, name = peer.partition(":")
-    if kind != "peer" or "@" in name or not name:
-        raise UsageError(f"{peer!r} is not a peer without a release", hint="such as peer:ai-sdk-client")
+    name = _name_of(peer)
     framework = framework_of(name)
     wanted = [one.strip() for one in (releases or "").split(",") if one.strip()]
     if not wanted and framework is not None:
@@ -81,6 +79,20 @@ def trend(
         say(*trend_lines(document))
     changes = document["changes"]
     raise Exit(1 if changes and changes[-1]["came"] else 0)
+
+
+def _name_of(peer: str) -> str:
+    """Return the name of a peer. UsageError for another target, and for a peer that names its release."""
+    kind, _, rest = peer.partition(":")
+    name, at, _ = rest.partition("@")
+    if kind != "peer" or not name:
+        hint = "name a peer, such as peer:ai-sdk-client; `tpharness list targets` has them"
+        raise UsageError(f"{without_credentials(peer)!r} is not a peer", hint=hint)
+    if at:
+        raise UsageError(
+            f"{peer!r} names a release", hint=f"name the peer alone, peer:{name}, and its releases in --releases"
+        )
+    return name
 
 
 def _play(options: RunOptions, release: str, side: str) -> PlayedRelease:
