@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,19 @@ def test_what_is_wrong_in_the_text_is_told_as_of_a_scenario(tmp_path: Path, data
     assert str(raised.value).startswith(f"{file}{said}")
     assert "\n" not in str(raised.value)
     assert raised.value.hint
+
+
+def test_the_baseline_of_the_documentation_is_read_and_has_every_key_that_is_written(tmp_path: Path) -> None:
+    """Each kind of entry is there, so that what --write-baseline writes can be looked up."""
+    page = (Path(__file__).parents[2] / "docs" / "CLI.md").read_text("utf-8")
+    (example,) = re.findall(r"```yaml\n(- id: .*?)```", page, re.DOTALL)
+    known = baseline(tmp_path, example)
+    grouped = [one for one in known.entries.values() if one.departure]
+    assert len(grouped) > 1
+    assert {one.findings for one in grouped} == {frozenset({"identity-differs", "outline-differs"})}
+    assert any(one.cause for one in known.many)
+    (written,) = yaml.safe_load(baseline_text([failed("a/one")]))
+    assert set(written) <= {key for item in yaml.safe_load(example) for key in item}
 
 
 def test_an_empty_baseline_knows_no_failure(tmp_path: Path) -> None:
