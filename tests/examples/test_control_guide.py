@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tpharness.reference_app.openapi import openapi_document
 from tpharness.targets.forms import problems
 
 HERE = Path(__file__).parents[2]
@@ -26,6 +27,15 @@ MESSAGES = [
 def test_every_message_of_the_guide_fits_the_contract(name: str, message: Any) -> None:
     """The name after `json` is its definition in the schema."""
     assert problems(name, message) == []
+
+
+def test_the_guide_shows_what_a_server_is_sent_over_http() -> None:
+    """The body of each request of the contract. Those of a client are the messages of stdio."""
+    paths = openapi_document()["paths"].values()
+    asked = [path["post"] for path in paths if "server" in path.get("post", {}).get("tags", ())]
+    bodies = [one["requestBody"]["content"]["application/json"]["schema"]["$ref"] for one in asked]
+    assert len(bodies) == 3
+    assert {body.rpartition("/")[2] for body in bodies} <= {name for name, _ in MESSAGES}
 
 
 def test_the_example_answers_as_the_guide_prints_it() -> None:
