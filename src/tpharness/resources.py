@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-__all__ = ["conformance_dir", "docs_dir", "scenarios_dir", "schema_path"]
+__all__ = ["conformance_dir", "docs_dir", "readme_path", "scenarios_dir", "schema_path"]
 
 
 @cache
@@ -23,6 +23,11 @@ def conformance_dir() -> Path:
 def docs_dir() -> Path:
     """Folder with the pages of the documentation, `<NAME>.md`."""
     return _root() / "docs"
+
+
+def readme_path() -> Path:
+    """Path of the README, which the documentation begins with."""
+    return _root() / "README.md"
 
 
 def scenarios_dir() -> Path:

@@ -10,11 +10,11 @@ import pytest
 from tests.cli.conftest import Call
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_the_pages_are_listed_with_their_titles(call: Call) -> None:
-    """Each page once, in order, by the name that prints it."""
+    """Each page once, by the name that prints it: the README first, then in order."""
     lines = call("docs").out.splitlines()
     assert [line.split()[0] for line in lines] == [page.stem for page in PAGES]
     assert "CONTROL         Test an implementation: the control contract" in lines
@@ -30,6 +30,11 @@ def test_a_page_is_printed_however_it_is_named(name: str, call: Call) -> None:
 def test_a_page_is_printed_as_it_is(page: Path, call: Call) -> None:
     """Also one that shows what a CI server obeys."""
     assert call("docs", page.stem).out == page.read_text("utf-8")
+
+
+def test_the_readme_is_a_page(call: Call) -> None:
+    """It stands beside the folder of the others."""
+    assert call("docs", "README.md").out == (ROOT / "README.md").read_text("utf-8")
 
 
 def test_a_page_that_is_not_there_is_told_with_one_that_is(call: Call) -> None:

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from tpharness.cli.options import Argument
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.output import write_atomically
 from tpharness.printable import say
-from tpharness.resources import docs_dir
+from tpharness.resources import docs_dir, readme_path
 
 __all__ = ["docs", "pages"]
 
 
 def docs(page: Annotated[str, Argument(help="A page, such as CONTROL; none lists them.")] = "") -> None:
     """Print a page of the documentation, or list the pages."""
+    known = pages()
     if not page:
-        say(*(f"{name:14}  {_title(name)}" for name in pages()))
+        say(*(f"{name:14}  {_title(file)}" for name, file in known.items()))
         return
     name = page.removeprefix("docs/").removesuffix(".md").upper()
-    known = pages()
     if name not in known:
         hint = did_you_mean(name, known, "tpharness docs lists the pages")
         raise UsageError(f"the documentation has no page {page!r}", hint=hint)
-    write_atomically("-", _text(name))  # as it is: only what others wrote has to be escaped
+    write_atomically("-", known[name].read_text("utf-8"))  # as it is: only what others wrote has to be escaped
 
 
-def pages() -> list[str]:
-    """Return the names of the pages, in alphabetical order."""
-    return sorted(path.stem for path in docs_dir().glob("*.md"))
+def pages() -> dict[str, Path]:
+    """Return the file of each page by its name: the README, then the others in alphabetical order."""
+    return {path.stem: path for path in (readme_path(), *sorted(docs_dir().glob("*.md")))}
 
 
-def _title(name: str) -> str:
-    return _text(name).partition("\n")[0].removeprefix("# ")
-
-
-def _text(name: str) -> str:
-    return (docs_dir() / f"{name}.md").read_text("utf-8")
+def _title(file: Path) -> str:
+    return file.read_text("utf-8").partition("\n")[0].removeprefix("# ")

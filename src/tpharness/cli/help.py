@@ -77,7 +77,8 @@ EXAMPLES: dict[str, str] = {
         """,
     "docs": """
         tpharness docs                                    the pages; every installation has them
-        tpharness docs CONTROL                            one of them
+        tpharness docs README                             the first of them
+        tpharness docs CONTROL                            another one
         """,
     "check": """
         tpharness check thread.json scenario.yaml stream.sse
