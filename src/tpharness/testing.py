@@ -17,7 +17,7 @@ from tpharness.profiles import parse_profiles
 from tpharness.protocol.versions import Version, parse_version
 from tpharness.report import failure_lines
 from tpharness.run import Result, ResultReady, RunFinished, RunOptions, run_suite
-from tpharness.run.pairs import parse_compare, parse_faults
+from tpharness.run.pairs import parse_clauses, parse_compare, parse_faults
 
 __all__ = ["Played", "assert_passed", "describe_failures", "play"]
 
@@ -50,6 +50,7 @@ def play(
     compare: str | None = None,
     faults: Sequence[str] = (),
     profiles: Sequence[str] = (),
+    clauses: Sequence[str] = (),
     baseline: Path | str | None = None,
 ) -> Played:
     """Play scenarios on a server and a client and return what was found, as `tpharness run` does.
@@ -76,6 +77,7 @@ def play(
         compare=parse_compare(compare),
         faults=parse_faults(list(faults)),
         profiles=parse_profiles(list(profiles)),
+        clauses=parse_clauses(clauses),
         baseline=None if baseline is None else Path(baseline),
     )
     results: list[Result] = []

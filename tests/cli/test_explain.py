@@ -15,6 +15,8 @@ from tpharness.findings import load_kinds
 from tpharness.resources import scenarios_dir
 from tpharness.scenario_files import find_files
 
+PLAY = "tpharness run --clause"
+
 
 @pytest.mark.parametrize("code", ["stream-unfinished", "identity-differs", "json-too-deep", "chat-call-unanswered"])
 def test_explain_shows_what_the_catalogue_says(code: str, call: Call) -> None:
@@ -89,4 +91,8 @@ def test_the_scenarios_of_a_clause_are_found_however_they_cite_it(call: Call, tm
         ("no", "[cycle.kept]"),
     ):
         (tmp_path / f"{name}.yaml").write_text(f"description: One text.\nclauses: {cited}\n{body}")
-    assert "  scenarios: long, plain\n" in call("explain", "stream.text", "--scenarios", str(tmp_path)).out
+    told = call("explain", "stream.text", "--scenarios", str(tmp_path)).out
+    assert f"  scenarios:\n    long\n    plain\n  play them: {PLAY} stream.text --scenarios {tmp_path}\n" in told
+    assert f"  play them: {PLAY} cycle.kept\n" in call("explain", "cycle.kept").out
+    unused = call("explain", "cycle.all-returns", "--scenarios", str(tmp_path)).out
+    assert "  scenarios: none\n  violated" in unused

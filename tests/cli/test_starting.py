@@ -133,6 +133,7 @@ def test_completing_the_name_of_a_command_imports_none() -> None:
         ("convert one.json -o new", ["file,new"]),
         ("run --trace f", ["plain,failed"]),
         ("run --profile ver", ["plain,versions"]),
+        ("run --clause cycle.kep", ["plain,cycle.kept"]),
         ("run basics/tool-call-and-a", ["plain,basics/tool-call-and-answer"]),
         ("run --scenarios mine chat/", ["plain,chat/one"]),
         ("run --scenarios nowhere chat/", []),

@@ -45,6 +45,12 @@ def _profiles(_: click.Context) -> Iterable[str]:
     return load_profiles()
 
 
+def _clauses(_: click.Context) -> Iterable[str]:
+    from tpharness.clauses import load_clauses  # noqa: PLC0415
+
+    return load_clauses()
+
+
 def _explained(ctx: click.Context) -> Iterable[str]:
     from tpharness.clauses import load_app_clauses, load_clauses, load_rulings  # noqa: PLC0415
     from tpharness.findings import load_kinds  # noqa: PLC0415
@@ -67,6 +73,7 @@ _NAMES: dict[tuple[str, str], Callable[[click.Context], Iterable[str]]] = {
     ("app", "ids"): _nothing,  # its cases depend on the application
     ("", "play_id"): _scenarios,
     ("", "profile"): _profiles,
+    ("", "clause"): _clauses,
     ("docs", "page"): _pages,
     ("explain", "name"): _explained,
     ("replay", "name"): _scenarios,

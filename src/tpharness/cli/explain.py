@@ -7,6 +7,7 @@ holds the list.
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -68,7 +69,10 @@ def _explained_clause(name: str, roots: tuple[Path, ...]) -> bool:
     if clause.exercised_by:
         say(f"  exercised by {clause.exercised_by}: {clause.why}")
     users = [id_ for id_, one in sorted(find_files(roots).items()) if name in _cited(one)]
-    say(f"  scenarios: {', '.join(users) or 'none'}")
+    say(f"  scenarios:{'' if users else ' none'}", *(f"    {user}" for user in users))
+    if users:
+        own = [word for root in roots if root != scenarios_dir() for word in ("--scenarios", str(root))]
+        say(f"  play them: {shlex.join(['tpharness', 'run', '--clause', name, *own])}")
     _print_violations(name)
     return True
 

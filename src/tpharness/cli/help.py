@@ -52,6 +52,7 @@ EXAMPLES: dict[str, str] = {
     "run": """
         tpharness run                                     every built-in scenario on the reference
         tpharness run cycles/three-steps@event-12         one place of a sweep
+        tpharness run --clause cycle.kept                 the scenarios that cite a clause
         tpharness run --scenarios my/scenarios            your own
         tpharness run --server http://HOST:PORT --client "stdio:python client.py"
         tpharness run --server http://HOST:PORT --fault all          with faults on the wire, see FAULTS.md

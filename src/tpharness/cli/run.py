@@ -37,7 +37,7 @@ from tpharness.run.grouping import group_failures
 from tpharness.run.keyword import Keyword
 from tpharness.run.last_failed import LastFailed
 from tpharness.run.order import Order
-from tpharness.run.pairs import Pair, parse_compare, parse_faults, plan_runs, play_run
+from tpharness.run.pairs import Pair, parse_clauses, parse_compare, parse_faults, plan_runs, play_run
 from tpharness.run.shard import Shard
 from tpharness.scenario_files import BUILT_IN, is_built_in
 from tpharness.trace.format import Traced
@@ -93,6 +93,10 @@ def run(
         list[str] | None,
         Option(metavar="NAME", help="Only scenarios of this profile; may be given again. `tpharness list profiles`."),
     ] = None,
+    clause: Annotated[
+        list[str] | None,
+        Option(metavar="ID", help="Only what cites this clause; may be given again. `tpharness list clauses`."),
+    ] = None,
     keyword: Annotated[
         str | None,
         Option("-k", metavar="EXPR", help="Only ids that fit, such as 'cycles and not (byte or reset)'."),
@@ -145,6 +149,7 @@ def run(
         cluster="" if cluster is None else check_address(cluster),
         order=None if order is None else Order.parse(order),
         profiles=parse_profiles(profile),
+        clauses=parse_clauses(clause or []),
         trace=trace,
         keyword=None if keyword is None else Keyword.parse(keyword),
         maxfail=1 if first else maxfail,

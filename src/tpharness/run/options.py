@@ -26,7 +26,8 @@ class RunOptions:
     scenario is played with each of them, and not without one. `history` names a history dialect, which the histories
     room plays instead of ThreadProtocol. `order` None plays by id; with an order one case is played at a time, so that
     the same order is the same run. `profiles` are names of `conformance/profiles.yaml`: only scenarios that belong to
-    one of them are played, some of them with faults as well; `keyword` restricts the ids. `last_failed` are cases that
+    one of them are played, some of them with faults as well; `clauses` are ids of clauses: only scenarios that cite one
+    of them are played; `keyword` restricts the ids. `last_failed` are cases that
     failed last: with any, only their scenarios are played, or their faults. With `maxfail` the run ends after so many
     failed cases. `only` are ids of scenarios to which a round of `--watch` is restricted. `trace` says which results
     come with what a trace needs; no verdict depends on it.
@@ -47,6 +48,7 @@ class RunOptions:
     cluster: str = ""
     order: Order | None = None
     profiles: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
     trace: Traced = Traced.NONE
     keyword: Keyword | None = None
     last_failed: frozenset[str] = frozenset()
@@ -61,7 +63,7 @@ class RunOptions:
     @property
     def restricted(self) -> bool:
         """Whether only some of the scenarios that the ids name are played."""
-        return bool(self.profiles or self.keyword or self.last_failed or self.only)
+        return bool(self.profiles or self.clauses or self.keyword or self.last_failed or self.only)
 
     @property
     def target_words(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from tpharness.clauses import load_app_clauses, load_clauses
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.faults import FAULTS
 from tpharness.printable import without_credentials
@@ -20,7 +21,7 @@ from tpharness.run.events import RunEvent
 from tpharness.run.options import RunOptions
 from tpharness.scenario.records import Compare
 
-__all__ = ["Pair", "parse_compare", "parse_dialects", "parse_faults", "plan_runs", "play_run"]
+__all__ = ["Pair", "parse_clauses", "parse_compare", "parse_dialects", "parse_faults", "plan_runs", "play_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,18 @@ def parse_dialects(names: Sequence[str]) -> tuple[tuple[Version, ...], tuple[str
         if not named:
             versions[parse_version(name, others=[] if room is None else room.all_names())] = None
     return tuple(versions), tuple(histories)
+
+
+def parse_clauses(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the named clauses, each once. UsageError for one that no scenario can cite."""
+    known = load_clauses()
+    for name in names:
+        if name in load_app_clauses():
+            raise UsageError(f"{name} is a clause about applications", hint="no scenario cites it: see `tpharness app`")
+        if name not in known:
+            hint = did_you_mean(name, known, "`tpharness list clauses` names them")
+            raise UsageError(f"no clause is called {name!r}", hint=hint)
+    return tuple(dict.fromkeys(names))
 
 
 def parse_faults(names: Sequence[str]) -> tuple[str, ...]:

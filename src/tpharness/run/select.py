@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
+import shlex
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from fnmatch import fnmatchcase
 from itertools import islice, takewhile
 from pathlib import Path
 
+from tpharness.clauses import load_clauses
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.faults import FAULTS
 from tpharness.resources import scenarios_dir
@@ -58,9 +61,8 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
             hint = did_you_mean(fault, FAULTS, "`tpharness list faults` names them")
             raise UsageError(f"{wanted!r}: no fault is called {fault!r}", hint=hint)
         if not hits:
-            near = difflib.get_close_matches(base, known, n=3)
             where, listing = _where(roots)
-            hint = f"did you mean {', '.join(near)}?" if near else listing
+            hint = _explain_unknown(wanted, difflib.get_close_matches(base, known, n=3), listing)
             raise UsageError(f"no {where} is called {wanted!r}", hint=hint)
         for name in hits:
             one = known[name]
@@ -77,6 +79,15 @@ def _find_named(base: str, names: Sequence[str]) -> set[str]:
         found.update(name for name in names if fnmatchcase(name, base))
     place = bisect_left(names, base)
     return found | {base} if names[place : place + 1] == [base] else found
+
+
+def _explain_unknown(wanted: str, near: Sequence[str], listing: str) -> str:
+    """Return what somebody meant by a name that is not an id: a clause, a file, or one of the nearest ids."""
+    if wanted in load_clauses():
+        return f"that is a clause: tpharness run --clause {wanted}"
+    if os.path.exists(wanted):  # noqa: PTH110  # pathlib raises for a name that is too long
+        return f"that is a path: name it with --scenarios {shlex.quote(wanted)}"
+    return f"did you mean {', '.join(near)}?" if near else listing
 
 
 def _where(roots: Sequence[Path]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ never green.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tpharness.errors import TpharnessError, UsageError
@@ -33,6 +33,13 @@ def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
             raise UsageError(
                 f"no scenario that was named belongs to {' or '.join(options.profiles)}",
                 hint=f"leave the ids away: tpharness run --profile {options.profiles[0]}",
+            )
+    if options.clauses:
+        selected = [one for one in selected if _cites(one, lambda cited: not set(cited).isdisjoint(options.clauses))]
+        if not selected:
+            raise UsageError(
+                f"no scenario that was named cites {' or '.join(options.clauses)}",
+                hint=f"`tpharness explain {options.clauses[0]}` says what exercises it",
             )
     if options.only:
         selected = [one for one in selected if one.id in options.only]
@@ -80,11 +87,16 @@ def _find_faults(one: SelectedScenario, profiles: Sequence[str]) -> tuple[str, .
 
 
 def _belongs(one: SelectedScenario, profiles: Sequence[str]) -> bool:
-    """Whether a scenario belongs to one of the profiles. One that does not load does, so that the run says why."""
-    clauses = read_clauses(one.path)
-    if clauses is None:
+    """Whether a scenario belongs to one of the profiles."""
+    return _cites(one, lambda cited: any(profile.name in profiles for profile in find_profiles(str(one), cited)))
+
+
+def _cites(one: SelectedScenario, fit: Callable[[tuple[str, ...]], bool]) -> bool:
+    """Whether the clauses that a scenario cites fit. One that does not load is chosen, so that the run says why."""
+    cited = read_clauses(one.path)
+    if cited is None:
         try:
-            clauses = load_scenario(one.path, root=one.root).clauses
+            cited = load_scenario(one.path, root=one.root).clauses
         except TpharnessError:
             return True
-    return any(profile.name in profiles for profile in find_profiles(str(one), clauses))
+    return fit(cited)
