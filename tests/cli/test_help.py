@@ -37,6 +37,13 @@ def test_every_command_has_examples() -> None:
     assert set(EXAMPLES) == set(COMMANDS)
 
 
+@pytest.mark.parametrize("name", ["app", "run"])
+def test_json_of_a_command_with_reports_is_a_report(name: str) -> None:
+    """Other commands have --json, so it is asked for here too."""
+    result = CliRunner().invoke(app, [name, "--json"])
+    assert (result.exit_code, "No such option '--json': --report json:- prints JSON." in result.output) == (2, True)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_an_option_takes_is_a_word(name: str) -> None:
     """No type of Python; the examples stand as they are written."""

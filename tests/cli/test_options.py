@@ -32,6 +32,7 @@ def everything(
     side: Annotated[Literal["left", "right"], Option(help="A side.")] = "left",
     again: Annotated[list[str] | None, Option("-a", "--again", metavar="WORD", help="Words.")] = None,
     quiet: Annotated[bool, Option("--quiet", help="Say nothing.")] = False,
+    quilt: Annotated[str, Option(hidden=True, help="For ourselves.")] = "",
     empty: Annotated[str, Option(help="Nothing.")] = "",
     no_such_name: Annotated[Path, Option(help="A path.")] = Path("here"),
 ) -> None:
@@ -85,7 +86,7 @@ def test_the_environment_says_what_the_command_line_does_not() -> None:
         (["x", "--seconds", "soon"], "'soon' is not a valid float."),
         (["x", "--size", "SMALL"], "'SMALL' is not one of 's', 'l'."),
         (["x", "--side", "up"], "'up' is not one of 'left', 'right'."),
-        (["x", "--quite"], "No such option '--quite'. (Did you mean one of: '--quiet', "),
+        (["x", "--quite"], "No such option '--quite'. (Did you mean one of: '--quiet', '--size'?)"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(words: list[str], said: str) -> None:

@@ -173,7 +173,22 @@ EXAMPLES: dict[str, str] = {
 
 
 class ReadableCommand(click.Command):
-    """A command whose help has examples at its end."""
+    """A command whose help has examples at its end, and which suggests what its help shows."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; an option that does not exist is refused without the hidden ones that are like it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._explain_unknown(error, ctx) from None
+
+    def _explain_unknown(self, error: click.NoSuchOption, ctx: click.Context) -> click.NoSuchOption:
+        options = [one for one in self.params if isinstance(one, click.Option)]
+        if error.option_name == "--json" and any(one.name == "report" and one.multiple for one in options):
+            return click.NoSuchOption("--json", "No such option '--json': --report json:- prints JSON.", ctx=ctx)
+        hidden = {name for one in options if one.hidden for name in one.opts}
+        shown = [name for name in error.possibilities or () if name not in hidden]
+        return click.NoSuchOption(error.option_name, possibilities=shown, ctx=ctx)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples as they are."""
