@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Call
 
+from tpharness.checks import CHECKS
 from tpharness.clauses import load_app_clauses, load_clauses, load_rulings
 from tpharness.faults import FAULTS
 from tpharness.findings import load_kinds
+from tpharness.profiles import load_profiles
 from tpharness.resources import scenarios_dir
+from tpharness.run import Outcome
 from tpharness.scenario_files import find_files
 
 PLAY = "tpharness run --clause"
@@ -70,10 +73,26 @@ def test_what_is_not_known_is_told_with_where_else_to_look(call: Call) -> None:
 
 
 def test_no_two_things_share_a_name() -> None:
-    """So it does not matter in which order they are looked for; only scenarios have a / in their ids."""
-    every = [load_rulings(), load_clauses(), load_app_clauses(), load_kinds(), FAULTS, find_files([scenarios_dir()])]
+    """Within what is read from texts, so that the rest need not be looked for; only scenarios have a / in their ids."""
+    others = [*FAULTS, *load_profiles(), *(check.name for check in CHECKS), *(one.value for one in Outcome)]
+    every = [load_rulings(), load_clauses(), load_app_clauses(), load_kinds(), others, find_files([scenarios_dir()])]
     assert [sorted(set(a) & set(b)) for a, b in combinations(every, 2) if set(a) & set(b)] == []
     assert [name for names in every[:-1] for name in names if "/" in name] == []
+
+
+def test_the_words_of_a_run_are_explained(call: Call) -> None:
+    """Each check, outcome and profile, from where it is defined; a name of two things is explained as both."""
+    for check in CHECKS:
+        assert f"{check.name} (check of every case)\n  {check.title}\n" in call("explain", check.name).out
+    for outcome in Outcome:
+        assert call("explain", outcome.value).out == f"{outcome.value} (outcome of a case)\n  {outcome.meaning}\n"
+    for profile in load_profiles().values():
+        assert f"  {profile.title}. {profile.reader}\n" in call("explain", profile.name).out
+    assert "user-turns (check of tpharness app)\n  app.user-turns: " in call("explain", "user-turns").out
+    both = call("explain", "resume").out
+    assert both.startswith("resume (profile)\n")
+    assert "\nresume (fault)\n" in both
+    assert "did you mean monotonicity" in call("explain", "monotonicty").err
 
 
 @pytest.mark.parametrize("name", FAULTS)

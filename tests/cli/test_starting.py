@@ -45,11 +45,12 @@ EXPLAINING = {
     "tpharness.cli.help",
     "tpharness.cli.options",
     "tpharness.findings",
+    "tpharness.profiles",
     "tpharness.resources",
     "tpharness.scenario_files",
     "tpharness.suite_yaml",
 }
-"""What `tpharness explain` may import of ours beside that, unless a fault or a scenario is explained."""
+"""What `tpharness explain` may import of ours beside that, unless something else is explained than a text."""
 
 
 def without_room(room: str, folder: Path) -> Path:

@@ -9,8 +9,10 @@ from xml.etree import ElementTree as ET
 import jsonschema_rs
 import pytest
 
+from tpharness.checks import NotApplicable
 from tpharness.errors import UsageError
 from tpharness.findings import Finding, Kind, Place
+from tpharness.protocol.versions import Version
 from tpharness.report import ConsoleReport, Report, failure_lines, parse_reports, render_json
 from tpharness.report.junit import render_junit
 from tpharness.resources import schema_path
@@ -94,7 +96,7 @@ def test_what_has_no_verdict_is_counted_by_reason_and_what_was_played_again_is_n
     assert (
         "no-part (1), by reason:\n      1  asked nothing\n"
         "not-applicable (6), by reason:\n      5  no marks\n      1  no carriers\n"
-        "played again, since this machine had stood still: 2 cases (a/one, a/five)\n"
+        "played again, since this machine's own timers were late: 2 cases (a/one, a/five)\n"
     ) in shown
     told = json.loads(render_json(report_of(events(*UNJUDGED))))
     assert told["reasons"] == {"no-part": {"asked nothing": 1}, "not-applicable": {"no marks": 5, "no carriers": 1}}
@@ -107,6 +109,32 @@ def test_what_has_no_verdict_is_counted_by_reason_and_what_was_played_again_is_n
         ("played_again_case", "a/one"),
         ("played_again_case", "a/five"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("verbosity", "said"),
+    [
+        (0, ["judged nothing: prefix in 0.0.3, 0.0.4; integrity in 0.0.4 (-v says why; tpharness explain prefix"]),
+        (
+            1,
+            [
+                "prefix judged nothing in 0.0.3, 0.0.4 (2 cases): lost",
+                "integrity judged nothing in 0.0.4 (2 cases): kept",
+            ],
+        ),
+    ],
+)
+def test_what_a_check_never_judged_is_named_in_a_line(
+    verbosity: int, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many reasons there were; they are shown with -v."""
+    lost, kept = NotApplicable(reason="lost"), NotApplicable(reason="kept")
+    silent = {Version.V0_0_3: {"prefix": lost}, Version.V0_0_4: {"integrity": kept, "prefix": lost}}
+    console = ConsoleReport(verbosity=verbosity)
+    for event in events(*(Result(id=name, outcome=Outcome.PASSED, not_judged=silent) for name in ("a/one", "a/two"))):
+        console.feed(event)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "judged nothing" in line]
+    assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
 
 
 def test_many_reasons_are_cut_and_still_counted(capsys: pytest.CaptureFixture[str]) -> None:

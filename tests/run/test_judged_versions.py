@@ -178,7 +178,7 @@ def _tree_with_version(name: str, features: str, schema: str, tmp_path: Path) ->
 
 def _run(tree: Path, version: str, ids: Sequence[str], path: Path) -> tuple[dict[str, Any], str]:
     """Play scenarios in one version, in a process of its own; return the JSON report and what the console showed."""
-    command = [sys.executable, "-m", "tpharness", "run", *ids, "--dialect", version]
+    command = [sys.executable, "-m", "tpharness", "run", "-v", *ids, "--dialect", version]
     command += ["--report", f"json:{path}", "--report", "console"]
     done = subprocess.run(command, env=_env(tree), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr

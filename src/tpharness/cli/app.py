@@ -51,7 +51,9 @@ COMMANDS: dict[str, CommandEntry] = {
     "list": CommandEntry(
         "listing", "List scenarios, clauses, rulings, profiles, targets, faults or findings.", "list_"
     ),
-    "explain": CommandEntry("explain", "Explain a clause, a ruling, a scenario, a finding or a fault."),
+    "explain": CommandEntry(
+        "explain", "Explain a clause, ruling, scenario, finding, profile, fault, check or outcome."
+    ),
     "docs": CommandEntry("docs", "Print a page of the documentation, or list the pages."),
     "check": CommandEntry("check", "Check threads, scenarios and streams without playing them."),
     "accept": CommandEntry("accept", "Judge a request to a model's API: what would be refused, why, and what to do."),

@@ -52,10 +52,9 @@ def _clauses(_: click.Context) -> Iterable[str]:
 
 
 def _explained(ctx: click.Context) -> Iterable[str]:
-    from tpharness.clauses import load_app_clauses, load_clauses, load_rulings  # noqa: PLC0415
-    from tpharness.findings import load_kinds  # noqa: PLC0415
+    from tpharness.cli.explain import explained_names  # noqa: PLC0415
 
-    return [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *_scenarios(ctx)]
+    return [*explained_names(), *_scenarios(ctx)]
 
 
 def _pages(_: click.Context) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""`tpharness explain`: what a clause, a ruling, a scenario, a finding or a fault means.
+"""`tpharness explain`: what the words mean that a run prints: clauses, rulings, findings, checks, outcomes and so on.
 
 It is asked while somebody reads a failure, so it reads and imports what this one explanation needs, and no more: a test
 holds the list.
@@ -17,10 +17,11 @@ from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
 from tpharness.findings import load_kinds
 from tpharness.printable import say
+from tpharness.profiles import load_profiles
 from tpharness.resources import scenarios_dir
 from tpharness.scenario_files import FoundScenario, find_files, read_clauses
 
-__all__ = ["explain"]
+__all__ = ["explain", "explained_names"]
 
 _GUARANTEES = {
     "identity": "nothing is lost, so both threads are as they would have been without the fault",
@@ -31,22 +32,16 @@ _GUARANTEES = {
 
 
 def explain(
-    name: Annotated[str, Argument(help="A clause id, a ruling (R20), a scenario id, a finding code or a fault.")],
+    name: Annotated[str, Argument(help="A clause, ruling, scenario, finding, profile, fault, check or outcome.")],
     scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """Explain a clause, a ruling, a scenario, a finding or a fault."""
+    """Explain a clause, ruling, scenario, finding, profile, fault, check or outcome."""
     roots = tuple(scenarios or (scenarios_dir(),))
-    kinds: tuple[Callable[[str, tuple[Path, ...]], bool], ...] = (
-        _explained_ruling,  # the cheapest first; no two kinds share a name
-        _explained_clause,
-        _explained_app_clause,
-        _explained_finding,
-        _explained_fault,
-        _explained_scenario,
-    )
-    if "/" in name:  # nothing else has one in its name
-        kinds = (_explained_scenario,)
-    if not any(explained(name, roots) for explained in kinds):
+    scenario = "/" in name  # nothing else has one in its name
+    if not scenario and any(explained(name, roots) for explained in _TEXTS):
+        return
+    found = [explained(name, roots) for explained in ((_explained_scenario,) if scenario else _OTHERS)]
+    if not any(found):
         raise _unknown(name, roots)
 
 
@@ -108,10 +103,43 @@ def _explained_fault(name: str, _: tuple[Path, ...]) -> bool:
     fault = FAULTS.get(name)
     if fault is None:
         return False
-    say(f"{fault.name}", f"  {fault.title}", f"  guarantee: {_GUARANTEES[fault.guarantee.value]}")
+    say(f"{fault.name} (fault)", f"  {fault.title}", f"  guarantee: {_GUARANTEES[fault.guarantee.value]}")
     _print_rulings(fault.rulings)
     say(f"  play it: tpharness run --server http://HOST:PORT --fault {fault.name}")
     return True
+
+
+def _explained_profile(name: str, _: tuple[Path, ...]) -> bool:
+    profile = load_profiles().get(name)
+    if profile is None:
+        return False
+    say(f"{name} (profile)", f"  {profile.title}. {profile.reader}")
+    say(f"  clauses: {', '.join(profile.clauses)}")
+    if profile.faults:
+        say(f"  faults: {', '.join(profile.faults)}")
+    say(f"  play it: tpharness run --profile {name}")
+    return True
+
+
+def _explained_check(name: str, _: tuple[Path, ...]) -> bool:
+    from tpharness.checks import CHECKS  # noqa: PLC0415
+
+    titles = [check.title for check in CHECKS if check.name == name]
+    judged = [about for about in load_app_clauses().values() if about.check == name]
+    for title in titles:
+        say(f"{name} (check of every case)", f"  {title}")
+    if judged:
+        say(f"{name} (check of tpharness app)", *(f"  {about.id}: {about.text}" for about in judged))
+    return bool(titles or judged)
+
+
+def _explained_outcome(name: str, _: tuple[Path, ...]) -> bool:
+    from tpharness.run import Outcome  # noqa: PLC0415
+
+    meanings = [one.meaning for one in Outcome if one.value == name]
+    for meaning in meanings:
+        say(f"{name} (outcome of a case)", f"  {meaning}")
+    return bool(meanings)
 
 
 def _explained_scenario(name: str, roots: tuple[Path, ...]) -> bool:
@@ -129,6 +157,22 @@ def _explained_scenario(name: str, roots: tuple[Path, ...]) -> bool:
     if scenario.rulings:
         say(f"  decided by {', '.join(scenario.rulings)}")
     return True
+
+
+_Explained = Callable[[str, tuple[Path, ...]], bool]
+"""Explains a name if it is of its kind, and returns whether it is; the folders are those of the scenarios."""
+
+_TEXTS: tuple[_Explained, ...] = (_explained_ruling, _explained_clause, _explained_app_clause, _explained_finding)
+"""What is read from texts: the cheapest first. Nothing else has a name of these."""
+
+_OTHERS: tuple[_Explained, ...] = (
+    _explained_profile,
+    _explained_fault,
+    _explained_check,
+    _explained_outcome,
+    _explained_scenario,
+)
+"""What may share a name, as the profile `resume` and the fault do: each of them is explained."""
 
 
 def _cited(one: FoundScenario) -> tuple[str, ...]:
@@ -153,16 +197,24 @@ def _print_violations(clause: str) -> None:
         say(f"    {one.kind} {one.name}: {one.sentence} Found by {', '.join(one.found_by)}.")
 
 
-def _unknown(name: str, roots: tuple[Path, ...]) -> UsageError:
+def explained_names() -> list[str]:
+    """Return every name that is explained, but for the ids of scenarios."""
+    from tpharness.checks import CHECKS  # noqa: PLC0415
     from tpharness.faults import FAULTS  # noqa: PLC0415
+    from tpharness.run import Outcome  # noqa: PLC0415
 
+    texts = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds()]
+    checks = [one.name for one in CHECKS] + [one.check for one in load_app_clauses().values()]
+    return list(dict.fromkeys([*texts, *load_profiles(), *FAULTS, *checks, *(one.value for one in Outcome)]))
+
+
+def _unknown(name: str, roots: tuple[Path, ...]) -> UsageError:
     if "/" in name:
         near = difflib.get_close_matches(name, find_files(roots), n=3)
         hint = "--scenarios FOLDER finds your own; `tpharness app --list` has the cases of applications"
     else:
-        every = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *FAULTS]
-        near = difflib.get_close_matches(name, [*every, *find_files(roots)], n=3)
-        hint = "" if near else "see tpharness list clauses, rulings, findings, faults or scenarios"
+        near = difflib.get_close_matches(name, [*explained_names(), *find_files(roots)], n=3)
+        hint = "" if near else "see tpharness list clauses, rulings, findings, profiles, faults or scenarios"
     if near:
         hint = f"did you mean {', '.join(near)}?\n{hint}".rstrip()
     return UsageError(f"nothing is called {name!r}", hint=hint)

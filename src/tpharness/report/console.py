@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from tpharness.printable import make_printable
 from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line
-from tpharness.report.not_judged import never_judged
+from tpharness.report.not_judged import brief_line, never_judged
 from tpharness.report.profiles import profile_lines
 from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
@@ -180,7 +180,9 @@ class ConsoleReport:
             for name, reason in _group_by_reason(expected):
                 self._out.print(f"  [yellow]{escape(make_printable(name))}[/]: {escape(make_printable(reason))}")
         if report.scenarios > 1 and not self._one_of_several:
-            self._print_dim([one.line() for one in never_judged(report.results)])
+            found = never_judged(report.results)
+            if found:
+                self._print_dim([one.line() for one in found] if self._verbosity > 0 else [brief_line(found)])
         self._print_dim(tally_lines(tally_json(report.results)))
         if report.scenarios > 1 and not self._one_of_several and not (report.started and report.started.history):
             self._print_dim(profile_lines(tally_profiles(report.results)))
@@ -200,7 +202,7 @@ def tally_lines(tally: Mapping[str, Any]) -> list[str]:
     if ids:
         some = ", ".join(ids[:_MOST_IDS]) + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
         count = _count_words(len(ids), "case")
-        lines.append(make_printable(f"played again, since this machine had stood still: {count} ({some})"))
+        lines.append(make_printable(f"played again, since this machine's own timers were late: {count} ({some})"))
     departing = [f"the {side} in {_count_words(cases, 'case')}" for side, cases in tally["departing"].items() if cases]
     if departing:
         lines.append(f"departs from the right thread (R51): {', '.join(departing)}")

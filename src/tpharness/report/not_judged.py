@@ -6,7 +6,7 @@ In: results. Out: records, in the order of the checks and of the versions, each 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from tpharness.printable import counted
 from tpharness.protocol.versions import Version, version_names
 from tpharness.run import Result
 
-__all__ = ["Unjudged", "never_judged", "unjudged"]
+__all__ = ["Unjudged", "brief_line", "never_judged", "unjudged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,16 @@ class Unjudged:
         """Return it as a line for people."""
         cases = counted(self.cases, "case")
         return f"{self.check} judged nothing in {version_names(self.versions)} ({cases}): {self.why.reason}"
+
+
+def brief_line(found: Sequence[Unjudged]) -> str:
+    """Return the checks, one at least, with their versions as one line for people, without the reasons."""
+    held: dict[str, set[Version]] = {}
+    for one in found:
+        held.setdefault(one.check, set()).update(one.versions)
+    checks = [f"{check} in {version_names(v for v in Version if v in held[check])}" for check in held]
+    hint = f"-v says why; tpharness explain {found[0].check} says what it checks"
+    return f"judged nothing: {'; '.join(checks)} ({hint})"
 
 
 def unjudged(result: Result) -> list[Unjudged]:

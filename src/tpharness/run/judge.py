@@ -25,17 +25,34 @@ class Outcome(Enum):
 
     PASSED = "passed"
     FAILED = "failed"
-    EXPECTED = "expected"  # failed exactly as the baseline says
-    STALE = "stale"  # the baseline expects a failure, but the case passes or has other findings
-    ERRORED = "errored"  # the harness or the set-up broke
-    NOT_APPLICABLE = "not-applicable"  # needs a capability that the target does not declare
-    NO_PART = "no-part"  # asks nothing of the target under test, so nothing was learned about it
-    COULD_NOT_RUN = "could-not-run"  # something that the case needs is missing
+    EXPECTED = "expected"
+    STALE = "stale"
+    ERRORED = "errored"
+    NOT_APPLICABLE = "not-applicable"
+    NO_PART = "no-part"
+    COULD_NOT_RUN = "could-not-run"
 
     @property
     def green(self) -> bool:
         """Whether a run with this outcome may pass."""
         return self in (Outcome.PASSED, Outcome.EXPECTED, Outcome.NO_PART, Outcome.NOT_APPLICABLE)
+
+    @property
+    def meaning(self) -> str:
+        """What the outcome says of a case, as a phrase."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Outcome.PASSED: "no check that had something to judge found anything wrong",
+    Outcome.FAILED: "the implementation is wrong, or a promise was not kept; the findings say how",
+    Outcome.EXPECTED: "failed exactly as the baseline says",
+    Outcome.STALE: "the baseline expects a failure, but the case passes or has other findings",
+    Outcome.ERRORED: "the target, the harness or the set-up broke, so nothing was learned about the case",
+    Outcome.NOT_APPLICABLE: "needs a capability that the target does not declare",
+    Outcome.NO_PART: "asks nothing of the target under test, so nothing was learned about it",
+    Outcome.COULD_NOT_RUN: "something that the case needs is missing",
+}
 
 
 class CheckState(Enum):
