@@ -1,4 +1,4 @@
-"""What the shell offers for the value of an argument or an option: files, ids, profiles, pages, what `explain` knows.
+"""What the shell offers for the value of an argument or an option: files, ids, and names such as those of profiles.
 
 The shell asks at each press of Tab, so what knows the names is imported for the value that is asked for only.
 """
@@ -63,6 +63,39 @@ def _pages(_: click.Context) -> Iterable[str]:
     return pages()
 
 
+def _lists(_: click.Context) -> Iterable[str]:
+    from tpharness.cli.listing import LISTS  # noqa: PLC0415
+
+    return LISTS
+
+
+def _targets(_: click.Context) -> Iterable[str]:
+    from tpharness.targets import TARGETS  # noqa: PLC0415
+    from tpharness.targets.peers import known_peers  # noqa: PLC0415
+
+    return [*(name for name in TARGETS if ":" not in name), *(f"peer:{name}" for name in known_peers())]
+
+
+def _faults(_: click.Context) -> Iterable[str]:
+    from tpharness.faults import FAULTS  # noqa: PLC0415
+
+    return ["all", *FAULTS]
+
+
+def _reports(_: click.Context) -> Iterable[str]:
+    from tpharness.report.spec import FORMATS  # noqa: PLC0415
+
+    return ["console", *(f"{name}:" for name in FORMATS)]
+
+
+def _dialects(_: click.Context) -> Iterable[str]:
+    from tpharness.protocol.versions import Version  # noqa: PLC0415
+    from tpharness.rooms import histories_room  # noqa: PLC0415
+
+    room = histories_room()
+    return [*(version.value for version in Version), *([] if room is None else room.all_names())]
+
+
 def _nothing(_: click.Context) -> Iterable[str]:
     return ()
 
@@ -73,6 +106,16 @@ _NAMES: dict[tuple[str, str], Callable[[click.Context], Iterable[str]]] = {
     ("", "play_id"): _scenarios,
     ("", "profile"): _profiles,
     ("", "clause"): _clauses,
+    ("", "server"): _targets,
+    ("", "client"): _targets,
+    ("app", "client"): _nothing,  # the clients of chats
+    ("show", "server"): _nothing,  # the targets of the trace
+    ("show", "client"): _nothing,
+    ("", "fault"): _faults,
+    ("", "report"): _reports,
+    ("run", "dialect"): _dialects,
+    ("compare", "dialect"): _dialects,
+    ("list", "what"): _lists,
     ("docs", "page"): _pages,
     ("explain", "name"): _explained,
     ("replay", "name"): _scenarios,

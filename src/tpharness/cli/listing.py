@@ -22,7 +22,7 @@ from tpharness.scenario import load_scenario
 from tpharness.scenario_files import read_clauses, read_description
 from tpharness.targets import TARGETS
 
-__all__ = ["list_"]
+__all__ = ["LISTS", "list_"]
 
 Rows = list[tuple[str, str, dict[str, Any]]]
 
@@ -33,18 +33,9 @@ def list_(
     scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """List scenarios, clauses, rulings, profiles, targets, faults or findings."""
-    kinds: dict[str, Callable[[], Rows]] = {
-        "scenarios": lambda: _scenarios(scenarios) if json else _descriptions(scenarios),
-        "clauses": lambda: _clauses(scenarios),
-        "rulings": _rulings,
-        "profiles": lambda: _profiles(scenarios),
-        "targets": lambda: [(name, text, {"target": name, "meaning": text}) for name, text in TARGETS.items()],
-        "faults": _faults,
-        "findings": _findings,
-    }
-    if what not in kinds:
-        raise UsageError(f"there is no list of {what!r}", hint=f"there are lists of {', '.join(kinds)}")
-    rows = kinds[what]()
+    if what not in LISTS:
+        raise UsageError(f"there is no list of {what!r}", hint=f"there are lists of {', '.join(LISTS)}")
+    rows = LISTS[what](scenarios, json)
     if json:
         print_json([data for _, _, data in rows])
         return
@@ -147,3 +138,15 @@ def _findings() -> Rows:
         (kind.code, f"{kind.level.name:<6} {kind.title}", {**asdict(kind), "level": kind.level.value})
         for kind in sorted(load_kinds().values(), key=lambda kind: kind.code)
     ]
+
+
+LISTS: dict[str, Callable[[list[Path] | None, bool], Rows]] = {
+    "scenarios": lambda roots, json: _scenarios(roots) if json else _descriptions(roots),
+    "clauses": lambda roots, _: _clauses(roots),
+    "rulings": lambda *_: _rulings(),
+    "profiles": lambda roots, _: _profiles(roots),
+    "targets": lambda *_: [(name, text, {"target": name, "meaning": text}) for name, text in TARGETS.items()],
+    "faults": lambda *_: _faults(),
+    "findings": lambda *_: _findings(),
+}
+"""What makes each list, of the folders with scenarios and of whether JSON is wanted."""
