@@ -233,7 +233,7 @@ def test_init_writes_what_it_has_seen_and_the_file_is_played(
     assert "model API       openai-chat" in done.out
     assert "history         last-message" in done.out
     assert "refused         ai-sdk: " in done.out
-    assert "on_disconnect = stop" in done.out
+    assert "on_disconnect   stop: it stopped when its client left" in done.out
     assert "book_hotel; none was called" in done.out
     config = load_config("chat", folder / "tpharness.toml")
     assert (config.url, config.history, config.on_disconnect, config.allow) == (url, "last-message", "stop", ())

@@ -92,11 +92,20 @@ def test_an_empty_reason_is_refused(tmp_path: Path, reason: str) -> None:
         assert "write why it is known to fail" in no.value.hint
 
 
-@pytest.mark.parametrize("text", ["- {id: 'a/*', reason: c}", "- {cause: a}", "- {cause: a, reason: b, odd: c}"])
-def test_an_entry_for_many_cases_says_enough(tmp_path: Path, text: str) -> None:
-    """A pattern without findings would explain whatever goes wrong."""
-    with pytest.raises(UsageError, match="entry 1"):
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("- {id: 'a/*', reason: c}", "has no key findings"),
+        ("- {cause: a}", "has no key reason"),
+        ("- {cause: a, reason: b, odd: c}", "has an unknown key odd"),
+        ("- {id: a/b, finding: [c], reason: d}", "has no key findings and has an unknown key finding"),
+    ],
+)
+def test_an_entry_for_many_cases_says_enough(tmp_path: Path, text: str, wrong: str) -> None:
+    """A pattern without findings would explain whatever goes wrong. The keys that there are are named."""
+    with pytest.raises(UsageError, match=rf"entry 1 \(a\S*\) {wrong}\n") as refused:
         baseline(tmp_path, text)
+    assert refused.value.hint.startswith("an entry has id or cause, findings, reason")
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows
     lines = [
         f"model API       {contact.api}",
         f"history         {config.history}" + ("" if knows else " (the second turn did not know the first)"),
-        f"its client left it {'stopped' if stops else 'went on'}: on_disconnect = {on_disconnect}",
+        f"on_disconnect   {on_disconnect}: it {'stopped' if stops else 'went on'} when its client left",
         f"tools           {', '.join(tools) or 'none'}; none was called, and none is allowed in the table",
         *(f"refused         {line}" for line in refused),
     ]

@@ -221,9 +221,10 @@ def _parse_entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
     missing = [key for key in required if not item.get(key)]
     unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules", "cause"})
     if missing or unknown:
-        words = [f"lacks {', '.join(missing)}"] if missing else []
-        words += [f"has unknown {', '.join(unknown)}"] if unknown else []
-        raise UsageError(f"{path}: entry {index + 1} ({named}) {' and '.join(words)}")
+        words = [f"has no key {', '.join(missing)}"] if missing else []
+        words += [f"has an unknown key {', '.join(unknown)}"] if unknown else []
+        keys = "id or cause, findings, reason, clauses, rulings, rules"
+        raise UsageError(f"{path}: entry {index + 1} ({named}) {' and '.join(words)}", hint=f"an entry has {keys}")
     return BaselineEntry(
         id=str(item.get("id") or ""),
         cause=str(item.get("cause") or ""),

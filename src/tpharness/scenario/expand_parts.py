@@ -95,12 +95,13 @@ def user_content(fields: Fields, key: str) -> Any:
     if not isinstance(node, ListNode) or not node.items:
         fields.report_bad(key, "a text, or a list of texts and content items")
         return ""
-    for item in node.items:
+    for number, item in enumerate(node.items):
         is_text = isinstance(item, ScalarNode) and isinstance(item.value, str)
         kind = item.items.get("kind") if isinstance(item, MapNode) else None
         if not is_text and not (isinstance(kind, ScalarNode) and isinstance(kind.value, str)):
             expected = "a string, or a map with kind"
-            fields.problems.add(BAD_VALUE, item.position, "a content item", got=describe_node(item), expected=expected)
+            message = f"{fields.path(key)}[{number}] must be a text or a content item"
+            fields.problems.add(BAD_VALUE, item.position, message, got=describe_node(item), expected=expected)
     return [_add_identifier(plain(item)) for item in node.items]
 
 

@@ -75,7 +75,8 @@ def _by_version(
         return None
     for key, position in node.keys.items():
         if key not in known:
-            problems.add(BAD_VALUE, position, f"{where}: no version {key!r}", got=key, expected=", ".join(known))
+            message = f"{where}: there is no version {key!r}"
+            problems.add(BAD_VALUE, position, message, got=key, expected=", ".join(known))
         elif known[key] not in versions:
             message = f"{where}: the scenario is not for version {key}"
             problems.add(CONTRADICTION, position, message, expected=version_names(versions))

@@ -231,7 +231,7 @@ def _versions(fields: Fields) -> tuple[Version, ...]:
     for name, position in named:
         if name not in known:
             near = did_you_mean(name, known)
-            message = f"no version {name!r}{near}"
+            message = f"there is no version {name!r}{near}"
             fields.problems.add(BAD_VALUE, position, message, got=name, expected=", ".join(known))
     wanted = {name for name, _ in named}
     return tuple(version for name, version in known.items() if name in wanted)
