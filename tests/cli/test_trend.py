@@ -70,6 +70,15 @@ def test_a_departure_that_came_with_the_last_release_is_an_exit_code(call: Call)
     assert call("trend", "peer:thing", MID_TEXT, "--releases", "1,2").code == 1
 
 
+@pytest.mark.usefixtures("thing")
+def test_a_last_release_that_cannot_be_played_is_an_error(call: Call) -> None:
+    """A job that plays the newest release would be green for one that does not start."""
+    done = call("trend", "peer:thing", MID_TEXT, "--releases", "1,3")
+    assert done.code == 2
+    assert "3 could not be played: " in done.out
+    assert "peer:thing@3 could not be played, so nothing is known of it" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -42,6 +42,7 @@ def trend(
     """Play a peer at several releases, and say which departures came and went.
 
     The same scenarios are played at each release, and no departure is expected. Exit code 1 if one came with the last.
+    It is an error if the last release could not be played.
     """
     name = _name_of(peer)
     framework = framework_of(name)
@@ -77,6 +78,8 @@ def trend(
         write_atomically(output, json_text(document) + "\n")
     if output != "-":
         say(*trend_lines(document))
+    if played[-1].report is None:
+        raise TargetError(f"{peer}@{wanted[-1]} could not be played, so nothing is known of it", hint=played[-1].error)
     changes = document["changes"]
     raise Exit(1 if changes and changes[-1]["came"] else 0)
 
