@@ -8,6 +8,8 @@ from typing import Any
 
 from tests.cli.conftest import Call
 
+from tpharness.resources import scenarios_dir
+
 
 def played(path: Path) -> list[dict[str, Any]]:
     """Return the results of a report."""
@@ -51,6 +53,8 @@ def test_what_plays_nothing_or_does_not_exist_is_refused(call: Call) -> None:
     nothing = call("run", "sse", "--profile", "carriers")
     assert nothing.code == 2
     assert "no scenario that was named belongs to carriers" in nothing.err
+    own = call("run", "--scenarios", str(scenarios_dir() / "sse"), "--profile", "carriers")
+    assert "leave the ids away: tpharness run --scenarios built-in --profile carriers" in own.err
     unknown = call("run", "--profile", "tool")
     assert unknown.code == 2
     assert "did you mean tools?" in unknown.err

@@ -72,6 +72,6 @@ def test_profiles_are_lines_for_people() -> None:
         "  carriers   0 of 1 scenarios   0 of 1 cases  1 cause",
         "  resume     1 of 1 scenarios   1 of 1 cases  its faults: --profile resume",
         "  faults     1 of 1 scenarios   1 of 1 cases",
-        "next: tools, where one cause is left (tpharness run --profile tools)",
+        "next: tools, where one cause is left (with --profile tools the same command plays it alone)",
     ]
     assert profile_lines([]) == []

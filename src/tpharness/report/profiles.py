@@ -32,7 +32,7 @@ def profile_lines(tallies: Sequence[ProfileTally]) -> list[str]:
     if following is not None:
         name, causes = following.profile.name, len(following.causes)
         left = "one cause is" if causes == 1 else f"{causes} causes are"
-        lines.append(f"next: {name}, where {left} left (tpharness run --profile {name})")
+        lines.append(f"next: {name}, where {left} left (with --profile {name} the same command plays it alone)")
     return lines
 
 

@@ -30,9 +30,10 @@ def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
         named = options.profiles
         selected = [one for one in selected if _find_faults(one, named) or _belongs(one, named)]
         if not selected:
+            built_in = "" if not options.roots else " --scenarios built-in"
             raise UsageError(
                 f"no scenario that was named belongs to {' or '.join(options.profiles)}",
-                hint=f"leave the ids away: tpharness run --profile {options.profiles[0]}",
+                hint=f"leave the ids away: tpharness run{built_in} --profile {options.profiles[0]}",
             )
     if options.clauses:
         selected = [one for one in selected if _cites(one, lambda cited: not set(cited).isdisjoint(options.clauses))]
