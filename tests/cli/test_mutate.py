@@ -116,7 +116,7 @@ def test_what_is_seeded_is_listed(call: Any, module: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no_such_module"], "it is looked for here"),
+        (["no_such_module"], "modules are looked for here"),
         (["json"], "does not define DEFECTS"),
         (["{}", "--defect", "nobody"], "there is no defect called 'nobody'"),
         (["{}", "no/such"], "no built-in scenario"),

@@ -284,3 +284,16 @@ def test_a_module_without_defects_is_refused(module: str, words: str) -> None:
     """The error says what is wrong with it."""
     with pytest.raises(UsageError, match=words):
         load_changes(module)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"), [("def f(:", "importing broken gave SyntaxError: "), ("1 / 0", "gave ZeroDivisionError: ")]
+)
+def test_what_a_module_raises_is_an_error_of_the_module(
+    source: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 1 would say that a defect was not found."""
+    (tmp_path / "broken.py").write_text(source, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=words):
+        load_changes("broken")

@@ -45,10 +45,14 @@ def load_changes(module: str) -> Changes:
         raise UsageError(f"{module!r} is not the name of a module", hint="write it as in import, such as tests.defects")
     try:
         found = import_from(Path.cwd(), module)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise UsageError(
             f"cannot import {module}: {error}",
-            hint="it is looked for here, then in PYTHONPATH; only a clone of tpharness has tests.seeded_defects",
+            hint="modules are looked for here, then in PYTHONPATH; only a clone of tpharness has tests.seeded_defects",
+        ) from error
+    except Exception as error:  # the module's own code may raise anything when it is imported
+        raise UsageError(
+            f"importing {module} gave {type(error).__name__}: {error}", hint="import it in a Python shell"
         ) from error
     defects, harmless = tuple(getattr(found, "DEFECTS", ())), tuple(getattr(found, "HARMLESS", ()))
     if not defects or not all(isinstance(one, Defect) for one in defects):
