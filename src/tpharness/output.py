@@ -37,15 +37,17 @@ def _escape(found: re.Match[str]) -> str:
 def check_writable(path: Path, what: str) -> None:
     """Check before a long work that its result can be written to a path. UsageError, which says `what`, if it cannot.
 
-    A device is not looked at: it is written to, and its folder is not.
+    A link is followed, as when it is written. A device is not looked at: it is written to, and its folder is not.
     """
-    folder = path.parent
+    if path.is_relative_to("/dev"):
+        return
+    folder = (path.resolve() if path.is_symlink() else path).parent
     if not folder.is_dir():
         raise UsageError(
             f"{what} cannot be written to {path}: the folder {folder} does not exist",
             hint="make the folder first, or correct the path",
         )
-    if not path.is_relative_to("/dev") and not os.access(path.resolve().parent, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise UsageError(
             f"{what} cannot be written to {path}: the folder {folder} may not be written",
             hint="name a file in a folder that you may write",

@@ -149,10 +149,10 @@ def test_a_folder_that_may_not_be_written_is_told_before_the_run(
 ) -> None:
     """The operating system is asked, which lets an administrator write everywhere: its answer is played here."""
     del cli
-    held = tmp_path / "held"
+    held = tmp_path.resolve() / "held"
     held.mkdir()
     real = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != held.resolve() and real(path, mode))
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).resolve() != held and real(path, mode))
     called = call(*RUN, *option)
     assert (called.code, called.out) == (2, "")
     assert "the folder held may not be written" in called.err

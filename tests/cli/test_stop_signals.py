@@ -395,14 +395,22 @@ def test_serve_ends_in_order_on_each_signal(folder: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written_does_not_cost_the_others(call: Any, folder: Path) -> None:
-    """The exit code says that something is missing."""
-    nowhere = folder / "link.json"
-    nowhere.symlink_to(folder / "none" / "run.json")
-    reports = ["--report", f"json:{nowhere}", "--report", f"junit:{folder / 'run.xml'}"]
+    """The exit code says that something is missing. The name is too long only for the file that takes its place."""
+    too_long = folder / f"{'x' * 245}.json"
+    reports = ["--report", f"json:{too_long}", "--report", f"junit:{folder / 'run.xml'}"]
     called = call("run", "--scenarios", str(folder / "own"), *reports)
     assert called.code == 2
-    assert f"cannot write {nowhere}" in called.err
+    assert f"cannot write {too_long}" in called.err
     assert (folder / "run.xml").exists()
+
+
+def test_a_link_into_a_folder_that_is_not_there_is_told_before_the_run(call: Any, folder: Path) -> None:
+    """With the folder that is missing, which is not that of the link."""
+    link = folder / "link.json"
+    link.symlink_to(folder / "none" / "run.json")
+    called = call("run", "--scenarios", str(folder / "own"), "--report", f"json:{link}")
+    assert called.code == 2
+    assert f"the folder {folder / 'none'} does not exist" in called.err
 
 
 def test_a_run_that_an_error_ends_is_reported_too(call: Any, folder: Path) -> None:
