@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["import_from"]
+__all__ = ["describe_import_error", "import_from"]
 
 
 def import_from(folder: Path, module: str) -> ModuleType:
@@ -25,3 +25,8 @@ def import_from(folder: Path, module: str) -> ModuleType:
         sys.path.remove(place)
         if not known:
             sys.path.append(place)
+
+
+def describe_import_error(module: str, error: Exception) -> str:
+    """Return in words what importing a module raised, which its own code may do with any exception."""
+    return f"importing {module} gave {type(error).__name__}: {error}"

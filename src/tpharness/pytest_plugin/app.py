@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpharness.errors import TargetError, UsageError
 from tpharness.extras import needs_extra
-from tpharness.imports import import_from
+from tpharness.imports import describe_import_error, import_from
 from tpharness.printable import make_printable
 from tpharness.waiting import await_result
 
@@ -112,7 +112,7 @@ class App:
             loaded = import_from(self.folder, module)
         except Exception as error:  # the module's own code may raise anything when it is imported
             raise TargetError(
-                f"tpharness_app: importing {module} gave {type(error).__name__}: {error}",
+                f"tpharness_app: {describe_import_error(module, error)}",
                 hint="name a module that the tests can import, or add its folder to pythonpath",
             ) from error
         try:

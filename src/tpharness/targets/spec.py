@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from tpharness.errors import TargetError, UsageError, did_you_mean
-from tpharness.imports import import_from
+from tpharness.imports import describe_import_error, import_from
 from tpharness.targets.contract import ClientTarget, ServerTarget
 from tpharness.targets.reference import Reference
 from tpharness.targets.remote import Patience
@@ -84,7 +84,7 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
         raise TargetError(f"{spec}: {module_name} has no {attribute}") from None
     except Exception as error:  # the module's own code may raise anything when it is imported
         raise TargetError(
-            f"{spec}: importing {module_name} gave {type(error).__name__}: {error}", hint="import it in a Python shell"
+            f"{spec}: {describe_import_error(module_name, error)}", hint="import it in a Python shell"
         ) from error
     try:
         target = found() if isinstance(found, type) or (not hasattr(found, needs[0]) and callable(found)) else found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tpharness.errors import UsageError
 from tpharness.explore.mutation.records import Defect, Harmless
-from tpharness.imports import import_from
+from tpharness.imports import describe_import_error, import_from
 
 __all__ = ["Changes", "load_changes"]
 
@@ -51,9 +51,7 @@ def load_changes(module: str) -> Changes:
             hint="modules are looked for here, then in PYTHONPATH; only a clone of tpharness has tests.seeded_defects",
         ) from error
     except Exception as error:  # the module's own code may raise anything when it is imported
-        raise UsageError(
-            f"importing {module} gave {type(error).__name__}: {error}", hint="import it in a Python shell"
-        ) from error
+        raise UsageError(describe_import_error(module, error), hint="import it in a Python shell") from error
     defects, harmless = tuple(getattr(found, "DEFECTS", ())), tuple(getattr(found, "HARMLESS", ()))
     if not defects or not all(isinstance(one, Defect) for one in defects):
         raise UsageError(
