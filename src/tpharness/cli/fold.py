@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +13,9 @@ from tpharness.folding import NO_TIME, Cut, fold_events, fold_stream, render
 from tpharness.printable import say
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.scenario.fields import normalize_time
-from tpharness.scenario.interrupts import KNOWN_REASONS as _REASONS
+from tpharness.scenario.reasons import refuse_misspelt_reason
 
-__all__ = ["fold", "require_known_reason"]
+__all__ = ["fold"]
 
 _QUOTED = re.compile(r'\A"(.*)"\Z', re.DOTALL)
 
@@ -58,7 +57,7 @@ def _cut(text: str | None) -> Cut | None:
         raise UsageError(
             f"--interrupt takes REASON@TIME, not {text!r}", hint="for example user_cancelled@2025-01-20T10:00:15Z"
         )
-    require_known_reason(reason)
+    refuse_misspelt_reason(reason)
     if stated and reason != "error":
         raise UsageError(f"--interrupt: {reason} has no text", hint="only an error has one, as in error@TIME=TEXT")
     return Cut(
@@ -66,13 +65,6 @@ def _cut(text: str | None) -> Cut | None:
         at=_time("--interrupt", time) if time else None,
         error=_QUOTED.sub(r"\1", error) if stated else None,
     )
-
-
-def require_known_reason(reason: str) -> None:
-    """Raise UsageError for a reason that looks like a misspelt known one; other words are allowed."""
-    near = difflib.get_close_matches(reason, _REASONS, n=1, cutoff=0.85)
-    if reason not in _REASONS and near:
-        raise UsageError(f"unknown reason {reason!r}", hint=f"did you mean {near[0]}?")
 
 
 def _time(option: str, text: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tpharness.cli.files import print_json, side_options
-from tpharness.cli.fold import require_known_reason
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
@@ -26,7 +25,7 @@ from tpharness.run.sweeps.report import sweep_document
 from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
 from tpharness.run.workers import Workers
 from tpharness.scenario import CutAt
-from tpharness.scenario.interrupts import KNOWN_REASONS
+from tpharness.scenario.reasons import KNOWN_REASONS, refuse_misspelt_reason
 from tpharness.trace.format import Traced
 
 __all__ = ["sweep"]
@@ -87,7 +86,7 @@ def sweep(
             "--reasons does not name a reason", hint=f"for example {KNOWN_REASONS[0]},{KNOWN_REASONS[1]}, or all"
         )
     for reason in named:
-        require_known_reason(reason)
+        refuse_misspelt_reason(reason)
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
     everything = select_scenarios(ids or (), roots or (scenarios_dir(),))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from tpharness.cli.files import check_stdin_once, read_bytes
-from tpharness.cli.fold import require_known_reason
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import InputError
 from tpharness.output import write_atomically
@@ -24,6 +23,7 @@ from tpharness.picture import (
 )
 from tpharness.printable import say
 from tpharness.protocol.versions import parse_version
+from tpharness.scenario.reasons import refuse_misspelt_reason
 from tpharness.trace.format import INDEX
 from tpharness.trace.read import Trace
 
@@ -59,7 +59,7 @@ def view(
     """
     check_stdin_once(files)
     if reason is not None:
-        require_known_reason(reason)
+        refuse_misspelt_reason(reason)
     wanted = None if version is None else parse_version(version)
     entries: list[Entry] = []
     sections: list[str] = []

@@ -19,6 +19,7 @@ from tpharness.scenario.problems import (
     UNKNOWN_LABEL,
     did_you_mean,
 )
+from tpharness.scenario.reasons import KNOWN_REASONS, find_misspelt_reason
 from tpharness.scenario.records import ClientCut, CutUnit, Interrupt, Wire, WireEnd
 from tpharness.scenario.yaml_nodes import ScalarNode
 from tpharness.server_events.encoder import Chunks, Encoder
@@ -26,9 +27,8 @@ from tpharness.server_events.events import shift
 from tpharness.server_events.shapes import SECONDS
 from tpharness.vsp.encode import DONE, encode_sse
 
-__all__ = ["INTERRUPT_KEYS", "KNOWN_REASONS", "ExpandedRun", "check_reason", "read_interrupt"]
+__all__ = ["INTERRUPT_KEYS", "ExpandedRun", "check_reason", "read_interrupt"]
 
-KNOWN_REASONS = ("user_cancelled", "timeout", "network_failure", "safety_halt", "error")
 INTERRUPT_KEYS = ("reason", "at", "wire", "after", "client", "server")
 
 
@@ -91,12 +91,10 @@ def read_interrupt(fields: Fields, run: ExpandedRun) -> Interrupt | None:
 
 
 def check_reason(fields: Fields, key: str, reason: str | None) -> None:
-    """Report a reason that looks like a misspelt known one. Any other word is allowed."""
-    if reason is None or reason in KNOWN_REASONS:
-        return
-    near = did_you_mean(reason, KNOWN_REASONS, cutoff=0.85)
-    if near:
-        fields.report_bad(key, f"{', '.join(KNOWN_REASONS)}, or a word of your own", near)
+    """Report a reason that looks like a misspelt known one."""
+    meant = None if reason is None else find_misspelt_reason(reason)
+    if meant is not None:
+        fields.report_bad(key, f"{', '.join(KNOWN_REASONS)}, or a word of your own", f"; did you mean {meant!r}?")
 
 
 def _present_keys(fields: Fields) -> set[str]:

@@ -56,7 +56,7 @@ class Problems:
         return tuple(sorted(self.findings, key=lambda f: (f.place.line or 0, f.place.column or 0)))
 
 
-def did_you_mean(got: str, allowed: Iterable[str], *, cutoff: float = 0.6) -> str:
+def did_you_mean(got: str, allowed: Iterable[str]) -> str:
     """Return `; did you mean 'x'?`, or "" if no allowed name is similar."""
-    near = get_close_matches(got, list(allowed), n=1, cutoff=cutoff)
+    near = get_close_matches(got, list(allowed), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
