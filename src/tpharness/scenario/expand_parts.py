@@ -16,7 +16,7 @@ from tpharness.facts import binary_identifier
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.pieces import split_args, split_text
-from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, did_you_mean
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
 __all__ = ["EVENT_KEYS", "PART_KEYS", "ResponseContext", "emit_event", "emit_parts", "user_content"]
@@ -73,7 +73,7 @@ def emit_event(log: EventLog, fields: Fields, agents: Mapping[str, Mapping[str, 
     named = [(source, fields.value_position("source_agent"))] if source is not None else []
     for agent, position in (*named, *(targets or ())):
         if agent not in agents:
-            near = did_you_mean(agent, agents)
+            near = suggest_name(agent, agents)
             log.problems.add(UNKNOWN_AGENT, position, f"no agent {agent!r}{near}", expected=", ".join(agents))
     log.emit(
         "system_event",
@@ -121,7 +121,7 @@ def _head(log: EventLog, node: Node, place: str) -> str | None:
     heads = [head for head in PART_KEYS if head in keys]
     if len(heads) == 1:
         return heads[0]
-    near = next((near for key in keys if (near := did_you_mean(key, PART_KEYS))), "") if not heads else ""
+    near = next((near for key in keys if (near := suggest_name(key, PART_KEYS))), "") if not heads else ""
     message = f"{place} must have one of the keys {', '.join(PART_KEYS)}{near}"
     log.problems.add(BAD_VALUE, node.position, message, got=", ".join(heads or keys) or describe_node(node))
     return None
@@ -205,7 +205,7 @@ def _provider_return(log: EventLog, fields: Fields, index: int, context: Respons
         if event["event_kind"] == "part_start" and event["part"]["part_kind"] == "builtin-tool-call"
     }
     if call_id not in names:
-        near = did_you_mean(call_id, names)
+        near = suggest_name(call_id, names)
         message = f"no provider_call has the id {call_id!r}{near}"
         log.problems.add(
             UNKNOWN_CALL, fields.value_position("provider_return"), message, expected=", ".join(names) or None

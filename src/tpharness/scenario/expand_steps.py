@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.expand_parts import EVENT_KEYS, ResponseContext, emit_event, emit_parts, user_content
 from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, did_you_mean
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.server_events.returns import DENIAL
 
@@ -99,7 +99,7 @@ def _head(log: EventLog, node: Node, place: str) -> str | None:
     heads = [head for head in STEP_KEYS if head in keys]
     if len(heads) == 1:
         return heads[0]
-    near = next((near for key in keys if (near := did_you_mean(key, STEP_KEYS))), "") if not heads else ""
+    near = next((near for key in keys if (near := suggest_name(key, STEP_KEYS))), "") if not heads else ""
     message = f"{place} must have one of the keys {', '.join(STEP_KEYS)}{near}"
     log.problems.add(BAD_VALUE, node.position, message, got=", ".join(heads or keys) or describe_node(node))
     return None
@@ -225,7 +225,7 @@ def _agent(run: _Expansion, fields: Fields) -> None:
     if agent_id is None:
         return
     if agent_id not in run.agents:
-        near = did_you_mean(agent_id, run.agents)
+        near = suggest_name(agent_id, run.agents)
         position = fields.value_position("agent")
         fields.problems.add(UNKNOWN_AGENT, position, f"no agent {agent_id!r}{near}", expected=", ".join(run.agents))
     run.agent_id = agent_id
@@ -265,7 +265,7 @@ def _start_calls(run: _Expansion, *, extra: MapNode | None = None, only: MapNode
     named = only if only is not None else extra
     for call_id, position in (named.keys if named is not None else {}).items():
         if call_id not in log.calls:
-            near = did_you_mean(call_id, log.calls)
+            near = suggest_name(call_id, log.calls)
             message = f"no call has the id {call_id!r}{near}"
             log.problems.add(UNKNOWN_CALL, position, message, expected=", ".join(log.calls) or None)
     due = list(only.keys) if only is not None else [*run.call_ids, *(extra.keys if extra is not None else ())]

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from tpharness.scenario.position import Position
-from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, UNKNOWN_KEY, Problems, did_you_mean
+from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, UNKNOWN_KEY, Problems, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
 __all__ = ["Fields", "describe_node", "normalize_time"]
@@ -57,7 +57,7 @@ class Fields:
         names = tuple(allowed)
         for key in node.items:
             if key not in names:
-                near = did_you_mean(key, names)
+                near = suggest_name(key, names)
                 message = f"{self._at()}unknown key {key!r}{near}"
                 problems.add(UNKNOWN_KEY, node.keys[key], message, expected=", ".join(names))
 
@@ -161,7 +161,7 @@ class Fields:
             return kind(text)
         except ValueError:
             names = [str(member.value) for member in kind]
-            self.report_bad(key, f"one of {', '.join(names)}", did_you_mean(text, names))
+            self.report_bad(key, f"one of {', '.join(names)}", suggest_name(text, names))
             return None
 
     def texts(self, key: str, *, required: bool = False, least: int = 0) -> tuple[tuple[str, Position], ...]:

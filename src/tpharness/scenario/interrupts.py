@@ -17,7 +17,7 @@ from tpharness.scenario.problems import (
     CONTRADICTION,
     CUT_OUTSIDE,
     UNKNOWN_LABEL,
-    did_you_mean,
+    suggest_name,
 )
 from tpharness.scenario.reasons import KNOWN_REASONS, find_misspelt_reason
 from tpharness.scenario.records import ClientCut, CutUnit, Interrupt, Wire, WireEnd
@@ -159,7 +159,7 @@ def _resolve_label(fields: Fields, run: ExpandedRun, node: ScalarNode) -> Client
         fields.problems.add(UNKNOWN_LABEL, node.position, message, got=node.value, expected="{chunk: N} or {byte: N}")
         return None
     if node.value not in labels:
-        near = did_you_mean(node.value, labels)
+        near = suggest_name(node.value, labels)
         message = f"no label {node.value!r} in this run{near}"
         fields.problems.add(UNKNOWN_LABEL, node.position, message, expected=", ".join(labels))
         return None

@@ -29,7 +29,7 @@ from tpharness.scenario.problems import (
     UNKNOWN_CLAUSE,
     UNKNOWN_RULING,
     Problems,
-    did_you_mean,
+    suggest_name,
 )
 from tpharness.scenario.records import (
     AgentRun,
@@ -205,12 +205,12 @@ def _citations(
     cited = fields.texts("clauses", required=True, least=1)
     for name, position in cited:
         if name not in clauses:
-            near = did_you_mean(name, clauses)
+            near = suggest_name(name, clauses)
             fields.problems.add(UNKNOWN_CLAUSE, position, f"no clause {name!r}{near}", got=name)
     ruled = fields.texts("rulings")
     for name, position in ruled:
         if name not in rulings:
-            near = did_you_mean(name, rulings)
+            near = suggest_name(name, rulings)
             fields.problems.add(UNKNOWN_RULING, position, f"no ruling {name!r}{near}", got=name)
     return tuple(name for name, _ in cited), tuple(name for name, _ in ruled)
 
@@ -230,7 +230,7 @@ def _versions(fields: Fields) -> tuple[Version, ...]:
     named = fields.texts("versions", least=1)
     for name, position in named:
         if name not in known:
-            near = did_you_mean(name, known)
+            near = suggest_name(name, known)
             message = f"there is no version {name!r}{near}"
             fields.problems.add(BAD_VALUE, position, message, got=name, expected=", ".join(known))
     wanted = {name for name, _ in named}

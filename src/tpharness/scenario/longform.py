@@ -14,7 +14,7 @@ from typing import Any
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.fields import describe_node, normalize_time
 from tpharness.scenario.position import Position
-from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, did_you_mean
+from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.server_events.events import EventKind, event_time
 from tpharness.server_events.forms import Mismatch
@@ -77,7 +77,7 @@ def _check_event(log: EventLog, item: Node, place: str) -> bool:
         log.problems.add(BAD_VALUE, item.position, f"{place} must be a map with event_kind", got=describe_node(item))
         return False
     if not isinstance(kind, ScalarNode) or kind.value not in _KINDS:
-        near = did_you_mean(str(describe_node(kind)), _KINDS)
+        near = suggest_name(str(describe_node(kind)), _KINDS)
         message = f"{place}.event_kind is not known{near}"
         log.problems.add(BAD_VALUE, kind.position, message, got=describe_node(kind), expected=", ".join(_KINDS))
         return False

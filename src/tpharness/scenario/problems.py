@@ -15,7 +15,7 @@ from tpharness.findings import Finding, Kind, Place
 if TYPE_CHECKING:
     from tpharness.scenario.position import Position
 
-__all__ = ["Problems", "did_you_mean"]
+__all__ = ["Problems", "suggest_name"]
 
 
 UNREADABLE = Kind("scenario-unreadable")
@@ -56,7 +56,7 @@ class Problems:
         return tuple(sorted(self.findings, key=lambda f: (f.place.line or 0, f.place.column or 0)))
 
 
-def did_you_mean(got: str, allowed: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?`, or "" if no allowed name is similar."""
+def suggest_name(got: str, allowed: Iterable[str]) -> str:
+    """Return the end of a message, `; did you mean 'x'?`, or "" if no allowed name is similar."""
     near = get_close_matches(got, list(allowed), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -11,7 +11,7 @@ from tpharness.scenario.expand_steps import expand_steps
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.interrupts import INTERRUPT_KEYS, ExpandedRun, read_interrupt
 from tpharness.scenario.longform import add_event_nodes, add_events
-from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, MISSING_KEY, UNKNOWN_AGENT, Problems, did_you_mean
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, MISSING_KEY, UNKNOWN_AGENT, Problems, suggest_name
 from tpharness.scenario.records import AgentRun, Interrupt, Turn, UserInput
 from tpharness.scenario.script_clock import ScriptClock
 from tpharness.scenario.sources import Sources
@@ -145,7 +145,7 @@ class _Turns:
         if agent_id is None:
             return default
         if agent_id not in self._agents:
-            near = did_you_mean(agent_id, self._agents)
+            near = suggest_name(agent_id, self._agents)
             position = fields.value_position("agent")
             self._problems.add(
                 UNKNOWN_AGENT, position, f"no agent {agent_id!r}{near}", expected=", ".join(self._agents)
