@@ -34,11 +34,14 @@ def _escape(found: re.Match[str]) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
-def check_writable(path: Path, what: str) -> None:
+def check_writable(path: Path, what: str, *, replaces_folder: bool = False) -> None:
     """Check before a long work that its result can be written to a path. UsageError, which says `what`, if it cannot.
 
     A link is followed, as when it is written. A device is not looked at: it is written to, and its folder is not.
+    A folder cannot be written to, unless the result `replaces_folder`.
     """
+    if path.is_dir() and not replaces_folder:
+        raise UsageError(f"{what} cannot be written to {path}, which is a folder", hint="name a file")
     if path.is_relative_to("/dev"):
         return
     folder = (path.resolve() if path.is_symlink() else path).parent

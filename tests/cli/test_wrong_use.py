@@ -65,6 +65,16 @@ def test_a_report_into_a_folder_that_is_not_there_is_refused_before_the_run(call
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("option", ["--report=json:{}", "--write-baseline={}"])
+def test_a_folder_in_place_of_a_file_is_refused_before_the_run(call: Any, tmp_path: Path, option: str) -> None:
+    """The option names a folder, which nobody means to be replaced."""
+    called = call("run", "basics", option.format(tmp_path))
+    assert called.code == 2
+    assert f"cannot be written to {tmp_path}, which is a folder" in " ".join(called.err.split())
+    assert "name a file" in called.err
+    assert called.out == ""
+
+
 def test_two_scenarios_under_one_id_are_refused(call: Any, tmp_path: Path) -> None:
     """None of them is left out without a word."""
     folder = tmp_path / "chat"

@@ -82,8 +82,6 @@ def parse_reports(specs: Sequence[str]) -> tuple[bool, list[Destination]]:
             console = True
         elif kind in FORMATS and colon and path:
             destinations.append(Destination(format=kind, path=path))
-            if path != "-" and Path(path).is_dir():
-                raise UsageError(f"the {kind} report cannot be written to {path}, which is a folder")
             if path != "-":
                 check_writable(Path(path), f"the {kind} report")
         else:

@@ -27,8 +27,6 @@ _HEAD = """\
 
 def check_new_baseline(path: Path, known: Path | None) -> None:
     """Check before a run that a baseline can be written. UsageError also for a file with reasons that would be lost."""
-    if path.is_dir():
-        raise UsageError(f"the baseline cannot be written to {path}, which is a folder", hint="name a file")
     check_writable(path, "the baseline")
     if path.exists() and (known is None or known.resolve() != path.resolve()):
         raise UsageError(
