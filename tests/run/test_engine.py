@@ -20,6 +20,7 @@ from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, play_one, run_suite
 from tpharness.run.baseline import Baseline, BaselineEntry, load_baseline
 from tpharness.run.judge import judge
+from tpharness.run.order import Order
 from tpharness.run.plan import base_case, cut_case, cut_places
 from tpharness.run.play import Players, play
 from tpharness.run.select import select_scenarios
@@ -112,6 +113,19 @@ def test_a_place_that_a_sweep_does_not_have_is_wrong_use() -> None:
     with pytest.raises(UsageError) as error:
         next(run_suite(RunOptions(ids=("basics", f"{SWEPT[0]}@event-{last + 1}"))))
     assert error.value.hint == f"it has {SWEPT[0]}@event-0 to {SWEPT[0]}@event-{last}"
+
+
+@pytest.mark.parametrize("order", [None, Order(seed=3), Order(file="report.json", ids=(SWEPT[0],))])
+def test_every_place_that_is_named_is_played(order: Order | None) -> None:
+    """Two places of one scenario are two cases, and no place is played beside the scenario that has it."""
+
+    def ids(*named: str) -> set[str]:
+        events = run_suite(RunOptions(ids=named, order=order))
+        return {event.result.id for event in events if isinstance(event, ResultReady)}
+
+    first, second = f"{SWEPT[0]}@event-1", f"{SWEPT[0]}@event-2"
+    assert ids(first, second, first) == {first, second}
+    assert ids(first, SWEPT[0]) == ids(SWEPT[0], first) == {SWEPT[0], f"{SWEPT[0]}@event-*"}
 
 
 def test_a_scenario_that_cannot_be_loaded_is_an_error_of_the_run(tmp_path: Path) -> None:

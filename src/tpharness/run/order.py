@@ -44,19 +44,19 @@ class Order:
 
     def arrange(self, selected: Sequence[SelectedScenario]) -> list[SelectedScenario]:
         """Return the selected scenarios in this order. UsageError if a report has others than these."""
-        by_id = {one.id: one for one in sorted(selected, key=lambda one: one.id)}
+        shuffled = sorted(selected, key=lambda one: (one.id, str(one)))
         if not self.file:
-            shuffled = list(by_id.values())
             random.Random(self.seed).shuffle(shuffled)  # noqa: S311  # an order, and no secret
             return shuffled
-        other = sorted(by_id.keys() ^ set(self.ids))
+        known = {one.id for one in selected}
+        other = sorted(known ^ set(self.ids))
         if other:
-            where = "selected only" if other[0] in by_id else f"in {self.file} only"
+            where = "selected only" if other[0] in known else f"in {self.file} only"
             raise UsageError(
                 f"{self.file} is the report of other scenarios: {other[0]} is {where}",
                 hint="name the same scenarios as for the run that wrote it",
             )
-        return [by_id[name] for name in self.ids]
+        return sorted(shuffled, key=lambda one: self.ids.index(one.id))
 
     def __str__(self) -> str:
         return self.file or f"random:{self.seed}"

@@ -7,7 +7,7 @@ import os
 import shlex
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice, takewhile
 from pathlib import Path
@@ -45,8 +45,9 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
 
     A root may be a file: its id has the name of its folder, as everywhere else, `theme/name`.
 
-    An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`. UsageError
-    with the nearest names when an id names nothing: a run that selects nothing is never green.
+    An id is a full id, a pattern with `*`, a theme, or a case such as `theme/name@event-12`; a scenario that is named
+    itself has its places with it. UsageError with the nearest names when an id names nothing: a run that selects
+    nothing is never green.
     """
     known = {one.id: SelectedScenario(id=one.id, path=one.path, root=one.root) for one in find_files(roots).values()}
     names = sorted(known)
@@ -65,10 +66,10 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
             hint = _explain_unknown(wanted, difflib.get_close_matches(base, known, n=3), listing)
             raise UsageError(f"no {where} is called {wanted!r}", hint=hint)
         for name in hits:
-            one = known[name]
             place = wanted if at and "*" not in wanted else None
-            chosen.setdefault(name, SelectedScenario(id=one.id, path=one.path, root=one.root, place=place))
-    return [chosen[name] for name in sorted(chosen)]
+            chosen[place or name] = replace(known[name], place=place)
+    once = [one for one in chosen.values() if one.place is None or one.id not in chosen or "@fault-" in one.place]
+    return sorted(once, key=lambda one: one.id)
 
 
 def _find_named(base: str, names: Sequence[str]) -> set[str]:
