@@ -19,6 +19,7 @@ from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions, play_one, run_suite
 from tpharness.run.baseline import Baseline, BaselineEntry, load_baseline
+from tpharness.run.dispatch import check_places
 from tpharness.run.judge import judge
 from tpharness.run.order import Order
 from tpharness.run.plan import base_case, cut_case, cut_places
@@ -29,6 +30,7 @@ from tpharness.run.traceability import find_unexercised_clauses, map_exercised_c
 from tpharness.scenario import Scenario, load_scenario
 from tpharness.scenario.records import Compare
 from tpharness.targets import Reference, resolve_client, resolve_server
+from tpharness.targets.contract import Script, TargetOutput
 
 SWEPT = ["cycles/three-steps", "cycles/parallel-completion-order", "events/order-in-time", "cycles/provider-executed"]
 
@@ -126,6 +128,22 @@ def test_every_place_that_is_named_is_played(order: Order | None) -> None:
     first, second = f"{SWEPT[0]}@event-1", f"{SWEPT[0]}@event-2"
     assert ids(first, second, first) == {first, second}
     assert ids(first, SWEPT[0]) == ids(SWEPT[0], first) == {SWEPT[0], f"{SWEPT[0]}@event-*"}
+
+
+def test_the_places_of_a_sweep_over_bytes_are_looked_for_in_one_playing() -> None:
+    """However many are named: the server is played before the run only to know how many bytes there are."""
+    played = []
+
+    class Counted(Reference):
+        async def serve(self, script: Script) -> TargetOutput:
+            played.append(script)
+            return await super().serve(script)
+
+    one = "interruptions/every-byte"
+    named = select_scenarios([f"{one}@byte-{count}" for count in range(5)], [scenarios_dir()])
+    assert [str(place) for place in named] == [f"{one}@byte-{count}" for count in range(5)]
+    check_places(named, Players(server=Counted(), client=Reference()))
+    assert len(played) == len(scenario(one).runs)
 
 
 def test_a_scenario_that_cannot_be_loaded_is_an_error_of_the_run(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -15,7 +15,7 @@ from tpharness.run.play import Players
 from tpharness.scenario import CutAt, CutPlan, Scenario
 from tpharness.targets.contract import ServerTarget
 
-__all__ = ["case_of", "packet_sizes"]
+__all__ = ["case_of", "cases_of", "packet_sizes"]
 
 
 def case_of(scenario: Scenario, name: str, versions: Sequence[Version], players: Players) -> Case:
@@ -23,25 +23,32 @@ def case_of(scenario: Scenario, name: str, versions: Sequence[Version], players:
 
     UsageError for a place that the scenario's sweep does not have on these players.
     """
+    (case,) = cases_of(scenario, [name], versions, players)
+    return case
+
+
+def cases_of(scenario: Scenario, names: Sequence[str], versions: Sequence[Version], players: Players) -> list[Case]:
+    """Return the cases of one scenario with these ids, as `case_of`; a sweep over bytes is played once for all."""
     narrowed = narrow_sweep(scenario, players)
     base, plan = base_case(narrowed, versions), narrowed.cut
-    _, at, wanted = name.partition("@")
-    if not at or "*" in wanted:
-        return base
+    wanted = {name: at for name in names if (at := name.partition("@")[2]) and "*" not in at}
+    if not wanted:
+        return [base for _ in names]
     if plan is None:
         raise UsageError(
-            f"{scenario.id} has no sweep, so it has no place {wanted!r}", hint=f"name it without one: {scenario.id}"
+            f"{scenario.id} has no sweep, so it has no place {next(iter(wanted.values()))!r}",
+            hint=f"name it without one: {scenario.id}",
         )
     bytewise = plan.at is CutAt.EVERY_BYTE
-    places = list(_byte_places(base, plan, players.server) if bytewise else cut_places(narrowed))
-    place = next((one for one in places if one.id == name), None)
-    if place is None:
-        why = "" if plan == scenario.cut else "; targets that cannot be stepped are cut after events, not at bytes"
-        raise UsageError(f"{scenario.id} has no place {wanted!r}{why}", hint=f"it has {_ranges(places)}")
-    return cut_case(base, place)
+    places = {one.id: one for one in (_byte_places(base, plan, players.server) if bytewise else cut_places(narrowed))}
+    for name, at in wanted.items():
+        if name not in places:
+            why = "" if plan == scenario.cut else "; targets that cannot be stepped are cut after events, not at bytes"
+            raise UsageError(f"{scenario.id} has no place {at!r}{why}", hint=f"it has {_ranges(places.values())}")
+    return [cut_case(base, places[name]) if name in wanted else base for name in names]
 
 
-def _ranges(places: Sequence[SweepPlace]) -> str:
+def _ranges(places: Iterable[SweepPlace]) -> str:
     """Return the first and the last id of the places of each run, for each reason."""
     runs = [[one.id for one in some] for _, some in groupby(places, lambda place: (place.turn, place.reason))]
     return ", ".join(f"{some[0]} to {some[-1]}" for some in runs)

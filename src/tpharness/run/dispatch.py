@@ -15,7 +15,7 @@ from tpharness.errors import ScenarioError, TargetError, TpharnessError
 from tpharness.faults import FAULTS
 from tpharness.profiles import load_profiles
 from tpharness.run.answers import Answer, make_answer, results_of
-from tpharness.run.case_ids import case_of
+from tpharness.run.case_ids import cases_of
 from tpharness.run.cluster import ItemEndsWorkersError
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
@@ -106,10 +106,14 @@ def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
 
 def check_places(selected: Sequence[SelectedScenario], players: Players) -> None:
     """Check before a run that its scenarios have the places that were named, on these players. UsageError if not."""
+    placed: dict[str, list[SelectedScenario]] = {}
     for one in selected:
-        scenario = load_selected(one) if one.place is not None and "@fault-" not in one.place else None
+        if one.place is not None and "@fault-" not in one.place:
+            placed.setdefault(one.id, []).append(one)
+    for some in placed.values():
+        scenario = load_selected(some[0])
         if isinstance(scenario, Scenario):
-            case_of(scenario, str(one), scenario.versions, players)
+            cases_of(scenario, list(map(str, some)), scenario.versions, players)
 
 
 async def play_file(one: SelectedScenario, session: Session) -> list[Result]:
