@@ -72,7 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("tpharness_server", "The server that scenarios play: a target, or app.", default="reference")
     parser.addini("tpharness_client", "The client that scenarios play: a target, or app.", default="reference")
     parser.addini("tpharness_app", "The application of tpharness_app: a URL, a command or MODULE:APP.", default="")
-    parser.addini("tpharness_app_ready", "Seconds that a command may take until it listens.", default="60")
+    parser.addini("tpharness_app_ready", "Seconds that a command may take until it listens.", default="")
     parser.addini("tpharness_baseline", "A YAML file of known failures, which are xfailed.", default="")
     parser.addini("tpharness_dialect", "Versions to play, all if empty.", type="args", default=[])
     parser.addini("tpharness_faults", "Faults on the wire to play with.", type="args", default=[])
@@ -125,9 +125,11 @@ def _target(request: pytest.FixtureRequest, name: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def tpharness_app_ready(pytestconfig: pytest.Config) -> float:
-    """Return how many seconds a command of `tpharness_app` may take until it listens."""
+def tpharness_app_ready(pytestconfig: pytest.Config) -> float | None:
+    """Return how many seconds a command of `tpharness_app` may take until it listens, None for the usual time."""
     given = str(_setting(pytestconfig, "tpharness_app_ready"))
+    if not given:
+        return None
     try:
         seconds = float(given)
     except ValueError:
@@ -193,7 +195,7 @@ def tpharness_play(
 
 
 @pytest.fixture(scope="session")
-def tpharness_app(pytestconfig: pytest.Config, tpharness_app_ready: float) -> Iterator[App]:
+def tpharness_app(pytestconfig: pytest.Config, tpharness_app_ready: float | None) -> Iterator[App]:
     """Hand out the application under test: `.url`, and `.client`, an `httpx.Client` for it.
 
     The configuration names it in `tpharness_app`: a URL, a command, or `MODULE:APP` for an ASGI application, which is

@@ -14,6 +14,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,10 @@ _PAUSE = 0.005
 class App:
     """The application under test; it also judges applications of `tpharness.toml`, which need not be the same.
 
-    `ready` is how many seconds a command may take until it listens.
+    `ready` is how many seconds a command may take until it listens, None as many as `AppConfig` has.
     """
 
-    def __init__(self, named: str, folder: Path, *, ready: float) -> None:
+    def __init__(self, named: str, folder: Path, *, ready: float | None) -> None:
         self.folder = folder
         self._named = named
         self._ready = ready
@@ -153,15 +154,17 @@ async def _serve(app: Any) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def _run(command: str, folder: Path, ready: float) -> AsyncIterator[str]:
+async def _run(command: str, folder: Path, ready: float | None) -> AsyncIterator[str]:
     """Run a command in the root folder; `{port}`, and PORT in its environment, is the port that it has to listen on."""
     from tpharness.apps.config import AppConfig  # noqa: PLC0415  # an application may need no command
     from tpharness.apps.engine import free_port  # noqa: PLC0415
     from tpharness.apps.process import AppProcess  # noqa: PLC0415
 
     words = tuple(shlex.split(command))
-    config = AppConfig(name="app", url="http://127.0.0.1:{port}", command=words, folder=folder, ready=ready)
+    config = AppConfig(name="app", url="http://127.0.0.1:{port}", command=words, folder=folder)
     config = config.on_port(await free_port())
+    if ready is not None:
+        config = replace(config, ready=ready)
     async with AppProcess(config, {}):
         yield config.url
 
