@@ -19,41 +19,48 @@ __all__ = ["RunOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What to play, on whom, and how.
+    """What to play, on whom, and how. With the defaults every built-in scenario is played on the reference.
 
-    `roots` are folders or files with scenarios, the built-in ones if empty. `baseline` None means the built-in one if
-    built-in scenarios are played, otherwise none. `patience` has the timeouts of remote targets. With `faults` every
-    scenario is played with each of them, and not without one. `history` names a history dialect, which the histories
-    room plays instead of ThreadProtocol. `order` None plays by id; with an order one case is played at a time, so that
-    the same order is the same run. `profiles` are names of `conformance/profiles.yaml`: only scenarios that belong to
-    one of them are played, some of them with faults as well; `clauses` are ids of clauses: only scenarios that cite one
-    of them are played; `keyword` restricts the ids. `last_failed` are cases that
-    failed last: with any, only their scenarios are played, or their faults. With `maxfail` the run ends after so many
-    failed cases. `only` are ids of scenarios to which a round of `--watch` is restricted. `trace` says which results
-    come with what a trace needs; no verdict depends on it.
+    What: `ids` are ids of scenarios and cases, patterns and themes. `roots` are folders or files with scenarios, the
+    built-in ones if empty. Of these scenarios are played those that belong to one of the `profiles` (names of
+    `conformance/profiles.yaml`), that cite one of the `clauses` (ids), whose ids fit the `keyword`, that have one of
+    the cases that `last_failed` names, and whose id is among `only`, the ids of a round of `--watch`; what is empty or
+    None restricts nothing. A `shard` is a part of what is left.
+
+    On whom: `server` and `client` are targets, as the options `--server` and `--client` take them. `patience` has the
+    timeouts of remote targets. `history` names a history dialect, which the histories room plays instead of
+    ThreadProtocol.
+
+    How: `versions` are the versions of the protocol, None for all. `compare` says how threads are compared, None as the
+    scenario does. With `faults` every scenario is played with each of them, and not without one; a profile plays some
+    scenarios with faults as well. `order` None plays by id; with an order one case is played at a time, so that the
+    same order is the same run. `jobs` is the number of worker processes; `cluster` names the Dask workers that play
+    instead (`local`, `local:N`, `tcp://HOST:PORT`). `maxfail` is the number of failed cases after which the run ends, 0
+    for no limit. `baseline` is a file of known failures; None means the built-in ones for built-in scenarios, and none
+    for others. `trace` says which results come with what a trace needs; no verdict depends on it.
     """
 
     ids: tuple[str, ...] = ()
     roots: tuple[Path, ...] = ()
-    server: str = "reference"
-    client: str = "reference"
-    versions: tuple[Version, ...] | None = None
-    compare: Compare | None = None
-    jobs: int = 1
-    baseline: Path | None = None
-    patience: Patience = field(default_factory=Patience)
-    faults: tuple[str, ...] = ()
-    history: str = ""
-    shard: Shard | None = None
-    cluster: str = ""
-    order: Order | None = None
     profiles: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
-    trace: Traced = Traced.NONE
     keyword: Keyword | None = None
     last_failed: frozenset[str] = frozenset()
-    maxfail: int = 0
     only: tuple[str, ...] = ()
+    shard: Shard | None = None
+    server: str = "reference"
+    client: str = "reference"
+    patience: Patience = field(default_factory=Patience)
+    history: str = ""
+    versions: tuple[Version, ...] | None = None
+    compare: Compare | None = None
+    faults: tuple[str, ...] = ()
+    order: Order | None = None
+    jobs: int = 1
+    cluster: str = ""
+    maxfail: int = 0
+    baseline: Path | None = None
+    trace: Traced = Traced.NONE
 
     @property
     def whole_suite(self) -> bool:
