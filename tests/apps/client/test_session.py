@@ -280,12 +280,16 @@ def test_a_profile_of_the_user_is_found_and_a_wrong_one_is_told(tmp_path: Any) -
         "    def translator(self):\n        return None\n",
         "utf-8",
     )
+    (tmp_path / "fails_at_import.py").write_text("1 / 0", "utf-8")
+    (tmp_path / "fails_when_made.py").write_text("def Own():\n    return {}['mine']\n", "utf-8")
     profile = find_profile("python:own_profile:Own", folder=tmp_path)
     _, bodies = talk(says, two_turns, profile)
     assert bodies == [{"said": "one"}, {"said": "two"}]
     for name, words in (
         ("python:own_profile:Other", "cannot be made"),
         ("python:own_profile", "cannot be made"),
+        ("python:fails_at_import:Own", "cannot be made: ZeroDivisionError: division by zero"),
+        ("python:fails_when_made:Own", "cannot be made: KeyError: 'mine'"),
         ("python:json:JSONDecoder", "is not a request profile"),
         ("mastra-2", "no request profile"),
     ):

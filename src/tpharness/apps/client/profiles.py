@@ -144,9 +144,11 @@ def _own(spec: str, folder: Path | None) -> Profile:
     module_name, _, class_name = spec.partition(":")
     try:
         made = getattr(import_from(folder or Path.cwd(), module_name), class_name)()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        hint = "write python:MODULE:CLASS; the class has the methods body(chat, trigger) and translator()"
-        raise UsageError(f"the request profile python:{spec} cannot be made: {error}", hint=hint) from error
+    except Exception as error:  # foreign code may raise anything
+        raise UsageError(
+            f"the request profile python:{spec} cannot be made: {type(error).__name__}: {error}",
+            hint="write python:MODULE:CLASS; the class has the methods body(chat, trigger) and translator()",
+        ) from error
     if not all(callable(getattr(made, method, None)) for method in ("body", "translator")):
         raise UsageError(
             f"python:{spec} is not a request profile", hint="it needs the methods body(chat, trigger) and translator()"
