@@ -143,3 +143,12 @@ def test_a_module_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: py
     assert sys.path[-1] == str(tmp_path)
     with pytest.raises(TargetError, match="cannot import not_there"):
         resolve_server("python:not_there:Server")
+
+
+def test_what_a_module_raises_when_it_is_imported_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also an AttributeError: the object that was named is not what is missing."""
+    (tmp_path / "misspelt_inside.py").write_text("import os\n\nos.nothing()\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(TargetError, match="importing misspelt_inside gave AttributeError: module 'os' has no"):
+        resolve_server("python:misspelt_inside:Server")

@@ -75,17 +75,18 @@ def _python(spec: str, rest: str, needs: tuple[str, ...], role: str) -> Any:
     if not all(part.isidentifier() for part in module_name.split(".")):
         raise UsageError(f"{module_name!r} is not the name of a module", hint="write python:package.module:object")
     try:
-        found = getattr(import_from(Path.cwd(), module_name), attribute)
+        module = import_from(Path.cwd(), module_name)
     except ImportError as error:
         raise TargetError(
             f"{spec}: cannot import {module_name}: {error}", hint="is it installed, or a file of the current folder?"
         ) from error
-    except AttributeError:
-        raise TargetError(f"{spec}: {module_name} has no {attribute}") from None
     except Exception as error:  # the module's own code may raise anything when it is imported
         raise TargetError(
             f"{spec}: {describe_import_error(module_name, error)}", hint="import it in a Python shell"
         ) from error
+    if not hasattr(module, attribute):
+        raise TargetError(f"{spec}: {module_name} has no {attribute}")
+    found = getattr(module, attribute)
     try:
         target = found() if isinstance(found, type) or (not hasattr(found, needs[0]) and callable(found)) else found
     except Exception as error:  # foreign code may raise anything
