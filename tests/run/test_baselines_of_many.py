@@ -128,6 +128,20 @@ def test_what_is_wrong_in_the_text_is_told_as_of_a_scenario(tmp_path: Path, data
     assert raised.value.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("known: []", "known.yaml is not a list of entries"),
+        ("- {departure: d, reason: r, cases: [a]}", "entry 1 (d): cases is not a map from findings to lists of ids"),
+    ],
+)
+def test_a_form_that_a_baseline_does_not_have_is_named(tmp_path: Path, text: str, said: str) -> None:
+    """As what it is not: the sentence is about the file, and not about baselines."""
+    with pytest.raises(UsageError) as raised:
+        baseline(tmp_path, text)
+    assert said in str(raised.value)
+
+
 def test_the_baseline_of_the_documentation_is_read_and_has_every_key_that_is_written(tmp_path: Path) -> None:
     """Each kind of entry is there, so that what --write-baseline writes can be looked up."""
     page = (Path(__file__).parents[2] / "docs" / "CLI.md").read_text("utf-8")

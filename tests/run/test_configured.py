@@ -53,9 +53,9 @@ def test_a_file_that_says_nothing_changes_nothing(text: str, tmp_path: Path) -> 
         ("[run]\nprofiles = ['stream']", "[run] has an unknown key 'profiles'", "did you mean profile?"),
         ("[run]\nzzz = 1", "unknown key 'zzz'", "server, client, scenarios, baseline, profile, dialect"),
         ("[run]\nsaid = 'x'", "unknown key 'said'", ""),
-        ("[run]\nserver = 8765", "server is a string or a list of strings, not 8765", 'server = "…"'),
-        ("[run]\nserver = ['']", "server is a string or a list of strings", ""),
-        ("[run]\nbaseline = ['a', 'b']", "baseline is one file, not 2", ""),
+        ("[run]\nserver = 8765", "server is 8765, expected a name or a list of names", 'server = "…"'),
+        ("[run]\nserver = ['']", "server is [''], expected a name", ""),
+        ("[run]\nbaseline = ['a', 'b']", "baseline names 2 files", ""),
         ("run = 1", "run is not a table", "[run] on a line of its own"),
     ],
 )

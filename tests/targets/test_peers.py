@@ -213,14 +213,14 @@ def test_a_file_names_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ("text", "says"),
     [
         ("[peers", "cannot be read"),
-        ("peers = 1", "peers are tables"),
-        ("[peers.x]", "command is a list of strings"),
-        ("[peers.x]\ncommand = 'node {port}'", "command is a list of strings"),
+        ("peers = 1", "peers is not a table"),
+        ("[peers.x]", "command is not a list of strings"),
+        ("[peers.x]\ncommand = 'node {port}'", "command is not a list of strings"),
         ("[peers.x]\ncommand = ['node']", "does not have {port}"),
         ("[peers.x]\ncommnad = ['{port}']", "has an unknown key 'commnad'"),
-        ("[peers.x]\ncommand = ['{port}']\nbase = 'tp'", "base is a path"),
-        ("[peers.x]\ncommand = ['{port}']\nenv = {A = 1}", "env is a table of strings"),
-        ("[peers.x]\ncommand = ['{port}']\nstart_seconds = true", "start_seconds is a number"),
+        ("[peers.x]\ncommand = ['{port}']\nbase = 'tp'", "base is 'tp', which is not a path"),
+        ("[peers.x]\ncommand = ['{port}']\nenv = {A = 1}", "env is not a table of strings"),
+        ("[peers.x]\ncommand = ['{port}']\nstart_seconds = true", "start_seconds is True, expected a number above 0"),
     ],
 )
 def test_a_file_that_says_what_no_peer_can_be(text: str, says: str, tmp_path: Path) -> None:

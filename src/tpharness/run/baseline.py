@@ -172,14 +172,15 @@ def _read_file(path: Path) -> Baseline:
         raise InputError(f"{path}: {error.strerror}", hint="give a YAML file that can be read") from error
     problems = Problems(str(path))
     root = read_yaml(data, problems)
+    hint = "`tpharness docs CLI` shows how a baseline is written"
     if problems.findings:
         first = problems.sorted_findings()[0]
-        raise InputError(f"{first.place}: {first.message}", hint="`tpharness docs CLI` shows how a baseline is written")
+        raise InputError(f"{first.place}: {first.message}", hint=hint)
     if root is None:
         return Baseline(entries={}, path=str(path))
     loaded = plain(root)
     if not isinstance(loaded, list):
-        raise UsageError(f"{path}: a baseline is a list of entries, not {type(loaded).__name__}")
+        raise UsageError(f"{path} is not a list of entries", hint=hint)
     entries = [entry for index, item in enumerate(loaded) for entry in _parse_item(item, index, path)]
     exact = [entry for entry in entries if not entry.many]
     twice = sorted(case for case, count in Counter(entry.id for entry in exact).items() if count > 1)
@@ -198,7 +199,7 @@ def _parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
     where = f"{path}: entry {index + 1} ({item.get('departure', '?')})"
     cases = item["cases"]
     if not isinstance(cases, dict) or not all(isinstance(ids, list) for ids in cases.values()):
-        raise UsageError(f"{where}: cases is a map from findings to a list of ids")
+        raise UsageError(f"{where}: cases is not a map from findings to lists of ids")
     shared = {key: value for key, value in item.items() if key not in ("cases", "departure", "title")}
     return [
         replace(

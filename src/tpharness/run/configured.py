@@ -64,7 +64,7 @@ def read_configured(folder: Path | None = None) -> Configured:
             values[key] = tuple(Path(os.path.relpath(file.parent / word, here)) for word in values[key])
     if "baseline" in values:
         if len(values["baseline"]) != 1:
-            raise UsageError(f"{where}: baseline is one file, not {len(values['baseline'])}")
+            raise UsageError(f"{where}: baseline names {len(values['baseline'])} files, expected one")
         values["baseline"] = values["baseline"][0]
     if table:
         values["said"] = f"{os.path.relpath(file, here)} says {', '.join(table)} (--no-config leaves it alone)"
@@ -74,5 +74,5 @@ def read_configured(folder: Path | None = None) -> Configured:
 def _words(where: str, key: str, value: object) -> tuple[str, ...]:
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
-        raise UsageError(f"{where}: {key} is a string or a list of strings, not {value!r}", hint=f'{key} = "…"')
+        raise UsageError(f"{where}: {key} is {value!r}, expected a name or a list of names", hint=f'{key} = "…"')
     return tuple(words)

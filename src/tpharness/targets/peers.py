@@ -212,7 +212,7 @@ def _as_tested(peer: Peer) -> Peer:
 def _read(file: Path) -> list[Peer]:
     peers = read_project_file(file).get("peers", {})
     if not isinstance(peers, dict) or not all(isinstance(one, dict) for one in peers.values()):
-        raise UsageError(f"{file}: peers are tables: [peers.NAME]")
+        raise UsageError(f"{file}: peers is not a table of tables", hint="each peer is a table [peers.NAME]")
     return [_peer(name, one, file) for name, one in peers.items()]
 
 
@@ -222,15 +222,17 @@ def _peer(name: str, table: Mapping[str, Any], file: Path) -> Peer:
     command, base, env = table.get("command"), table.get("base", ""), table.get("env", {})
     seconds = table.get("start_seconds", 20)
     if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
-        raise UsageError(f"{where}: command is a list of strings", hint='command = ["node", "server.mjs", "{port}"]')
+        raise UsageError(
+            f"{where}: command is not a list of strings", hint='command = ["node", "server.mjs", "{port}"]'
+        )
     if not any("{port}" in word for word in command):
         raise UsageError(f"{where}: the command does not have {{port}}", hint="the peer has to listen on that port")
     if not isinstance(base, str) or (base and not base.startswith("/")):
-        raise UsageError(f"{where}: base is a path, such as /tp")
+        raise UsageError(f"{where}: base is {base!r}, which is not a path", hint='base = "/tp"')
     if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-        raise UsageError(f"{where}: env is a table of strings")
+        raise UsageError(f"{where}: env is not a table of strings", hint='env = {MODE = "test"}')
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= 600:
-        raise UsageError(f"{where}: start_seconds is a number of seconds, 600 at most")
+        raise UsageError(f"{where}: start_seconds is {seconds!r}, expected a number above 0 and up to 600")
     return Peer(
         name=name, command=tuple(command), base=base.rstrip("/"), cwd=file.parent, env=env, start_seconds=seconds
     )
