@@ -236,10 +236,6 @@ def _play_reference(
     return server, client
 
 
-def _add_findings(output: TargetOutput, other: TargetOutput | None) -> TargetOutput:
-    return output if other is None else replace(output, findings=(*output.findings, *other.findings))
-
-
 def _split_by_carriers(case: Case, piece: Evidence, players: Players) -> list[Evidence]:
     """Split the evidence if the scenario relies on carriers and the stream has none.
 
