@@ -119,13 +119,7 @@ async def play(
         _check_event_packets(case, served)
     turns = _use_observed_ends(case, make_streams(case, served.streams if served is not None else None), served)
     received = await players.client.receive(script, turns)
-    tape = current_tape()
-    if observe is not None or tape is not None:
-        seen = Played(served=served, turns=turns, received=received, recorded=recorded is not None)
-        if observe is not None:
-            observe(seen)
-        if tape is not None:
-            tape.close(seen)
+    _show_first(Played(served=served, turns=turns, received=received, recorded=recorded is not None), observe)
     trail = _collect_trail(script, turns, players.client) if thorough else {}
     again = served if recorded is None else None
     rechunked, repeated = ([], []) if not thorough else await _play_variants(script, turns, players, again)
@@ -164,6 +158,15 @@ async def play(
         for version in case.versions
     ]
     return [split for piece in pieces for split in _split_by_carriers(case, piece, players)]
+
+
+def _show_first(played: Played, observe: Observer | None) -> None:
+    """Hand the first playing to the observer, and to the tape of a trace if there is one."""
+    if observe is not None:
+        observe(played)
+    tape = current_tape()
+    if tape is not None:
+        tape.close(played)
 
 
 def _recorded_output(case: Case, players: Players) -> TargetOutput | None:
