@@ -10,12 +10,12 @@ from typing import Any, cast
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Level, shorten
 from tpharness.output import json_text, write_atomically
-from tpharness.printable import say, without_credentials
+from tpharness.printable import say
 from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
 
-__all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread", "side_options"]
+__all__ = ["check_stdin_once", "print_findings", "print_json", "read_bytes", "read_json", "read_thread"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -74,15 +74,6 @@ def read_thread(path: str) -> dict[str, Any]:
     if problem is not None:
         raise InputError(f"{path} is not a thread: {problem}", hint="`tpharness check` reports every problem")
     return cast("dict[str, Any]", thread)
-
-
-def side_options(server: str, client: str) -> tuple[str, ...]:
-    """Return the options that name these targets, for suggested commands; the reference needs none.
-
-    They have no token, so that they may be shown and saved: TPHARNESS_TOKEN gives it.
-    """
-    named = (("--server", server), ("--client", client))
-    return tuple(word for name, spec in named if spec != "reference" for word in (name, without_credentials(spec)))
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from tpharness.cli.files import print_findings, print_json, side_options
+from tpharness.cli.files import print_findings, print_json
 from tpharness.cli.options import Exit, Option
 from tpharness.cli.stop_signals import STOP
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
@@ -22,6 +22,7 @@ from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import FuzzKind
 from tpharness.printable import say
 from tpharness.report.trace import TraceReport
+from tpharness.run.options import side_options
 from tpharness.run.session import Session
 from tpharness.run.workers import Workers
 from tpharness.trace.format import Traced

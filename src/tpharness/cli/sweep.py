@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from tpharness.cli.files import print_json, side_options
+from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
@@ -16,6 +16,7 @@ from tpharness.protocol.versions import parse_version
 from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
+from tpharness.run.options import side_options
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.shard import Shard

@@ -14,7 +14,7 @@ from tpharness.scenario.records import Compare
 from tpharness.targets.remote import Patience
 from tpharness.trace.format import Traced
 
-__all__ = ["RunOptions"]
+__all__ = ["RunOptions", "side_options"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +75,14 @@ class RunOptions:
     @property
     def target_words(self) -> tuple[str, ...]:
         """The options of a command that plays on the same targets in the same way, without tokens."""
-        named = {"--server": self.server, "--client": self.client}
-        words = [
-            word for name, spec in named.items() if spec != "reference" for word in (name, without_credentials(spec))
-        ]
-        return (*words, *(() if self.compare is None else ("--compare", self.compare.value)))
+        sides = side_options(self.server, self.client)
+        return (*sides, *(() if self.compare is None else ("--compare", self.compare.value)))
+
+
+def side_options(server: str, client: str) -> tuple[str, ...]:
+    """Return the options that name these targets, for suggested commands; the reference needs none.
+
+    They have no token, so that they may be shown and saved: TPHARNESS_TOKEN gives it.
+    """
+    named = (("--server", server), ("--client", client))
+    return tuple(word for name, spec in named if spec != "reference" for word in (name, without_credentials(spec)))
