@@ -34,6 +34,20 @@ _SILENT = "is it blocked, or does it wait for the end of the body before it send
 
 async def explain_error(error: Exception, what: str, endpoint: Endpoint, patience: Patience) -> TargetError:
     """Return the TargetError for an error of the HTTP library, in words."""
+    found = _connection_error(error, what, endpoint, patience)
+    if found is not None:
+        return found
+    if await is_gone(endpoint, patience):
+        return gone_while_asked(error, what, endpoint)
+    if endpoint.base.startswith("http:") and not endpoint.relay and await _speaks_tls(endpoint, patience):
+        return UnreachableError(
+            f"{what}: the server speaks TLS", hint=f"use {endpoint.base.replace('http:', 'https:', 1)}"
+        )
+    return _answer_error(error, what)
+
+
+def _connection_error(error: Exception, what: str, endpoint: Endpoint, patience: Patience) -> TargetError | None:
+    """Return the error for a connection that was not made or on which no answer began, None for any other."""
     match error:
         case aiohttp.ClientConnectorDNSError():
             host = endpoint.url("").host
@@ -74,12 +88,11 @@ async def explain_error(error: Exception, what: str, endpoint: Endpoint, patienc
             return UnreachableError(
                 f"{what}: no answer began within {patience.connect + patience.answer:g} s", hint=_SILENT
             )
-    if await is_gone(endpoint, patience):
-        return gone_while_asked(error, what, endpoint)
-    if endpoint.base.startswith("http:") and not endpoint.relay and await _speaks_tls(endpoint, patience):
-        return UnreachableError(
-            f"{what}: the server speaks TLS", hint=f"use {endpoint.base.replace('http:', 'https:', 1)}"
-        )
+    return None
+
+
+def _answer_error(error: Exception, what: str) -> TargetError:
+    """Return the error for an answer that did not come, or not whole, though the connection was made."""
     match error:
         case aiohttp.ClientResponseError():
             return TargetError(
