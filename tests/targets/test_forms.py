@@ -136,6 +136,14 @@ def test_capabilities_that_are_wrong_are_refused_with_their_place(told: Any, wor
     assert words in str(raised.value)
 
 
+def test_the_shape_of_an_answer_is_found_without_a_clone() -> None:
+    """The hint names a command that every installation has, and not a folder that only a clone has."""
+    with pytest.raises(TargetError) as raised:
+        forms.capabilities_from({"name": "mine", "contract": forms.CONTRACT}, "server", "it")
+    assert "`tpharness docs CONTROL`" in raised.value.hint
+    assert "conformance/" not in raised.value.hint
+
+
 def test_a_version_that_is_owed_and_missing_is_named() -> None:
     """And so is a thread that says another version than it was asked for."""
     thread = {"version": "0.0.3", "thread_id": "t", "turns": []}

@@ -42,6 +42,7 @@ __all__ = [
     "run_json",
     "script_from",
     "script_json",
+    "shape_hint",
     "stream_from",
     "stream_json",
     "threads_from",
@@ -79,9 +80,14 @@ def require_valid(name: str, value: Any, what: str) -> Any:
     if found:
         raise TargetError(
             f"{what} does not fit the contract: {'; '.join(found)}",
-            hint=f"conformance/schemas/control.schema.json, $defs/{name}, has the expected shape",
+            hint=shape_hint(name),
         )
     return value
+
+
+def shape_hint(name: str) -> str:
+    """Return where the author of a target finds the shape of a `name`, with a clone of tpharness or without one."""
+    return f"its shape is $defs/{name} of control.schema.json; `tpharness docs CONTROL` says where the contract is"
 
 
 @cache

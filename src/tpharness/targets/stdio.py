@@ -32,6 +32,7 @@ from tpharness.targets.forms import (
     problems,
     resolve_json,
     resolved_from,
+    shape_hint,
     threads_from,
     threads_json,
     turns_json,
@@ -181,14 +182,14 @@ class _Stdio:
         if "error" not in answer and field not in answer:
             raise TargetError(
                 f"{what} has neither {field!r} nor 'error', only {', '.join(sorted(map(str, answer)))}",
-                hint="conformance/schemas/control.schema.json, $defs/stdioAnswer, has the expected shape",
+                hint=shape_hint("stdioAnswer"),
             )
         if "error" not in answer and op != "start":  # capabilities_from says more about another contract
             found = [f"/{field}{problem.removeprefix('it')}" for problem in problems(field, answer[field])]
             if found:
                 raise TargetError(
                     f"{what} does not fit the contract: {'; '.join(found)}",
-                    hint=f"conformance/schemas/control.schema.json, $defs/{field}, has the expected shape",
+                    hint=shape_hint(field),
                 )
         return answer
 
