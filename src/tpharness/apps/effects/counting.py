@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from tpharness.errors import UsageError
+from tpharness.targets.children import CHILDREN
 
 __all__ = ["count_effects"]
 
@@ -25,14 +26,20 @@ async def count_effects(command: str, folder: Path, limit: float) -> int:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
+        **CHILDREN.options(),
     )
+    CHILDREN.hold(process.pid)
     try:
         async with asyncio.timeout(limit):
             printed, _ = await process.communicate()
     except TimeoutError:
-        process.kill()
-        raise UsageError(f"effects: {command!r} does not end", hint="print one number") from None
+        raise UsageError(
+            f"effects: {command!r} does not end within {limit:g} s", hint="it has to print one number and to end"
+        ) from None
+    finally:
+        CHILDREN.kill(process.pid)  # what the shell has started, too: it would hold the pipe open
+        await process.wait()
     number = _NUMBER.search(printed.decode("utf-8", "replace"))
     if number is None and process.returncode == 0:
-        raise UsageError(f"effects: {command!r} prints no number", hint="such as: wc -l < effects.txt")
+        raise UsageError(f"effects: {command!r} does not print a number", hint="such as: wc -l < effects.txt")
     return int(number[0]) if number is not None else 0
