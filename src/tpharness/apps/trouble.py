@@ -58,7 +58,10 @@ KINDS = (
 
 
 def find_trouble(evidence: AppEvidence) -> Finding | None:
-    """Return why a case could not be judged; the first turn has to reach the model, later ones belong to a check."""
+    """Return why a case could not be judged, None if it could.
+
+    The first turn has to reach the model. Of later turns a check judges it, unless something else has answered them.
+    """
     for turn in evidence.turns:
         if turn.reply is not None and turn.reply.end in (End.OPEN, End.ENDLESS) and turn.asked:
             return ENDLESS.at(at(turn), got=describe(turn.reply), expected="the end of the stream")

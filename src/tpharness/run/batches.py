@@ -83,7 +83,7 @@ class _Pace:
         return max(1, most if share is None else min(most, max(share, ceil(_LEAST / each))))
 
     def learn(self, items: int, seconds: float) -> None:
-        """Take a batch into account, twice as much as one before it."""
+        """Take a batch into account; each earlier batch counts half as much from now on."""
         self.items, self.seconds = self.items // 2 + items, self.seconds / 2 + seconds
 
 

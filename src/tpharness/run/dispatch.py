@@ -58,7 +58,7 @@ def open_session(options: RunOptions) -> Session:
 
 
 def choose_workers(selected: Sequence[SelectedScenario], options: RunOptions, session: Session) -> Workers:
-    """Return the workers of the options where they play: not on targets that the session plays concurrently."""
+    """Return the workers that the options ask for, or this process, which plays a remote target concurrently itself."""
     if len(selected) < 2 or (session.has_remote and not options.cluster):
         return THIS_PROCESS
     return Workers(jobs=options.jobs, cluster=options.cluster)

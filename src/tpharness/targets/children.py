@@ -46,7 +46,7 @@ class Children(Protocol):
         """End it and all that it has started; where it has a lifeline, closing that does it, and this does nothing."""
 
     def kill(self, pid: int) -> None:
-        """Kill what is left of it, also when it has ended itself. Gone is gone."""
+        """Kill what is left of it, also when it has ended itself; do nothing if nothing is left."""
 
 
 class Guarded:

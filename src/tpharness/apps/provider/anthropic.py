@@ -271,7 +271,7 @@ class AnthropicAnswer:
 
 
 def _object(text: str) -> Any:
-    """Return the input of a call; what is not a whole object is none, as the API gives no half arguments at once."""
+    """Return the input of a call: `{}` for a text that is not a whole object, since the API has no half arguments."""
     try:
         value = load(text)
     except ValueError:

@@ -172,7 +172,7 @@ class ChatAnswer:
         return self._chunk({"tool_calls": [{"index": self._calls, "function": {"arguments": text}}]})
 
     def close(self) -> bytes:
-        """Nothing ends an item here."""
+        """Return nothing: the API does not mark the end of an item."""
         return b""
 
     def end(self) -> bytes:

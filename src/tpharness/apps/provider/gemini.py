@@ -238,11 +238,11 @@ class GeminiAnswer:
         }
 
     def begin(self) -> bytes:
-        """Nothing stands before the first part; what begins an array is written with it."""
+        """Return nothing: the beginning of an array is written with the first part."""
         return b""
 
     def open(self, item: Item) -> bytes:
-        """Nothing, but for a call without arguments: it has no piece to be written with."""
+        """Return a call without arguments, which has no pieces; nothing for any other item, which its pieces write."""
         self._item, self._said = item, []
         if isinstance(item, Call) and not item.pieces:
             return self._chunk([self._call(item)])
@@ -261,11 +261,11 @@ class GeminiAnswer:
         return b""
 
     def close(self) -> bytes:
-        """Nothing ends a part here."""
+        """Return nothing: the API does not mark the end of a part."""
         return b""
 
     def end(self) -> bytes:
-        """An empty text with the reason and all tokens; the signature of an answer that thinks and calls nothing."""
+        """Return an empty text with the reason and all tokens, signed if the answer thinks and calls nothing."""
         told = self._chunk([{"text": "", **self._text_signature()}], _REASONS[self._plan.reason])
         return told if self._sse else told + b"]"
 
