@@ -79,15 +79,7 @@ def sweep(
         raise UsageError(f"--cuts takes events or bytes, not {cuts!r}")
     if side not in [one.value for one in SideCut]:
         raise UsageError(f"--side takes {', '.join(one.value for one in SideCut)}, not {side!r}")
-    named = (
-        KNOWN_REASONS if reasons == "all" else tuple(dict.fromkeys(filter(None, map(str.strip, reasons.split(",")))))
-    )
-    if not named:
-        raise UsageError(
-            "--reasons does not name a reason", hint=f"for example {KNOWN_REASONS[0]},{KNOWN_REASONS[1]}, or all"
-        )
-    for reason in named:
-        refuse_misspelt_reason(reason)
+    named = _parse_reasons(reasons)
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
     everything = select_scenarios(ids or (), roots or (scenarios_dir(),))
@@ -142,6 +134,18 @@ def sweep(
         traced.remove_old()
     ended.interrupt_again()
     raise Exit(0 if passed else 1)
+
+
+def _parse_reasons(text: str) -> tuple[str, ...]:
+    """Return the reasons that are named with commas between them, each once, or all. UsageError if none is named."""
+    named = KNOWN_REASONS if text == "all" else tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+    if not named:
+        raise UsageError(
+            "--reasons does not name a reason", hint=f"for example {KNOWN_REASONS[0]},{KNOWN_REASONS[1]}, or all"
+        )
+    for reason in named:
+        refuse_misspelt_reason(reason)
+    return named
 
 
 def _traced(
