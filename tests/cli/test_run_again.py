@@ -173,8 +173,29 @@ def test_a_baseline_is_written_refused_and_then_explains(call: Call, tmp_path: P
     )
 
 
+@pytest.mark.parametrize("words", [("sse",), ("-k", "sse"), ("--profile", "stream"), ("--clause", "sse.line-ends")])
+def test_a_baseline_does_not_lose_what_a_run_does_not_play(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Nobody would write the reason again. The entries that the run plays may be replaced."""
+    known = tmp_path / "known.yaml"
+    text = "- {id: cycles/three-steps@event-3, findings: [outline-differs], reason: somebody wrote this}\n"
+    known.write_text(text, encoding="utf-8")
+    called = call("run", *words, "--baseline", str(known), "--write-baseline", str(known))
+    assert called.code == 2
+    assert "would lose the reason for cycles/three-steps@event-3" in " ".join(called.err.split())
+    assert known.read_text("utf-8") == text
+    call("run", "cycles/three-steps", "--baseline", str(known), "--write-baseline", str(known))
+    assert known.read_text("utf-8") != text
+
+
 @pytest.mark.parametrize(
-    "words", [("-x",), ("--server", "reference", "--server", CHANGED), ("--write-baseline", "nowhere/x.yaml")]
+    "words",
+    [
+        ("-x",),
+        ("--lf",),
+        ("--shard", "1/2"),
+        ("--server", "reference", "--server", CHANGED),
+        ("--write-baseline", "nowhere/x.yaml"),
+    ],
 )
 def test_a_baseline_is_that_of_one_whole_run(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
     """Half of one would hide nothing and explain nothing; a path that cannot be written is told before the run."""

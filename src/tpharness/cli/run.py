@@ -162,9 +162,10 @@ def run(
     plays = plan_runs(shared, servers=server, clients=client, dialects=dialect)
     reports = {pair: Report(trace=None if trace is Traced.NONE else trace_to) for pair in plays}
     if write_baseline is not None:
-        if len(plays) > 1 or shared.maxfail:
-            raise UsageError("--write-baseline is for one whole run", hint="run one pair, without -x and --maxfail")
-        check_new_baseline(write_baseline, baseline)
+        if len(plays) > 1 or shared.maxfail or shared.shard is not None or last_failed:
+            hint = "run one pair, without -x, --maxfail, --lf and --shard"
+            raise UsageError("--write-baseline is for one whole run", hint=hint)
+        check_new_baseline(write_baseline, shared)
     pipe = any(destination.path == "-" for destination in destinations)
     how = _Display(
         wanted=wants_console,

@@ -14,8 +14,11 @@ import yaml
 
 from tpharness.errors import UsageError
 from tpharness.output import check_writable
+from tpharness.run.baseline import load_baseline
 from tpharness.run.grouping import group_failures
 from tpharness.run.judge import Outcome, Result
+from tpharness.run.options import RunOptions
+from tpharness.run.selection import choose_scenarios
 
 __all__ = ["baseline_text", "check_new_baseline"]
 
@@ -25,14 +28,25 @@ _HEAD = """\
 """
 
 
-def check_new_baseline(path: Path, known: Path | None) -> None:
+def check_new_baseline(path: Path, options: RunOptions) -> None:
     """Check before a run that a baseline can be written. UsageError also for a file with reasons that would be lost."""
     check_writable(path, "the baseline")
-    if path.exists() and (known is None or known.resolve() != path.resolve()):
+    if not path.exists():
+        return
+    known = options.baseline
+    if known is None or known.resolve() != path.resolve():
         raise UsageError(
             f"{path} exists, and may have reasons that somebody wrote",
             hint=f"read it as well, so that its reasons are kept: --baseline {path}; or name another file",
         )
+    if options.ids or options.restricted:
+        played = {one.id for one in choose_scenarios(options)}
+        lost = [case for case in load_baseline(path).entries if case.partition("@")[0] not in played]
+        if lost:
+            raise UsageError(
+                f"{path} would lose the reason for {lost[0]}, which this run does not play",
+                hint="play all scenarios that it names, or name another file",
+            )
 
 
 def baseline_text(results: Iterable[Result]) -> str:
