@@ -128,6 +128,9 @@ class _DaskCrew(Generic[A, B]):
                 )
                 killed.__cause__ = error
                 return future, Answer(results=(), error=killed)
+            except self._distributed.client.FutureCancelledError as error:
+                # All tasks are cancelled as soon as the client sees that its connection is closed, which may be now.
+                raise _LostError(f"what it was given was cancelled ({error.reason})") from error
             except Exception as error:
                 if future.status != "error":  # which is that of an item that raised
                     raise
