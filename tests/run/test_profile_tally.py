@@ -48,13 +48,25 @@ def test_each_profile_is_counted_by_scenarios_and_cases() -> None:
     }
 
 
-def test_the_next_profile_has_the_fewest_causes_and_is_the_first_of_several() -> None:
-    """Two failures of one cause are less work than two causes; what is whole is done."""
-    tallies = tally_profiles(RESULTS)
+def test_the_next_profile_is_the_first_of_those_that_build_on_one_another() -> None:
+    """What they say has to hold before the others can, however few causes these have; what is whole is done."""
+    tallies = tally_profiles([*RESULTS, result("mine/i", "cycle.kept", Outcome.FAILED, "x")])
     following = next_profile(tallies)
     assert following is not None
-    assert (following.profile.name, len(following.causes)) == ("tools", 1)
-    assert tallies_json(tallies)["next_profile"] == "tools"
+    assert (following.profile.name, len(following.causes)) == ("documents", 2)
+    assert tallies_json(tallies)["next_profile"] == "documents"
+
+
+def test_the_next_of_the_other_profiles_has_the_fewest_causes_and_is_the_first_of_several() -> None:
+    """Two failures of one cause are less work than two causes."""
+    others = [one for one in RESULTS if "turn.fields" not in one.clauses]
+    assert tallies_json(tally_profiles(others))["next_profile"] == "tools"
+    more = [*others, result("mine/j", "tool.denied", Outcome.FAILED, "y")]
+    assert tallies_json(tally_profiles(more))["next_profile"] == "carriers"
+
+
+def test_nothing_is_next_where_nothing_failed() -> None:
+    """Nor where nothing was played."""
     whole = tally_profiles([one for one in RESULTS if one.outcome.green])
     assert next_profile(whole) is None
     assert tallies_json(whole)["next_profile"] is None
@@ -72,6 +84,6 @@ def test_profiles_are_lines_for_people() -> None:
         "  carriers   0 of 1 scenarios   0 of 1 cases  1 cause",
         "  resume     1 of 1 scenarios   1 of 1 cases  its faults: --profile resume",
         "  faults     1 of 1 scenarios   1 of 1 cases",
-        "next: tools, where one cause is left (with --profile tools the same command plays it alone)",
+        "next: documents, where 2 causes are left (with --profile documents the same command plays it alone)",
     ]
     assert profile_lines([]) == []

@@ -53,8 +53,12 @@ def tally_profiles(results: Iterable[Result]) -> list[ProfileTally]:
 
 
 def next_profile(tallies: Sequence[ProfileTally]) -> ProfileTally | None:
-    """Return the profile with the fewest causes among those that are not whole, the first of several; None if none."""
-    return min((tally for tally in tallies if tally.failed), key=lambda tally: len(tally.causes), default=None)
+    """Return the first of the core profiles with failures, else the one of the others with the fewest causes.
+
+    The first of several; None if nothing failed.
+    """
+    failing = [tally for tally in tallies if tally.failed]
+    return min(failing, key=lambda tally: 0 if tally.profile.core else len(tally.causes), default=None)
 
 
 def tallies_json(tallies: Sequence[ProfileTally]) -> dict[str, Any]:
