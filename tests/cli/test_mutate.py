@@ -22,6 +22,9 @@ def kept():
     real = thread.survivors
     return mock.patch.object(thread, "survivors", lambda tail, _: real(tail, Readings(R21=AnswerRule.ANY_RETURN)))
 
+def none():
+    return mock.patch.object(thread, "survivors", lambda tail, _: ())
+
 def one(name, seed, *clauses):
     return Defect(name=name, sentence="It is wrong.", side="both", clauses=clauses, seed=seed)
 
@@ -54,13 +57,25 @@ def test_a_defect_that_is_found_passes(call: Any, module: str) -> None:
 
 @pytest.mark.parametrize("option", ["--all-kills", "--whole"])
 def test_all_kills_tell_what_each_scenario_finds(call: Any, module: str, option: str) -> None:
-    """The first failure and its clause are named, and the smallest set of scenarios."""
+    """The first scenario for the right clause is named, and the smallest set of scenarios."""
     called = call("mutate", module, HALF, "parts/file", option)
     assert called.code == 0
-    assert f"killed      any-return: by 1, first {HALF} for right clause (cycle.all-returns)" in called.out
+    assert f"killed      any-return: by 1 scenario, 1 for right clause, first {HALF} (cycle.all-returns)" in called.out
     assert "harmless    as-ever" in called.out
-    assert "1 of 1 defects fail for a clause that they break (100%), 1 at once" in called.out
+    assert "1 of 1 defects fail for a clause that they break (100%), 1 of them in the first" in called.out
     assert "scenarios that find no defect:\n  parts/file" in called.out
+    assert f"a set of 1 scenario that finds every killed defect:\n  {HALF}" in called.out
+
+
+@pytest.mark.parametrize("module", [', one("none-kept", none, "cycle.kept")'], indirect=True)
+def test_all_kills_tell_how_many_scenarios_fail_for_the_right_clause(call: Any, module: str) -> None:
+    """The first of these stands for the defect; where there is none, the first that fails at all."""
+    other, right = "interruptions/abort-with-free-text", "interruptions/between-steps"
+    both = call("mutate", module, other, right, "--defect", "none-kept", "--all-kills").out
+    assert f"killed      none-kept: by 2 scenarios, 1 for right clause, first {right} (cycle.kept)\n" in both
+    assert "1 of 1 defects fail for a clause that they break (100%), 0 of them in the first scenario that fails" in both
+    neither = call("mutate", module, other, "--defect", "none-kept", "--all-kills").out
+    assert f"none-kept: by 1 scenario, none for right clause, first {other} (R27, interrupt.abort-reason)" in neither
 
 
 @pytest.mark.parametrize("module", [', one("asleep", nullcontext, "sse.bom")'], indirect=True)

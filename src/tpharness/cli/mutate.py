@@ -27,7 +27,7 @@ from tpharness.explore.mutation import (
     worth_recording,
 )
 from tpharness.output import write_atomically
-from tpharness.printable import say
+from tpharness.printable import counted, say
 
 __all__ = ["mutate"]
 
@@ -110,18 +110,23 @@ def _line(row: Row, *, all_kills: bool) -> str:
         return f"{verdict:<10}  {change.name}: {change.sentence}"
     if not row.killed:
         return f"SURVIVES    {change.name}: {change.sentence}"
-    first = row.kills[0] if all_kills else next(filter(row.is_right, row.kills), row.kills[0])
-    where = "right" if row.is_right(first) else "another"
-    verdict = "killed" if row.right else "MISJUDGED"
-    cited = ", ".join(sorted(first.cites & {*change.clauses, *change.rulings}) or sorted(first.named)[:3]) or "nothing"
-    by = f"by {len(row.kills)}, first {first.case}" if all_kills else f"by {first.case}"
-    return f"{verdict:<10}  {change.name}: {by} for {where} clause ({cited})"
+    right = tuple(filter(row.is_right, row.kills))
+    verdict = "killed" if right else "MISJUDGED"
+    first = (right or row.kills)[0]
+    broken = sorted(first.cites & {*change.clauses, *change.rulings})
+    cited = ", ".join(broken or sorted(first.named or first.cites)[:3]) or "nothing"
+    if all_kills:
+        found = f"by {counted(len(row.kills), 'scenario')}, {len(right) or 'none'} for right clause"
+        by = f"{found}, first {first.case} ({cited})"
+    else:
+        by = f"by {first.case} for {'right' if right else 'another'} clause ({cited})"
+    return f"{verdict:<10}  {change.name}: {by}"
 
 
 def _print_summary(matrix: Matrix, *, whole: bool) -> None:
     found, defects = sum(row.right for row in matrix.defects), len(matrix.defects)
     at_once = sum(bool(row.kills) and row.is_right(row.kills[0]) for row in matrix.defects)
-    first = f", {at_once} at once" if matrix.all_kills else ""
+    first = f", {at_once} of them in the first scenario that fails" if matrix.all_kills else ""
     say("", f"{found} of {defects} defects fail for a clause that they break ({matrix.score:.0%}){first}")
     for title, rows in (
         ("survivors", matrix.survivors),
@@ -138,7 +143,7 @@ def _print_summary(matrix: Matrix, *, whole: bool) -> None:
         _print_list("scenarios that find only what one in ten finds", matrix.blunt)
     if matrix.all_kills:
         chosen = smoke(matrix.defects)
-        _print_list(f"a set of {len(chosen)} scenarios that finds them all", chosen)
+        _print_list(f"a set of {counted(len(chosen), 'scenario')} that finds every killed defect", chosen)
 
 
 def _print_list(title: str, items: Sequence[str]) -> None:
