@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tpharness.explore.mutation import record_selected
+from tpharness.resources import scenarios_dir
 
 DEFECTS = """
 from contextlib import nullcontext
@@ -76,6 +77,26 @@ def test_all_kills_tell_how_many_scenarios_fail_for_the_right_clause(call: Any, 
     assert "1 of 1 defects fail for a clause that they break (100%), 0 of them in the first scenario that fails" in both
     neither = call("mutate", module, other, "--defect", "none-kept", "--all-kills").out
     assert f"none-kept: by 1 scenario, none for right clause, first {other} (R27, interrupt.abort-reason)" in neither
+
+
+def test_a_module_of_few_defects_is_judged_by_these(call: Any, module: str, tmp_path: Path) -> None:
+    """Clauses that none of them breaks are told; who has ELSEWHERE says that there are none, and fails for them."""
+    left = ["tool.no-orphan-return", "cycle.returns-go-with-response"]  # the other MUST clauses of the scenario
+    arguments = ("mutate", module, "--scenarios", str(scenarios_dir() / f"{HALF}.yaml"))
+    few = call(*arguments)
+    assert few.code == 0
+    assert "no defect breaks 2 MUST clauses that scenarios exercise (--json has them)" in few.out
+    told = json.loads(call(*arguments, "--json").out)
+    assert (told["passed"], told["complete"], told["unbroken"]) == (True, False, left)
+    path = tmp_path / f"{module}.py"
+    promising = f"promising_{module}"
+    (tmp_path / f"{promising}.py").write_text(f"{path.read_text('utf-8')}\nELSEWHERE = {{}}\n", "utf-8")
+    all_of_them = call("mutate", promising, *arguments[2:])
+    assert all_of_them.code == 1
+    assert "MUST clauses that scenarios exercise and no defect breaks:\n  " + "\n  ".join(left) in all_of_them.out
+    told = json.loads(call("mutate", promising, *arguments[2:], "--json").out)
+    assert (told["passed"], told["complete"], told["unbroken"]) == (False, True, left)
+    assert call("mutate", promising, *arguments[2:], "--defect", "any-return").code == 0
 
 
 @pytest.mark.parametrize("module", [', one("asleep", nullcontext, "sse.bom")'], indirect=True)

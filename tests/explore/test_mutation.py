@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -202,6 +203,8 @@ def test_clauses_that_no_defect_breaks_are_told() -> None:
     matrix = Matrix(rows=(broken,), scenarios=given, elsewhere={"part.file": "tests/x.py::test_y"})
     assert set(matrix.unbroken) == {"sse.bom", "cycle.returns-go-with-response", "tool.no-orphan-return"}
     assert matrix.idle == ("parts/file", "sse/byte-order-mark")
+    assert matrix.passed
+    assert not replace(matrix, complete=True).passed  # only who promises all clauses fails for those that are left
 
 
 def test_scenarios_that_find_only_what_many_find_are_told() -> None:

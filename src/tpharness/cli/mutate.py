@@ -81,7 +81,10 @@ def mutate(
         rows.append(row)
         if not json:
             say(_line(row, all_kills=all_kills), flush=True)
-    matrix = Matrix(rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere, all_kills=all_kills)
+    complete = changes.complete and not (defect or ids or ended.signal)
+    matrix = Matrix(
+        rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere, complete=complete, all_kills=all_kills
+    )
     if update and not ended.signal:
         _write_killers(matrix, cases, changes.folder / "killers.json")
     early = ended.as_json("defects")
@@ -92,7 +95,7 @@ def mutate(
         if early is not None:
             say("", f"INCOMPLETE {ended.taken} of {ended.wanted} defects, interrupted by {ended.signal}")
     ended.interrupt_again()
-    raise Exit(0 if matrix.passed and (bool(defect) or bool(ids) or not matrix.unbroken) else 1)
+    raise Exit(0 if matrix.passed else 1)
 
 
 def _chosen(changes: Changes, patterns: Sequence[str]) -> list[str]:
@@ -136,8 +139,11 @@ def _print_summary(matrix: Matrix, *, whole: bool) -> None:
         _print_list(title, [f"{row.change.name}: {row.change.sentence}" for row in rows])
     unconfirmed = [f"{name}: {', '.join(clauses)}" for name, clauses in matrix.unconfirmed.items()]
     _print_list("clauses that a defect breaks and no failure cites", unconfirmed)
-    if whole:
+    if matrix.complete:
         _print_list("MUST clauses that scenarios exercise and no defect breaks", matrix.unbroken)
+    elif whole and matrix.unbroken:
+        left = counted(len(matrix.unbroken), "MUST clause")
+        say("", f"no defect breaks {left} that scenarios exercise (--json has them)")
     if whole and matrix.all_kills:
         _print_list("scenarios that find no defect", matrix.idle)
         _print_list("scenarios that find only what one in ten finds", matrix.blunt)

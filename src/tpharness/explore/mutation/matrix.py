@@ -20,12 +20,14 @@ _OF_ALL = 10
 class Matrix:
     """All rows of a run over `scenarios`; `elsewhere` as in `Changes`.
 
+    `complete`: the rows are to break every MUST clause that a scenario exercises, but for those in `elsewhere`.
     `all_kills`: the rows have all their kills. Else they say what becomes of a change, and not what a scenario finds.
     """
 
     rows: tuple[Row, ...]
     scenarios: tuple[Scenario, ...]
     elsewhere: Mapping[str, str]
+    complete: bool = False
     all_kills: bool = True
 
     @property
@@ -85,12 +87,14 @@ class Matrix:
 
     @property
     def passed(self) -> bool:
-        """Whether every defect fails for the right clause and nothing harmless fails."""
-        return bool(self.defects) and not (self.survivors or self.misjudged or self.accused or self.unconfirmed)
+        """Whether every defect fails for the right clause and nothing harmless fails, and no clause is left out."""
+        wrong = self.survivors or self.misjudged or self.accused or self.unconfirmed
+        return bool(self.defects) and not wrong and not (self.complete and self.unbroken)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything that is known as plain JSON values."""
         known = {
+            "passed": self.passed,
             "score": self.score,
             "defects": [_row(row) for row in self.defects],
             "harmless": [_row(row) for row in self.rows if isinstance(row.change, Harmless)],
@@ -98,6 +102,7 @@ class Matrix:
             "misjudged": [row.change.name for row in self.misjudged],
             "unconfirmed": {name: list(clauses) for name, clauses in self.unconfirmed.items()},
             "unbroken": list(self.unbroken),
+            "complete": self.complete,
             "elsewhere": dict(self.elsewhere),
             "all_kills": self.all_kills,
         }

@@ -19,12 +19,14 @@ class Changes:
     """What a module holds.
 
     `elsewhere` maps the MUST clauses that no change of the reference can break before the eyes of a scenario to the
-    reason, which names the test that shows them broken. `folder` is where the module lies.
+    reason, which names the test that shows them broken. A module that has it is `complete`: its defects are to break
+    every other MUST clause that a scenario exercises. `folder` is where the module lies.
     """
 
     defects: tuple[Defect, ...]
     harmless: tuple[Harmless, ...]
     elsewhere: Mapping[str, str]
+    complete: bool
     folder: Path
 
     def all(self) -> tuple[Defect | Harmless, ...]:
@@ -62,4 +64,10 @@ def load_changes(module: str) -> Changes:
     if twice:
         raise UsageError(f"{module} has two changes called {', '.join(twice)}")
     folder = Path(found.__file__ or ".").parent
-    return Changes(defects=defects, harmless=harmless, elsewhere=dict(getattr(found, "ELSEWHERE", {})), folder=folder)
+    return Changes(
+        defects=defects,
+        harmless=harmless,
+        elsewhere=dict(getattr(found, "ELSEWHERE", {})),
+        complete=hasattr(found, "ELSEWHERE"),
+        folder=folder,
+    )
