@@ -357,6 +357,16 @@ def test_defects_that_were_not_played_do_not_count_as_found(call: Any, monkeypat
     assert called.out.splitlines()[-1].endswith(" defects, interrupted by SIGTERM")
 
 
+def test_a_signal_before_the_first_defect_leaves_a_document(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as the scenarios are played with nothing seeded, no defect was."""
+    monkeypatch.setattr("tpharness.explore.mutation.play.unharmed", lambda _: signal.raise_signal(signal.SIGTERM))
+    called = call("mutate", "tests.seeded_defects", "basics", "--defect", "client-counts-any-return", "--json")
+    assert called.code == 128 + signal.SIGTERM
+    document = json.loads(called.out)
+    assert document["passed"] is False
+    assert document["incomplete"] == {"played": 0, "defects": 1, "signal": "SIGTERM"}
+
+
 def test_an_incomplete_shard_makes_the_whole_incomplete(call: Any, here: Path) -> None:
     """Every case that was played passed, and the verdict is not that all pass."""
     whole = ["run", "--scenarios", "own", "--server", STOPS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -287,6 +288,25 @@ def test_a_module_without_defects_is_refused(module: str, words: str) -> None:
     """The error says what is wrong with it."""
     with pytest.raises(UsageError, match=words):
         load_changes(module)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("DEFECTS = []", "none has an empty list of DEFECTS"),
+        ("DEFECTS = ['one']", "none has DEFECTS that are not a list of defects"),
+        ("DEFECTS = None", "none has DEFECTS that are not a list of defects"),
+    ],
+)
+def test_what_is_wrong_with_the_defects_of_a_module_is_told(
+    source: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list that is empty is not one that is missing."""
+    (tmp_path / "none.py").write_text(source, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "none", raising=False)
+    with pytest.raises(UsageError, match=words):
+        load_changes("none")
 
 
 @pytest.mark.parametrize(

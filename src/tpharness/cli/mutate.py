@@ -70,9 +70,7 @@ def mutate(
     if update and (ids or scenarios or defect):
         raise UsageError("--update plays everything", hint="leave out the scenarios and --defect")
     roots = tuple(scenarios or ())
-    loaded = load_selected(tuple(ids or ()), roots)
     recorded = not whole and worth_recording(chosen)
-    cases = record_selected(tuple(ids or ()), roots).cases if recorded else unharmed(loaded)
     all_kills = all_kills or whole or update
     rows = []
     ended = EarlyEnd(len(chosen))
@@ -82,10 +80,12 @@ def mutate(
         if not json:
             say(_line(row, all_kills=all_kills), flush=True)
     complete = changes.complete and not (defect or ids or ended.signal)
+    loaded = load_selected(tuple(ids or ()), roots)
     matrix = Matrix(
         rows=tuple(rows), scenarios=loaded, elsewhere=changes.elsewhere, complete=complete, all_kills=all_kills
     )
     if update and not ended.signal:
+        cases = record_selected((), ()).cases if recorded else unharmed(loaded)
         _write_killers(matrix, cases, changes.folder / "killers.json")
     early = ended.as_json("defects")
     if json:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from tpharness.errors import UsageError
 from tpharness.explore.mutation.records import Defect, Harmless
@@ -54,11 +55,10 @@ def load_changes(module: str) -> Changes:
         ) from error
     except Exception as error:  # the module's own code may raise anything when it is imported
         raise UsageError(describe_import_error(module, error), hint="import it in a Python shell") from error
-    defects, harmless = tuple(getattr(found, "DEFECTS", ())), tuple(getattr(found, "HARMLESS", ()))
-    if not defects or not all(isinstance(one, Defect) for one in defects):
-        raise UsageError(
-            f"{module} does not define DEFECTS", hint="name a module with a list of tpharness.explore.mutation.Defect"
-        )
+    problem = _find_problem(found)
+    if problem:
+        raise UsageError(f"{module} {problem}", hint="DEFECTS is a list of tpharness.explore.mutation.Defect")
+    defects, harmless = tuple(found.DEFECTS), tuple(getattr(found, "HARMLESS", ()))
     names = Counter(one.name for one in (*defects, *harmless))
     twice = [name for name, count in names.items() if count > 1]
     if twice:
@@ -71,3 +71,13 @@ def load_changes(module: str) -> Changes:
         complete=hasattr(found, "ELSEWHERE"),
         folder=folder,
     )
+
+
+def _find_problem(module: ModuleType) -> str:
+    """Return what is wrong with the DEFECTS of a module, "" if nothing is."""
+    if not hasattr(module, "DEFECTS"):
+        return "does not define DEFECTS"
+    defects = module.DEFECTS
+    if not isinstance(defects, Sequence) or not all(isinstance(one, Defect) for one in defects):
+        return "has DEFECTS that are not a list of defects"
+    return "" if defects else "has an empty list of DEFECTS"

@@ -171,7 +171,8 @@ def play_module(
 ) -> Iterator[Row]:
     """Play the changes of a module that `names` says, in that order; errors as for `load_changes` and `unharmed`.
 
-    `all_kills` plays on when a verdict is settled, `recorded` leaves out what a change cannot have reached.
+    Before the first of them the scenarios are played with nothing seeded. `all_kills` plays on when a verdict is
+    settled, `recorded` leaves out what a change cannot have reached.
     """
     changes = load_changes(module)
     worker = partial(_in_worker, module, tuple(ids), tuple(roots), all_kills, recorded)
@@ -180,6 +181,8 @@ def play_module(
         record_selected(tuple(ids), tuple(roots))  # here, so that workers which are forks have it
         gc.collect()
         gc.freeze()  # what lives as long as the process is not looked through again and again
+    else:
+        unharmed(load_selected(tuple(ids), tuple(roots)))
     for name, (kills, played, seconds) in zip(names, map_in_order(worker, names, workers), strict=True):
         yield Row(change=changes.named(name), kills=kills, played=played, seconds=seconds)
 
