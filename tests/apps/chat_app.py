@@ -135,6 +135,7 @@ class ChatApp:
         """Return the web application: post, stop, view."""
         app = web.Application()
         app.router.add_post("/api/chat", self.post)
+        app.router.add_post("/api/v1.2/chat", self.post)
         app.router.add_post("/api/chat/{id}/stop", self.stop)
         app.router.add_get("/api/chat/{id}", self.view)
         return app

@@ -15,8 +15,9 @@ from tests.apps.odd_apps import Handler, serving
 from tests.apps.playing import playing, together
 
 from tpharness.apps.config import AppConfig
-from tpharness.apps.engine import AppOptions, play_app
+from tpharness.apps.engine import AppOptions, free_port, play_app
 from tpharness.apps.trouble import KINDS
+from tpharness.errors import TargetError, UsageError
 from tpharness.run import Outcome, Result, ResultReady
 
 WAYS: list[tuple[Handler, str]] = [
@@ -43,6 +44,19 @@ async def results(port: int, *ids: str, ready: float = 2.0, **options: Any) -> l
     config = AppConfig(name="odd", url=url, history="last-message", answer=1.0, ready=ready)
     events = play_app(AppOptions(config=config, ids=ids, **options))
     return [event.result async for event in events if isinstance(event, ResultReady)]
+
+
+def test_an_unknown_case_is_refused_before_the_application_is_waited_for() -> None:
+    """How many pieces a sweep has is known of the application alone, so one of its places waits for that."""
+
+    async def played(case: str, *, sweep: bool = False) -> list[Result]:
+        return await results(await free_port(), case, ready=0.1, sweep=sweep)
+
+    for case in ("user-leaves/in-txt", "user-leaves/every-piece@piece-2"):
+        with pytest.raises(UsageError, match=f"no case is called {case}"):
+            asyncio.run(played(case))
+    with pytest.raises(TargetError, match="nothing listens there"):
+        asyncio.run(played("user-leaves/every-piece@piece-2000", sweep=True))
 
 
 def test_what_an_application_does_instead_has_a_code_and_a_remedy() -> None:

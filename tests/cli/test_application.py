@@ -241,6 +241,16 @@ def test_init_writes_what_it_has_seen_and_the_file_is_played(
     assert played.code == 0, played.out
 
 
+def test_init_writes_a_table_for_an_address_with_a_dot(call: Call, running: tuple[str, str], folder: Path) -> None:
+    """A key with a dot that is not in quotes would be a table in a table."""
+    url, provider = running
+    url = url.replace("/api/chat", "/api/v1.2/chat")
+    options = ("--history", "last-message", "--provider-port", provider)
+    assert call("app", "init", url, *options).code == 0
+    assert load_config("v1.2-chat", folder / "tpharness.toml").url == url
+    assert '[apps."v1.2-chat"] already' in call("app", "init", url, *options).err
+
+
 def test_init_reads_the_file_before_it_waits_for_the_application(call: Call, folder: Path) -> None:
     """Nothing listens on port 1, and nothing is asked of it."""
     for text, said in [

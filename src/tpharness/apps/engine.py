@@ -91,6 +91,7 @@ async def play_app(options: AppOptions) -> AsyncIterator[RunEvent]:
     profile = find_profile(config.history, folder=config.folder)
     known = options.baseline or config.baseline_path
     baseline = load_baseline(known) if known is not None else Baseline(entries={})
+    _require_known_cases(options)
     async with AsyncExitStack() as stack:
         stage = await _Stage.open(stack, config, options, profile)
         contact = await first_contact(stage.player, new_mark())
@@ -161,10 +162,7 @@ async def _play_all(
 ) -> AsyncIterator[RunEvent]:
     begun = time.monotonic()
     tool = chosen_tool(stage.config, contact.tools)
-    known = all_cases(tool, ledger=stage.ledger is not None, sweep=options.sweep, scenarios=options.scenarios)
-    sources = [source for source in known if _wanted(source, options.ids)]
-    if options.ids and not sources:
-        raise UsageError(f"no case is called {', '.join(options.ids)}", hint="`tpharness app --list` names the cases")
+    sources = _select_cases(options, options.ids, tool)
     title = f"{stage.config.name} ({contact.api})"
     yield RunStarted(scenarios=len(sources), server=title, client=client_name(stage.config), versions=())
     results: list[Result] = []
@@ -277,6 +275,25 @@ def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
     name = config.allow[0]
     args = config.args[name] if name in config.args else arguments_for(name, offered[name])
     return Tool(name=name, args=args)
+
+
+def _require_known_cases(options: AppOptions) -> None:
+    """UsageError where no case is called as it is asked for, before anything is started or waited for.
+
+    How many pieces a sweep has is not known before the tool is.
+    """
+    ids = [one.partition("@")[0] for one in options.ids] if options.sweep else options.ids
+    _select_cases(options, ids, Tool(name="", args={}) if options.config.allow else None)
+
+
+def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) -> list[CaseSource]:
+    """Return the cases that `ids` ask for. UsageError where there are none."""
+    ledger = options.config.effects == LEDGER
+    known = all_cases(tool, ledger=ledger, sweep=options.sweep, scenarios=options.scenarios)
+    sources = [source for source in known if _wanted(source, ids)]
+    if ids and not sources:
+        raise UsageError(f"no case is called {', '.join(options.ids)}", hint="`tpharness app --list` names the cases")
+    return sources
 
 
 def _wanted(source: CaseSource, patterns: Sequence[str]) -> bool:

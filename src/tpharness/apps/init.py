@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,7 +59,7 @@ def require_new_table(file: Path, config: AppConfig) -> None:
     if not isinstance(apps, dict):
         raise UsageError(f"{file}: apps is not a table", hint="each application is a table [apps.NAME]")
     if name in apps:
-        raise UsageError(f"{file} has a table [apps.{name}] already", hint="rename it, or change it by hand")
+        raise UsageError(f"{file} has a table [apps.{_key(name)}] already", hint="rename it, or change it by hand")
 
 
 def write_table(file: Path, found: Described) -> None:
@@ -114,6 +115,11 @@ def _table_name(config: AppConfig) -> str:
     return (urlsplit(config.url).path.strip("/").replace("/", "-") or "chat").removeprefix("api-")
 
 
+def _key(name: str) -> str:
+    """Return a name as a key of TOML: in quotes unless it is a bare key, since a dot would begin another table."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
 def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows: bool, stops: bool) -> Described:
     name = _table_name(config)
     on_disconnect = "stop" if stops else "continue"
@@ -126,7 +132,7 @@ def _described(config: AppConfig, contact: Contact, refused: list[str], *, knows
         *(f"refused         {line}" for line in refused),
     ]
     table = [
-        f"[apps.{name}]",
+        f"[apps.{_key(name)}]",
         '# command = ["npm", "start"]                # uncomment to let tpharness start it',
         f"url = {json.dumps(config.url)}",
         f"history = {json.dumps(config.history)}                     # one of: client, {', '.join(PROFILES)}",
