@@ -14,7 +14,7 @@ from tpharness.checking import check
 from tpharness.finding_lines import finding_lines
 from tpharness.findings import Level, json_type, shorten
 from tpharness.folding import Folded
-from tpharness.printable import make_printable
+from tpharness.printable import counted, make_printable
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.diff import ThreadDifference, diff
 from tpharness.protocol.reading import fill_agents
@@ -56,11 +56,11 @@ def assert_same_thread(
     if same(threads["server"], threads["client"]):
         return
     found = diff(threads["server"], threads["client"], names=("server", "client"), mode=mode)
-    lines = [f"server and client hold different threads: {_count(found)} ({mode}, R39)"]
+    lines = [f"server and client hold different threads: {counted(len(found), 'difference')} ({mode}, R39)"]
     for difference in found[:_MOST_DIFFERENCES]:
         lines += ["", *_difference_lines(difference)]
     if len(found) > _MOST_DIFFERENCES:
-        lines += ["", f"  … and {len(found) - _MOST_DIFFERENCES} more differences"]
+        lines += ["", f"  … and {counted(len(found) - _MOST_DIFFERENCES, 'more difference')}"]
     if mode == "exact" and same_content(threads["server"], threads["client"]):
         lines += ["", '  They agree in what a stream without carriers can say: mode="content" compares that (R39).']
     for side, given in (("server", server), ("client", client)):
@@ -81,10 +81,6 @@ def _thread_of(side: str, given: Mapping[str, Any] | Folded) -> dict[str, Any]:
         )
     filled, _ = fill_agents(value)
     return dict(filled)
-
-
-def _count(found: Sequence[ThreadDifference]) -> str:
-    return "1 difference" if len(found) == 1 else f"{len(found)} differences"
 
 
 def _difference_lines(difference: ThreadDifference) -> Iterator[str]:

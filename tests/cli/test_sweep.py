@@ -33,7 +33,7 @@ def test_everything_passed_is_said_in_a_line(call: Call, folder: Path) -> None:
     """The number of places tried, and that it is all of them."""
     told = call("sweep", "--scenarios", "mine", "--reasons", "all")
     assert told.code == 0
-    assert told.out.startswith("PASSED 1 scenarios, tried ")
+    assert told.out.startswith("PASSED 1 scenario, tried ")
     assert "not tried" not in told.out
     assert not (folder / "tpharness-failures").exists()
 

@@ -96,5 +96,5 @@ def test_a_reader_without_scripts_has_the_rows_as_a_table() -> None:
     frame = b'data: {"type":"start"}\n\n'
     table = plain_timeline(timeline_of_file("long.sse", frame * 2100))
     assert table.count("<tr>") == 2001
-    assert "102 more rows are left out" in table
+    assert "102 more rows left out" in table
     assert "<td>24–48</td>" in table

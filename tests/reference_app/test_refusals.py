@@ -121,7 +121,7 @@ async def test_threads_and_runs_are_limited(serve: Serve) -> None:
     async with serve(Settings(max_threads=2, max_runs=1)) as peer:
         async with peer.post("/threads/a/runs", held) as answer:
             await peer.until(answer, b": tp 2\n\n")
-            await refused(peer, "/threads/b/runs", run_body(HELLO), 503, "1 runs are in progress")
+            await refused(peer, "/threads/b/runs", run_body(HELLO), 503, "1 run in progress")
             await peer.answer("POST", "/threads/a/cancel", {"reason": "user_cancelled"})
         await peer.play("b", run_body(HELLO))
         await refused(peer, "/threads/c/runs", run_body(HELLO), 503, "2 threads")

@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_named(broken: Report) -> None:
     with mock.patch("tpharness.report.html.MOST_BYTES", 50_000):
         page = render_html(broken)
     assert [case["id"] for case in cases(page)] == [SWEPT]
-    assert "1 timelines are left out" in page
+    assert "1 timeline left out" in page
     assert "basics/parallel-returns-in-call-order" in page
 
 

@@ -68,7 +68,7 @@ LIES: dict[str, tuple[Callable[[Answer], Any], str]] = {
     ),
     "a longer id": (lambda a: replace(a, results=(*a.results, passed(a.results[0].id + "-2"))), "it has a result for"),
     "one twice": (lambda a: replace(a, results=(*a.results, a.results[0])), "it has two results for"),
-    "places left out": (lambda a: replace(a, results=a.results[:1]), "it has verdicts on 1 cases of"),
+    "places left out": (lambda a: replace(a, results=a.results[:1]), "it has verdicts on 1 case of"),
     "places only": (lambda a: replace(a, results=a.results[1:]), "it has no result for"),
     "places counted": (
         lambda a: replace(a, results=(*a.results[:-1], replace(a.results[-1], cases=10**6))),

@@ -254,7 +254,7 @@ GOES_WRONG = {
     ),
     "has too many streams": (
         "say(id=q['id'], served={'threads': threads(q['case']), 'streams': [[], []]})",
-        "has 2 streams, the case has 1 runs",
+        "has 2 streams, the case has 1 run$",
     ),
 }
 

@@ -7,6 +7,7 @@ from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.evidence import AppEvidence, CutSeen
 from tpharness.apps.trouble import find_trouble
 from tpharness.findings import Finding, Kind, Level, Place
+from tpharness.printable import counted
 from tpharness.run import CheckState, Outcome, Result
 
 __all__ = ["describe_cuts", "judge_app"]
@@ -62,7 +63,7 @@ def describe_cuts(evidence: AppEvidence) -> str:
 
 
 def _describe(cut: CutSeen) -> str:
-    place = "while the tools ran" if cut.cut.in_tool else f"after {cut.pieces} pieces of the model's answer"
+    place = "while the tools ran" if cut.cut.in_tool else f"after {counted(cut.pieces, 'piece')} of the model's answer"
     told = f"cut {place}, {cut.lag * 1000:.0f} ms after the model held"
     if cut.cut.by not in (CutBy.LEAVE, CutBy.STOP, CutBy.RELOAD):
         return told
@@ -70,6 +71,6 @@ def _describe(cut: CutSeen) -> str:
         told = f"{told}; {cut.tools}"
     if cut.left_after is not None:
         return f"{told}; the application left the model {cut.left_after * 1000:.0f} ms later"
-    after = [f"{cut.pieces_after} more pieces"] if cut.pieces_after else []
-    after += [f"{cut.asked_after} more requests"] if cut.asked_after else []
+    after = [counted(cut.pieces_after, "more piece")] if cut.pieces_after else []
+    after += [counted(cut.asked_after, "more request")] if cut.asked_after else []
     return f"{told}; afterwards {' and '.join(after) or 'nothing more was asked of the model'}"

@@ -13,6 +13,7 @@ from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, ReplySeen, TurnSeen, shown_text
 from tpharness.apps.marks import marks_in
 from tpharness.findings import Finding, Kind, shorten
+from tpharness.printable import counted
 
 __all__ = ["KINDS", "find_trouble", "turn_trouble"]
 
@@ -116,7 +117,7 @@ def turn_trouble(turn: TurnSeen, *, earlier: tuple[str, ...] = ()) -> Finding:
     """Return what an application did in a turn that did not reach the model; `earlier` is what the model has said."""
     reply = turn.reply
     if turn.others:
-        return MARK_STRIPPED.at(at(turn), got=f"{turn.others} requests without the token")
+        return MARK_STRIPPED.at(at(turn), got=f"{counted(turn.others, 'request')} without the token")
     if turn.strays:
         return UNKNOWN_API.at(at(turn), got=", ".join(turn.strays[:3]), expected="such as POST /v1/chat/completions")
     if reply is None or not reply.status:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.clauses import load_rulings
+from tpharness.printable import counted
 from tpharness.protocol.jcs import jcs
 from tpharness.resources import conformance_dir, scenarios_dir
 from tpharness.suite_yaml import load_suite_yaml
@@ -48,13 +49,14 @@ def find_suite_differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -
     for kind, mine in ours["parts"].items():
         other = theirs["parts"].get(kind, {})
         for word, names in (
-            ("differ", sorted(name for name in mine.keys() & other.keys() if mine[name] != other[name])),
-            ("are in the certificate only", sorted(other.keys() - mine.keys())),
-            ("are not in the certificate", sorted(mine.keys() - other.keys())),
+            ("changed", sorted(name for name in mine.keys() & other.keys() if mine[name] != other[name])),
+            ("in the certificate only", sorted(other.keys() - mine.keys())),
+            ("not in the certificate", sorted(mine.keys() - other.keys())),
         ):
             if names:
                 more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-                yield f"{len(names)} {kind} {word}: {', '.join(names[:_MOST_NAMES])}{more}"
+                count = counted(len(names), kind.removesuffix("s"))
+                yield f"{count} {word}: {', '.join(names[:_MOST_NAMES])}{more}"
     if theirs["digest"] != sha256(jcs(theirs["parts"])):
         yield "the digest of the whole suite is not that of its parts"
     if theirs["version"] != ours["version"]:

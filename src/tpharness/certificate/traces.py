@@ -62,7 +62,7 @@ def _judge_trace(name: str, data: bytes, report: str, wrong: Mapping[str, Mappin
     if trace.end is None:
         yield f"changed trace: {name} was broken off"
     elif trace.end["cases"] != len(cases):
-        yield f"changed trace: {name} has {len(cases)} cases, and counts {trace.end['cases']}"
+        yield f"changed trace: {name} has {counted(len(cases), 'case')}, and counts {trace.end['cases']}"
 
 
 def _words(outcome: str, codes: list[str]) -> str:

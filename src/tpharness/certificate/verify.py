@@ -21,6 +21,7 @@ from tpharness.certificate.suite import describe_suite, find_suite_differences, 
 from tpharness.certificate.traces import find_trace_refusals
 from tpharness.errors import InputError
 from tpharness.findings import shorten
+from tpharness.printable import counted
 from tpharness.resources import schema_path
 
 __all__ = ["compare_replay", "find_refusals", "read_statement"]
@@ -108,7 +109,7 @@ def compare_replay(name: str, certified: Mapping[str, Any], replayed: Mapping[st
     for case in differing[:_MOST]:
         yield f"replay: {case} is {_verdict(after.get(case))}, and {_verdict(before.get(case))} in {name}"
     if len(differing) > _MOST:
-        yield f"replay: {len(differing) - _MOST} more cases have another verdict than in {name}"
+        yield f"replay: another verdict than in {name} for {counted(len(differing) - _MOST, 'more case')}"
 
 
 def _judge_report(name: str, report: Mapping[str, Any], profiles: Sequence[str]) -> Iterator[str]:
@@ -134,7 +135,7 @@ def _judge_report(name: str, report: Mapping[str, Any], profiles: Sequence[str])
 def _judge_playing(playing: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     orders = {report.get("order") for report in reports} - {None}
     if len(reports) == len(playing["reports"]) and len(orders) < len(SEEDS):
-        yield f"missing report: {len(orders)} orders were played, and a certificate takes {len(SEEDS)}"
+        yield f"missing report: {counted(len(orders), 'order')} played, and a certificate takes {len(SEEDS)}"
     for side in ("server", "client"):
         told, declared = playing[side]["reported_as"], playing[side]["capabilities"]
         if any(report[side] != told for report in reports):
@@ -162,7 +163,8 @@ def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> I
                 f"and by the reports {made['profile']} is {made['status']!r} {made['why']}".rstrip()
             )
     if len(predicate["claims"]) != len(again["claims"]):
-        yield f"forged claim: there are {len(predicate['claims'])} claims, and {len(again['claims'])} by the reports"
+        claims = counted(len(predicate["claims"]), "claim")
+        yield f"forged claim: it has {claims}, and {len(again['claims'])} by the reports"
     if predicate["requirements"] != again["requirements"]:
         where = _first_difference("requirements", predicate["requirements"], again["requirements"])
         yield f"changed requirements: {where}"

@@ -28,7 +28,7 @@ from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tra
 from tpharness.errors import UsageError
 from tpharness.finding_lines import finding_lines
 from tpharness.findings import Finding, Level
-from tpharness.printable import make_printable, say, without_credentials
+from tpharness.printable import counted, make_printable, say, without_credentials
 from tpharness.report import ConsoleReport, Report, parse_reports, report_words
 from tpharness.run import Outcome, Result
 from tpharness.trace.format import Traced
@@ -264,7 +264,7 @@ def _print_threads(out: Console, threads: list[Result]) -> None:
     """Print the verdict on the threads that the application wrote, apart from the one on its cases."""
     wrong = [result for result in threads if result.outcome is not Outcome.PASSED]
     if not wrong:
-        out.print(f"\nThreadProtocol: the thread is [bold green]right[/] in {len(threads)} cases.")
+        out.print(f"\nThreadProtocol: the thread is [bold green]right[/] in {counted(len(threads), 'case')}.")
         return
     codes = Counter(code for result in wrong for code in result.failing_codes)
     told = ", ".join(f"{code} in {count}" for code, count in codes.most_common())

@@ -20,7 +20,7 @@ from tpharness.explore.campaigns.replaying import play_saved
 from tpharness.explore.campaigns.state import CampaignState, load_state
 from tpharness.explore.campaigns.subject_files import load_subject
 from tpharness.explore.generate.kinds import FuzzKind
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.report.trace import TraceReport
 from tpharness.run.options import side_options
 from tpharness.run.session import Session
@@ -160,7 +160,8 @@ class _Progress:
         """Show where the campaign is."""
         now = time.monotonic()
         done, took = state.cases - self._before, now - self._begun
-        line = f"{done} cases, {done / max(took, 0.001):.0f}/s, {len(state.failures)} causes, {took:.0f} s"
+        causes = counted(len(state.failures), "cause")
+        line = f"{counted(done, 'case')}, {done / max(took, 0.001):.0f}/s, {causes}, {took:.0f} s"
         if self._terminal:
             self._rewrite(line)
         elif now - self._told >= _LINE_EVERY:
@@ -196,10 +197,9 @@ def _tell(campaign: Campaign, cases: int, took: float, stopped: str, *, as_json:
         say(f"  cases     {failure.count}, the first is {failure.case} of seed {state.seed} ({failure.kind})")
         say(f"  play it   {failure.command}")
     word = "INCOMPLETE" if stopped else "FAILED" if state.failures else "PASSED"
-    of = f" of {wanted}" if stopped and wanted is not None else ""
+    done = f"{cases} of {counted(wanted, 'case')}" if stopped and wanted is not None else counted(cases, "case")
     why = f", interrupted by {stopped}" if stopped else ""
-    rate = f"{cases / max(took, 0.001):.0f} a second"
-    say(f"{word} {cases}{of} cases in {took:.1f} s ({rate}), {len(state.failures)} causes, seed {state.seed}{why}")
-    say(
-        f"continue with: tpharness fuzz --db {campaign.options.db}; {state.cases} cases so far in {state.seconds:.0f} s"
-    )
+    rate, causes = f"{cases / max(took, 0.001):.0f} a second", counted(len(state.failures), "cause")
+    say(f"{word} {done} in {took:.1f} s ({rate}), {causes}, seed {state.seed}{why}")
+    so_far = f"{counted(state.cases, 'case')} so far in {state.seconds:.0f} s"
+    say(f"continue with: tpharness fuzz --db {campaign.options.db}; {so_far}")

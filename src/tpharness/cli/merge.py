@@ -11,7 +11,7 @@ from tpharness.cli.files import read_bytes
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import InputError, UsageError
 from tpharness.output import json_text, write_atomically
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.report import tally_lines
 from tpharness.report.failures import group_heading, group_line
 from tpharness.run.grouping import group_failures
@@ -47,7 +47,9 @@ def _verdict(document: Mapping[str, Any]) -> str:
 def _count_scenarios(document: Mapping[str, Any], scenarios: int) -> str:
     """Return how many scenarios were played, of how many if shards were ended early."""
     early = document.get("incomplete")
-    return f"{scenarios} scenarios" if early is None else f"{early['played']} of {early['scenarios']} scenarios"
+    if early is None:
+        return counted(scenarios, "scenario")
+    return f"{early['played']} of {counted(early['scenarios'], 'scenario')}"
 
 
 def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
@@ -75,9 +77,10 @@ def _runs(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
     for line in tally_lines(merged.report):
         say(line)
     counts = ", ".join(f"{count} {outcome.value}" for outcome, count in finished.counts.items() if count)
+    cases = counted(sum(finished.counts.values()), "case")
     say(
         f"{_verdict(merged.report)} {merged.shards} of {merged.shards} shards, "
-        f"{_count_scenarios(merged.report, merged.scenarios)}, {sum(finished.counts.values())} cases ({counts}), "
+        f"{_count_scenarios(merged.report, merged.scenarios)}, {cases} ({counts}), "
         f"{len(finished.exercised)} of {finished.clause_count} clauses exercised"
     )
     return finished.passed, dict(merged.report)

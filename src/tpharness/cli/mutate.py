@@ -93,7 +93,7 @@ def mutate(
     else:
         _print_summary(matrix, whole=not defect and early is None)
         if early is not None:
-            say("", f"INCOMPLETE {ended.taken} of {ended.wanted} defects, interrupted by {ended.signal}")
+            say("", f"INCOMPLETE {ended.taken} of {counted(ended.wanted, 'defect')}, interrupted by {ended.signal}")
     ended.interrupt_again()
     raise Exit(0 if matrix.passed else 1)
 

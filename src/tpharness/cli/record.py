@@ -71,7 +71,7 @@ def record(
     output.parent.mkdir(exist_ok=True)
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
-    say(f"recorded {sum(map(len, streams))} bytes in {counted(len(streams), 'stream')} to {output!s}")
+    say(f"recorded {counted(sum(map(len, streams)), 'byte')} in {counted(len(streams), 'stream')} to {output!s}")
     if fault:
         say(f"the stream broke off by itself: {fault}")
     if max(map(len, streams), default=0) >= MAX_STREAM:

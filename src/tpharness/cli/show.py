@@ -25,7 +25,7 @@ from tpharness.picture import (
     render_page,
     text_html,
 )
-from tpharness.printable import make_printable, say
+from tpharness.printable import counted, make_printable, say
 from tpharness.report.trace_lines import Line, case_lines
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Entry, Trace, TracedCase
@@ -79,7 +79,7 @@ def _write_page(trace: Trace, entry: Entry | None, path: str) -> None:
     plain = [plain_timeline(one.timeline) for one in entries]
     write_atomically(path, render_page(Page(title=title, lead=lead, sections=sections, entries=entries, plain=plain)))
     if left_out:
-        say(f"{len(left_out)} cases are left out, so that the page stays below 15 MB; name one", err=True)
+        say(f"left out, so that the page stays below 15 MB: {counted(len(left_out), 'case')}; name one", err=True)
     if path != "-":
         say(f"written to {path}")
 
@@ -87,13 +87,16 @@ def _write_page(trace: Trace, entry: Entry | None, path: str) -> None:
 def _list_lines(trace: Trace, *, whole: bool) -> list[Line]:
     about, entries = trace.about, trace.entries
     lines: list[Line] = [
-        ("bold", f"{trace.name}: {len(entries)} cases, {sum(bool(one.file) for one in entries)} with their trace"),
+        (
+            "bold",
+            f"{trace.name}: {counted(len(entries), 'case')}, {sum(bool(one.file) for one in entries)} with their trace",
+        ),
         ("dim", f"  {about['command']}, {about['started_at']}, tpharness {about['tpharness']}"),
     ]
     if trace.end is None:
         lines.append(("yellow", "  the run was broken off: what it had played until then is here"))
     elif trace.end.get("note"):
-        lines.append(("yellow", f"  {trace.end['left_out']} cases are left out: {trace.end['note']}"))
+        lines.append(("yellow", f"  left out: {counted(trace.end['left_out'], 'case')}: {trace.end['note']}"))
     several = len({(one.server, one.client) for one in entries}) > 1
     shown = entries if whole else [one for one in entries if one.file][:_MOST_LISTED]
     alike = Counter(one.like for one in entries if one.like)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from tpharness.cli.options import Argument, Exit, Option
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
@@ -33,5 +33,5 @@ def site(
     broken = list(find_broken_links(output))
     for line in broken:
         say(line, err=True)
-    say(f"{pages} pages, {len(broken)} broken links: {output / 'index.html'}")
+    say(f"{counted(pages, 'page')}, {counted(len(broken), 'broken link')}: {output / 'index.html'}")
     raise Exit(1 if broken else 0)

@@ -11,7 +11,7 @@ from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
-from tpharness.printable import say, without_credentials
+from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.versions import parse_version
 from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
@@ -175,9 +175,9 @@ def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: Earl
     sampled = f", a sample of seed {seed}; {left} were not tried" if left else ""
     tally = f"tried {tried} of {total} {word}{sampled}{f'; {failed} failed' if failed else ''}"
     if ended.signal:
-        say(f"INCOMPLETE {ended.taken} of {ended.wanted} scenarios, {tally}, interrupted by {ended.signal}")
+        say(f"INCOMPLETE {ended.taken} of {counted(ended.wanted, 'scenario')}, {tally}, interrupted by {ended.signal}")
         return False
-    say(f"{'PASSED' if tried and not failed else 'FAILED'} {swept} scenarios, {tally}")
+    say(f"{'PASSED' if tried and not failed else 'FAILED'} {counted(swept, 'scenario')}, {tally}")
     if not tried:
         say("nothing was tried, so nothing has passed")
     return bool(tried) and not failed

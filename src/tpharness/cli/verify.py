@@ -79,7 +79,7 @@ def _replay(predicate: Mapping[str, Any], certificate: Path, server: str, client
     playings = predicate["playings"]
     if len(clients) != len(playings):
         raise UsageError(
-            f"{len(playings)} clients were certified with this server, and {len(clients)} are named",
+            f"this server was certified with {counted(len(playings), 'client')}, and --client names {len(clients)}",
             hint="name the same --client options as for `tpharness certify`",
         )
     for playing, client in zip(playings, clients, strict=True):

@@ -21,7 +21,7 @@ from tpharness.picture import (
     text_html,
     timeline_of_file,
 )
-from tpharness.printable import say
+from tpharness.printable import counted, say
 from tpharness.protocol.versions import parse_version
 from tpharness.scenario.reasons import refuse_misspelt_reason
 from tpharness.trace.format import INDEX
@@ -70,7 +70,7 @@ def view(
             entries += traced
             sections += application_sections("What happened", applications_of_trace(trace).values())
             if left_out:
-                say(f"{name}: {len(left_out)} cases are left out, so that the page stays small", err=True)
+                say(f"{name}: left out, so that the page stays small: {counted(len(left_out), 'case')}", err=True)
         else:
             timeline = timeline_of_file(name, read_bytes(name), version=wanted, reason=reason)
             entries.append(Entry(timeline=timeline))

@@ -14,6 +14,7 @@ from tpharness.histories.report import Table, comparison_tables
 from tpharness.histories.tracks import Tracks
 from tpharness.picture import MOST_BYTES, Entry, Page, render_page, table_html, text_html, timeline_of_case
 from tpharness.picture.tables import compact_json
+from tpharness.printable import counted
 from tpharness.run.plan import base_case
 from tpharness.scenario import AgentRun, Scenario
 
@@ -39,7 +40,9 @@ def render_comparison(comparison: Comparison, tracked: Iterable[tuple[Scenario, 
         f"<section><h2>{text_html(one.title)}</h2>{_table_html(one)}</section>" for one in comparison_tables(comparison)
     ]
     if left_out:
-        words = f"{len(left_out)} timelines are left out, so that this file stays below 15 MB: {', '.join(left_out)}"
+        words = (
+            f"{counted(len(left_out), 'timeline')} left out, so that this file stays below 15 MB: {', '.join(left_out)}"
+        )
         sections.append(f"<p class='note'>{text_html(words)}</p>")
     lead = "<p>What each history keeps of a turn that is interrupted, and whether the model's API takes it then.</p>"
     if entries:

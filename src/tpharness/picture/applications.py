@@ -13,6 +13,7 @@ from typing import Any
 from tpharness.findings import shorten
 from tpharness.picture.page import finding_html, table_html, text_html
 from tpharness.picture.traces import finding_of_trace
+from tpharness.printable import counted
 from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
 from tpharness.trace.read import Entry, Trace, TracedCase
 
@@ -72,7 +73,8 @@ def _asked(asked: Line) -> Iterator[str]:
     """Yield what the model was told, folded away, and what it said then."""
     rows = [(text_html(told["role"]), _told(told)) for told in asked["told"]]
     refused = "".join(f"<p class='bad'>Refused: {text_html(why)}</p>" for why in asked.get("refused", ()))
-    words = f"request {asked['number']} to the model, {asked['t'] * 1000:,.0f} ms: it is told {len(rows)} messages"
+    messages = counted(len(rows), "message")
+    words = f"request {asked['number']} to the model, {asked['t'] * 1000:,.0f} ms: it is told {messages}"
     table = table_html(("role", "what it is told"), rows, caption=words)
     yield f"<li><details><summary>{text_html(words)}</summary>{table}</details>{refused}</li>"
     ended = "" if asked["outcome"] == "completed" else f" <em class='warn'>({text_html(asked['outcome'])})</em>"

@@ -8,6 +8,7 @@ from typing import Any
 
 from tpharness.findings import shorten
 from tpharness.picture.page import table_html, text_html
+from tpharness.printable import counted
 
 __all__ = ["plain_timeline"]
 
@@ -30,7 +31,9 @@ def plain_timeline(timeline: Mapping[str, Any]) -> str:
     ]
     table = table_html(("#", "row", "server event", "bytes", "frame", "findings"), cells, caption=timeline["id"])
     left = len(rows) - _MOST_ROWS
-    return table + (f"<p>{left} more rows are left out here; with scripts the page shows them.</p>" if left > 0 else "")
+    return table + (
+        f"<p>{counted(left, 'more row')} left out here; with scripts the page shows all.</p>" if left > 0 else ""
+    )
 
 
 def _words(event: Mapping[str, Any] | None) -> str:

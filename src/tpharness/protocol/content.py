@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tpharness.printable import counted
+
 __all__ = ["find_mismatch"]
 
 
@@ -17,5 +19,5 @@ def find_mismatch(reference: Mapping[str, Any], *, digest: str, size: int) -> st
     if named is not None and str(named).removeprefix("sha256:").lower() != digest:
         return f"its bytes have the hash sha256:{digest}"
     if named_size is not None and named_size != size:
-        return f"it has {size} bytes"
+        return f"it has {counted(size, 'byte')}"
     return ""

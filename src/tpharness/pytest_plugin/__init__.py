@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tpharness.printable import counted
+
 if TYPE_CHECKING:
     from tpharness.pytest_plugin.app import App
     from tpharness.pytest_plugin.playing import Player, Targets
@@ -95,7 +97,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     from tpharness.findings import Finding  # noqa: PLC0415  # it is loaded
 
     found = left if isinstance(left, list) and left and all(isinstance(one, Finding) for one in left) else []
-    return [f"{len(found)} findings", *(one.line() for one in found)] if found else None
+    return [counted(len(found), "finding"), *(one.line() for one in found)] if found else None
 
 
 def _setting(config: pytest.Config, name: str) -> object:

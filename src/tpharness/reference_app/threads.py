@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.reference_app.content import ContentStore
 from tpharness.reference_app.fold import Entry, ThreadFold
@@ -225,7 +226,7 @@ class Threads:
                     return
         raise Refusal(
             503,
-            f"there are {len(self._live)} threads in memory",
+            f"{counted(len(self._live), 'thread')} in memory",
             hint="DELETE those that are done, or serve with --store",
         )
 
@@ -247,9 +248,8 @@ class Threads:
         if self.stopping:
             raise Refusal(503, "the server is shutting down", hint="start it again, then ask again")
         if len(self._tools.running) >= self._settings.max_runs:
-            raise Refusal(
-                503, f"{self._settings.max_runs} runs are in progress", hint="cancel some, or wait for their ends"
-            )
+            runs = counted(self._settings.max_runs, "run")
+            raise Refusal(503, f"{runs} in progress", hint="cancel some, or wait for their ends")
 
     def _check(self, thread: LiveThread, request: RunRequest) -> None:
         self._refuse_running(thread)

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from tpharness.printable import make_printable
+from tpharness.printable import counted, make_printable
 from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line
 from tpharness.report.not_judged import brief_line, never_judged
 from tpharness.report.profiles import profile_lines
@@ -71,9 +71,7 @@ class ConsoleReport:
             case RunStarted():
                 sides = escape(make_printable(f"server {event.server}, client {event.client}"))
                 versions = f", versions {', '.join(event.versions)}" if event.versions else ""
-                self._out.print(
-                    f"{_count_words(event.scenarios, 'scenario')}, {sides}{escape(make_printable(versions))}"
-                )
+                self._out.print(f"{counted(event.scenarios, 'scenario')}, {sides}{escape(make_printable(versions))}")
                 if event.order:
                     self._out.print(escape(make_printable(f"order {event.order}")))
                 self._progress.start(event.scenarios)
@@ -91,8 +89,8 @@ class ConsoleReport:
         self.close()
         self._print_dim(tally_lines(tally_json(report.results)))
         counts = ", ".join(f"{count} {outcome.value}" for outcome, count in report.counts.items()) or "nothing played"
-        cases = _count_words(sum(report.counts.values()), "case")
-        of = _count_words(report.started.scenarios, "scenario")
+        cases = counted(sum(report.counts.values()), "case")
+        of = counted(report.started.scenarios, "scenario")
         words = f"{report.scenarios} of {of}, {cases} ({counts}), {report.error}"
         self._out.print(f"\n[bold red]INCOMPLETE[/] {escape(make_printable(words))}")
 
@@ -107,7 +105,7 @@ class ConsoleReport:
             if not self._by_cause:
                 self._print_failure(result, result.id)
         elif self._verbosity > 0:
-            cases = f" ({result.cases} cases)" if result.cases != 1 else ""
+            cases = f" ({counted(result.cases, 'case')})" if result.cases != 1 else ""
             self._out.print(escape(make_printable(f"{result.outcome.value} {result.id}{cases}")))
 
     def _print_causes(self) -> None:
@@ -117,7 +115,7 @@ class ConsoleReport:
         self._failures_told = True
         groups = group_failures(self._report.results)
         if len(groups) > 1:
-            failed = _count_words(sum(group.cases for group in groups), "case")
+            failed = counted(sum(group.cases for group in groups), "case")
             self._out.print(f"\n{failed} failed for {len(groups)} causes; first the one that concerns most of them")
         blocks = [] if self._verbosity < 0 else groups[:_MOST_BLOCKS]
         for group in blocks:
@@ -132,8 +130,10 @@ class ConsoleReport:
             self._out.print(f"  [red]{escape(group_line(group))}[/]")
         others = groups[_MOST_CAUSES:]
         if others:
-            cases = _count_words(sum(group.cases for group in others), "case")
-            self._out.print(f"  and {len(others)} more causes with {cases} (--report json:PATH has them all)")
+            cases = counted(sum(group.cases for group in others), "case")
+            self._out.print(
+                f"  and {counted(len(others), 'more cause')} with {cases} (--report json:PATH has them all)"
+            )
 
     def _print_failure(self, result: Result, heading: str, group: Group | None = None) -> None:
         started = self._report.started
@@ -192,18 +192,18 @@ def tally_lines(tally: Mapping[str, Any]) -> list[str]:
     """Return as lines what `tally_json` has: reasons for no verdict, what was played again, which side departs."""
     lines = []
     for outcome, reasons in tally["reasons"].items():
-        counted = list(reasons.items())
+        by_count = list(reasons.items())
         lines.append(f"{outcome} ({sum(reasons.values())}), by reason:")
-        lines += [f"  {cases:>5}  {make_printable(reason)}" for reason, cases in counted[:_MOST_REASONS]]
-        others = [cases for _, cases in counted[_MOST_REASONS:]]
+        lines += [f"  {cases:>5}  {make_printable(reason)}" for reason, cases in by_count[:_MOST_REASONS]]
+        others = [cases for _, cases in by_count[_MOST_REASONS:]]
         if others:
-            lines.append(f"  {sum(others):>5}  {len(others)} other reasons (--report json:PATH has them)")
+            lines.append(f"  {sum(others):>5}  {counted(len(others), 'other reason')} (--report json:PATH has them)")
     ids = tally["played_again"]["ids"]
     if ids:
         some = ", ".join(ids[:_MOST_IDS]) + (f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else "")
-        count = _count_words(len(ids), "case")
+        count = counted(len(ids), "case")
         lines.append(make_printable(f"played again, since this machine's own timers were late: {count} ({some})"))
-    departing = [f"the {side} in {_count_words(cases, 'case')}" for side, cases in tally["departing"].items() if cases]
+    departing = [f"the {side} in {counted(cases, 'case')}" for side, cases in tally["departing"].items() if cases]
     if departing:
         lines.append(f"departs from the right thread (R51): {', '.join(departing)}")
     return lines
@@ -217,7 +217,3 @@ def _group_by_reason(results: Sequence[Result]) -> list[tuple[str, str]]:
     return [
         (ids[0] + (f" and {len(ids) - 1} more" if len(ids) > 1 else ""), reason) for reason, ids in by_reason.items()
     ]
-
-
-def _count_words(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tpharness.finding_lines import finding_lines
-from tpharness.printable import make_printable
+from tpharness.printable import counted, make_printable
 from tpharness.run import Outcome, Result
 from tpharness.run.grouping import Group
 
@@ -38,9 +38,8 @@ def failure_lines(
     for finding in result.findings[:_MOST_FINDINGS]:
         lines += finding_lines(finding)
     if len(result.findings) > _MOST_FINDINGS:
-        lines.append(
-            ("", f"… and {len(result.findings) - _MOST_FINDINGS} more findings (--report json:PATH has them all)")
-        )
+        more = counted(len(result.findings) - _MOST_FINDINGS, "more finding")
+        lines.append(("", f"… and {more} (--report json:PATH has them all)"))
     lines += _about_lines(result) if hint and not (history or again) else []
     options = [*played_on, *(word for root in roots for word in ("--scenarios", str(root)))]
     _, fault, name = result.id.partition("@fault-")

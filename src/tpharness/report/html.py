@@ -31,6 +31,7 @@ from tpharness.picture import (
 )
 from tpharness.picture.rows import finding_json
 from tpharness.picture.tables import compact_json
+from tpharness.printable import counted
 from tpharness.report.html_tables import (
     app_clauses_table,
     causes_table,
@@ -202,7 +203,7 @@ def _result_block(
     findings = map(finding_json, result.findings[:_MOST_FINDINGS])
     blocks = "".join(finding_html(finding, explained=explained) for finding in findings)
     more = len(result.findings) - _MOST_FINDINGS
-    blocks += f"<p>and {more} more findings</p>" if more > 0 else ""
+    blocks += f"<p>and {counted(more, 'more finding')}</p>" if more > 0 else ""
     link, about = "", ""
     if result.id in turns:
         case, shown_turns = turns[result.id]
@@ -237,7 +238,7 @@ def _strips(wrong: Sequence[Result], shown: Mapping[str, Entry]) -> Iterator[str
 
 def _left_out(names: Sequence[str]) -> str:
     listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    words = f"{len(names)} timelines are left out, so that this file stays below 15 MB: {listed}. "
+    words = f"{counted(len(names), 'timeline')} left out, so that this file stays below 15 MB: {listed}. "
     return f"<p class='note'>{text_html(words)}<code>tpharness view FILE</code> shows one.</p>"
 
 

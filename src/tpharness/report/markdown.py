@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tpharness.printable import make_printable
+from tpharness.printable import counted, make_printable
 from tpharness.report.failures import group_line
 from tpharness.report.profiles import profile_lines
 from tpharness.report.summary import Report
@@ -45,7 +45,7 @@ def _section(report: Report, name: str) -> list[str]:
             cases, _, cause = group_line(group).strip().partition(" ")
             lines.append(f"| {cases} | {_text(cause.strip())} |")
         if len(groups) > _MOST_CAUSES:
-            lines.append(f"| | and {len(groups) - _MOST_CAUSES} more causes |")
+            lines.append(f"| | and {counted(len(groups) - _MOST_CAUSES, 'more cause')} |")
         lines.append("")
     for finding in report.finished.problems if report.finished is not None else ():
         lines += [f"- {_text(finding.line())}"]

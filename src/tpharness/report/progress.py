@@ -13,6 +13,8 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from tpharness.printable import counted
+
 __all__ = ["ProgressLines", "RunProgress"]
 
 _FIRST = 8.0
@@ -42,7 +44,7 @@ class ProgressLines:
         self._pause = min(2 * self._pause, _SELDOM)
         self._due = now + self._pause
         failed = f", {self.failed} failed" if self.failed else ""
-        return f"played {self.done} of {self.total} scenarios{failed}, {now - self._begun:.0f} s"
+        return f"played {self.done} of {counted(self.total, 'scenario')}{failed}, {now - self._begun:.0f} s"
 
 
 class RunProgress:

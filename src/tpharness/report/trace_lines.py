@@ -13,6 +13,7 @@ from typing import Any
 from tpharness.clauses import clause_texts, load_rulings
 from tpharness.errors import TpharnessError
 from tpharness.findings import shorten
+from tpharness.printable import counted
 from tpharness.protocol.diff import diff
 from tpharness.report.trace_app_lines import app_lines
 from tpharness.scenario import outline
@@ -170,7 +171,7 @@ def _thread_lines(case: TracedCase, parting: Parting) -> Iterator[Line]:
         yield "", f"    {difference.pointer}"
         yield "", f"      {difference.text}{f' [{difference.cites}]' if difference.cites else ''}"
     if len(differences) > _MOST_DIFFERENCES:
-        yield "dim", f"    … and {len(differences) - _MOST_DIFFERENCES} more differences"
+        yield "dim", f"    … and {counted(len(differences) - _MOST_DIFFERENCES, 'more difference')}"
 
 
 # ---------------------------------------------------------------------------------------------------- the timeline
@@ -199,8 +200,10 @@ def timeline_lines(case: TracedCase, around: Parting | None) -> list[Line]:
     shown = [line for _, line in lines]
     if around is not None and len(shown) > _LONG:
         first, last = max(0, place - _WINDOW), min(len(shown), place + _WINDOW)
-        before = [("dim", f"  … {first} lines before (--all shows them)")] if first else []
-        after = [("dim", f"  … {len(shown) - last} lines after (--all shows them)")] if last < len(shown) else []
+        before = [("dim", f"  … {counted(first, 'line')} before (--all shows them)")] if first else []
+        after = (
+            [("dim", f"  … {counted(len(shown) - last, 'line')} after (--all shows them)")] if last < len(shown) else []
+        )
         shown = [*before, *shown[first:last], *after]
     head = "the server's events, the wire (<-, x- where the client is not given it), what is held from there on (=>)"
     if case.turns:
@@ -290,7 +293,7 @@ def _event_text(event: ServerEvent) -> str:
 
 def _chunk_text(wire: Wire, chunk: Chunk) -> str:
     data = wire.chunk_bytes(chunk)
-    text = data.decode("utf-8", "backslashreplace").rstrip() if data else f"({chunk.size} bytes that were left out)"
+    text = data.decode("utf-8", "backslashreplace").rstrip() if data else f"({counted(chunk.size, 'byte')} left out)"
     return shorten(text, _WIDE)
 
 

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
+from tpharness.printable import counted
 from tpharness.report.summary import Report
 from tpharness.run import Outcome, Result
 from tpharness.run.grouping import group_failures
@@ -89,7 +90,7 @@ def _change_lines(word: str, groups: Sequence[Mapping[str, Any]]) -> Iterator[st
         more = len(group["cases"]) - _SHOWN_CASES
         yield f"             {', '.join(group['cases'][:_SHOWN_CASES])}{f', and {more} more' if more > 0 else ''}"
     if len(groups) > _SHOWN_CHANGES:
-        yield f"             and {len(groups) - _SHOWN_CHANGES} more causes: -o trend.json has all of them"
+        yield f"             and {counted(len(groups) - _SHOWN_CHANGES, 'more cause')}: -o trend.json has all of them"
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:

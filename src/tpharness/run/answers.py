@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tpharness.errors import TpharnessError
+from tpharness.printable import counted
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import cut_places
 from tpharness.run.select import SelectedScenario
@@ -87,7 +88,7 @@ def _find_missing(one: SelectedScenario, results: tuple[Result, ...]) -> str:
     if scenario.cut is not None and scenario.cut.at is not CutAt.EVERY_EVENT:
         return "" if len(results) > 1 else "it has no result for the places of its sweep"
     expected, got = 1 + sum(1 for _ in cut_places(scenario)), sum(result.cases for result in results)
-    return "" if got == expected else f"it has verdicts on {got} cases of {expected}"
+    return "" if got == expected else f"it has verdicts on {counted(got, 'case')} of {expected}"
 
 
 def _digest(path: Path) -> str:

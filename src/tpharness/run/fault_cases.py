@@ -19,6 +19,7 @@ from tpharness.errors import TargetError
 from tpharness.faults import RecordedResponse
 from tpharness.faults.catalogue import CANCEL, FAULTS, Fault, Guarantee
 from tpharness.faults.plan import Plan
+from tpharness.printable import counted
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.plan import Case
 from tpharness.run.play import Players, play
@@ -85,8 +86,8 @@ async def plan_faults(case: Case, players: Players, faults: Sequence[str]) -> li
     runs = len(case.scenario.runs)
     if len(responses) != runs or not responses[-1].whole:
         raise TargetError(
-            f"without any fault there were {len(responses)} streams for {runs} runs, or the last one is not whole: "
-            "no fault can be made on it",
+            f"without any fault there were {counted(len(responses), 'stream')} for {counted(runs, 'run')}, "
+            "or the last one is not whole: no fault can be made on it",
             hint="play the scenario without --fault first; is the target overloaded?",
         )
     struck, response = len(responses) - 1, responses[-1]
@@ -156,7 +157,8 @@ def unplayed_result(struck: FaultCase, case: Case) -> Result:
 def _check_reached(relay: Relay) -> None:
     if relay.refused:
         raise UnreachableError(
-            f"{relay.refused} connections to the target were refused", hint="is it overloaded? its own log may say more"
+            f"the target refused {counted(relay.refused, 'connection')}",
+            hint="is it overloaded? its own log may say more",
         )
 
 

@@ -18,6 +18,7 @@ from tpharness.errors import TargetError
 from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
+from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, StreamEnd
 from tpharness.targets.endpoint import Endpoint
@@ -265,9 +266,11 @@ class HttpRun:
                 stream.end = "timeout"
                 return
             if total.expired():
-                raise self._contract_error(ENDLESS, f"{patience.total:g} s and {len(stream.data)} bytes") from None
+                raise self._contract_error(
+                    ENDLESS, f"{patience.total:g} s and {counted(len(stream.data), 'byte')}"
+                ) from None
             kind = CAPABILITY_KINDS["limits"] if live is _Interruption.LIMIT else STALLED
-            words = f"nothing for {patience.silence:g} s after {len(stream.data)} bytes"
+            words = f"nothing for {patience.silence:g} s after {counted(len(stream.data), 'byte')}"
             raise self._contract_error(kind, words) from None
 
     async def _read_to_hold(self, reading: OpenStream) -> bool:

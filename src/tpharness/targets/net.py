@@ -21,6 +21,7 @@ import aiohttp
 import orjson
 
 from tpharness.errors import TargetError
+from tpharness.printable import counted
 from tpharness.protocol.parse import parse_json
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.net_errors import (
@@ -264,7 +265,7 @@ class Http:
                 raise gone_while_asked(error, what, endpoint) from error
             if most is None:
                 raise TargetError(
-                    f"{what}: the answer breaks off after {size} bytes: {error_text(error)}",
+                    f"{what}: the answer breaks off after {counted(size, 'byte')}: {error_text(error)}",
                     hint="does the target crash, or send a wrong Content-Length?",
                 ) from error
         if most is None and size > limit:

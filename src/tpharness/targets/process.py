@@ -20,6 +20,7 @@ from typing import IO
 
 from tpharness.errors import TargetError
 from tpharness.findings import shorten
+from tpharness.printable import counted
 from tpharness.targets.children import CHILDREN, require_program
 from tpharness.targets.pipes import Piece, Pipes, pipes_of
 from tpharness.targets.remote import UnreachableError
@@ -159,7 +160,7 @@ class LineProcess:
         if unsent:
             what = f"has not read its request within {seconds:g} s"
         elif self._out:
-            what = f"has written {len(self._out)} bytes and no end of line within {seconds:g} s"
+            what = f"has written {counted(len(self._out), 'byte')} and no end of line within {seconds:g} s"
         else:
             what = f"does not answer within {seconds:g} s"
         hint = _FLUSH_HINT if self._has_answered or self._out else f"{_FLUSH_HINT}; {_BUILD_HINT}"
@@ -186,7 +187,7 @@ class LineProcess:
         else:
             what = f"exited with code {code}"
         if self._out.strip():
-            what += f" in the middle of a line, after {len(self._out)} bytes of it"
+            what += f" in the middle of a line, after {counted(len(self._out), 'byte')} of it"
         return self._error(what, self._out, hint="a target reads requests until it is asked to stop", unreachable=True)
 
     def _error(

@@ -20,6 +20,7 @@ import orjson
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import shorten
 from tpharness.journal import UserTurn
+from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.targets.children import split_command
 from tpharness.targets.contract import Capabilities, RunScript, Script, Stream, TargetOutput
@@ -215,7 +216,8 @@ class StdioServer(_Stdio):
             streams = (await Reference().serve(script)).streams
         if len(streams) != runs:
             raise TargetError(
-                f"{self._name}: the answer to serve has {len(streams)} streams, the case has {runs} runs",
+                f"{self._name}: the answer to serve has {counted(len(streams), 'stream')}, "
+                f"the case has {counted(runs, 'run')}",
                 hint="a list of packets for each run, in order; leave out `streams` if there are none",
             )
         return TargetOutput(threads=self._threads(served, script, "serve"), streams=streams)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tpharness.printable import counted
 from tpharness.trace.read import TracedCase
 
 __all__ = ["FATE_WORDS", "Fact", "Fate", "call_words", "cut_words", "fate", "turn_facts"]
@@ -73,7 +74,7 @@ def call_words(call: Line) -> str:
 
 def cut_words(cut: Line) -> str:
     """Return what was cut, where, and what the application did then."""
-    where = "while a tool ran" if cut["in_tool"] else f"after {cut['pieces']} pieces of the model's answer"
+    where = "while a tool ran" if cut["in_tool"] else f"after {counted(cut['pieces'], 'piece')} of the model's answer"
     told = [f"{cut['by']}, {where}"]
     if cut["left_after"] is not None:
         told.append(f"the application left the model {cut['left_after'] * 1000:.0f} ms later")

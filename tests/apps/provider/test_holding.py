@@ -320,7 +320,7 @@ def test_every_wait_says_what_it_waited_for() -> None:
             await asker.conversation.next_exchange(0.01)
         task, exchange = await started(asker, "openai-chat", Plan(items=ANSWER, hold_at=1))
         await exchange.held(5)
-        with pytest.raises(WaitError, match=r"request 1 of .*waited 0.01 s .* it is held after 1 pieces"):
+        with pytest.raises(WaitError, match=r"request 1 of .*waited 0.01 s .* it is held after 1 piece"):
             await exchange.ended(0.01)
         exchange.release()
         await task

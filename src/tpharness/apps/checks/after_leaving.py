@@ -8,6 +8,7 @@ from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.evidence import AppEvidence
 from tpharness.findings import Finding, Kind, shorten
+from tpharness.printable import counted
 
 __all__ = ["CHECK"]
 
@@ -25,7 +26,8 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         if cut is None or cut.cut.by not in _USER:
             continue
         stopped = not cut.asked_after and (cut.cut.in_tool or cut.left_after is not None)
-        after = f"{cut.pieces_after} more pieces of the model's answer, {cut.asked_after} more requests"
+        requests = counted(cut.asked_after, "more request")
+        after = f"{counted(cut.pieces_after, 'more piece')} of the model's answer, {requests}"
         refused = cut.answered is not None and not 200 <= cut.answered.status < 400
         if cut.cut.by is CutBy.STOP and refused and cut.answered is not None:
             got = f"status {cut.answered.status}: {shorten(cut.answered.text, 200)}"

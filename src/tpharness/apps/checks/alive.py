@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.evidence import AppEvidence, ReplySeen
 from tpharness.findings import Finding, Kind, shorten
+from tpharness.printable import counted
 
 __all__ = ["CHECK", "describe"]
 
@@ -30,7 +31,7 @@ def describe(reply: ReplySeen | None) -> str:
     if reply.refused and reply.is_stream:
         return f"the stream says: {shorten(reply.refused, 200)}"
     said = f": {shorten(reply.body, 200)}" if not reply.is_stream and reply.body else ""
-    events = f" with {len(reply.types)} events" if reply.is_stream else ""
+    events = f" with {counted(len(reply.types), 'event')}" if reply.is_stream else ""
     return f"status {reply.status}, {reply.content_type or 'no content type'}{events}{said}"
 
 

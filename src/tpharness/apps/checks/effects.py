@@ -16,6 +16,7 @@ from tpharness.apps.effects import ToolRunSeen
 from tpharness.apps.evidence import AppEvidence, TurnSeen, shown_calls
 from tpharness.apps.provider import Call
 from tpharness.findings import Finding, Kind
+from tpharness.printable import counted
 
 __all__ = ["CHECK"]
 
@@ -94,7 +95,7 @@ def _counted_too_often(evidence: AppEvidence) -> Iterator[Finding]:
         called += sum(args_of(call) is not None for asked in turn.asked for call in asked.called)
         if turn.runs is not None and before is not None and turn.runs - before > called:
             yield REPEATED.at(
-                at(turn), got=f"{turn.runs - before} runs", expected=f"at most {called}, one for each call"
+                at(turn), got=counted(turn.runs - before, "run"), expected=f"at most {called}, one for each call"
             )
             return
 

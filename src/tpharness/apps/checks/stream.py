@@ -10,6 +10,7 @@ from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, TurnSeen
 from tpharness.apps.provider import Outcome
 from tpharness.findings import Finding, Kind, Level
+from tpharness.printable import counted
 
 __all__ = ["CHECK"]
 
@@ -51,7 +52,9 @@ def _failure(turn: TurnSeen) -> Iterator[Finding]:
         got = f"finish with the reason {reply.finish_reason!r}"
         yield FAILURE_AS_FINISH.at(at(turn), got=got, expected="an error chunk, or the reason 'error'")
     elif not told:
-        yield FAILURE_UNSAID.at(at(turn), got=f"{len(reply.types)} chunks, then the end", expected="an error chunk")
+        yield FAILURE_UNSAID.at(
+            at(turn), got=f"{counted(len(reply.types), 'chunk')}, then the end", expected="an error chunk"
+        )
 
 
 CHECK = AppCheck(

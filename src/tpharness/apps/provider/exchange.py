@@ -12,6 +12,7 @@ from tpharness.acceptance import Provider as Api
 from tpharness.apps.provider.plan import Plan
 from tpharness.errors import TargetError
 from tpharness.findings import Finding
+from tpharness.printable import counted
 
 __all__ = ["Api", "Exchange", "Outcome", "Told", "ToldCall", "ToldResult", "WaitError"]
 
@@ -197,8 +198,9 @@ class Exchange:
                         )
                     await self._changed.wait()
         except TimeoutError:
+            written = counted(self.pieces_written, "piece")
             raise WaitError(
-                f"{self}: waited {limit:g} s until {what}; it is {self.outcome} after {self.pieces_written} pieces",
+                f"{self}: waited {limit:g} s until {what}; it is {self.outcome} after {written}",
                 hint="an answer that holds goes on with release()",
             ) from None
 

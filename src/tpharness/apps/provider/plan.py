@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tpharness.errors import UsageError
+from tpharness.printable import counted
 
 __all__ = ["Break", "Call", "Finish", "Item", "Plan", "Text", "Thinking", "Usage"]
 
@@ -112,11 +113,12 @@ class Plan:
         for name, place in (("hold_at", self.hold_at), ("break_at", self.break_at)):
             if place is not None and not 0 <= place <= count:
                 raise UsageError(
-                    f"the plan has {count} pieces, and {name} is {place}", hint=f"choose {name} from 0 to {count}"
+                    f"the plan has {counted(count, 'piece')}, and {name} is {place}",
+                    hint=f"choose {name} from 0 to {count}",
                 )
         if self.breaks is not None and self.breaks is not Break.STATUS and (self.hold_at or 0) > self.break_at:
             raise UsageError(
-                f"the answer breaks after {self.break_at} pieces and never reaches hold_at={self.hold_at}",
+                f"the answer breaks after {counted(self.break_at, 'piece')} and never reaches hold_at={self.hold_at}",
                 hint="choose hold_at up to break_at",
             )
         if self.breaks is Break.STATUS and not 400 <= self.status <= 599:

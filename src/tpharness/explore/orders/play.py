@@ -20,6 +20,7 @@ from tpharness.checks import Evidence
 from tpharness.errors import TargetError
 from tpharness.explore.orders.reduction import Orders, find_orders, reorder
 from tpharness.findings import Finding, Place
+from tpharness.printable import counted
 from tpharness.protocol.compare import content_form
 from tpharness.protocol.diff import diff
 from tpharness.protocol.jcs import jcs
@@ -115,8 +116,12 @@ def _play_all(case: Case, session: Session, options: OrderOptions) -> ScenarioRe
 
 
 def _describe(index: int, found: Orders) -> str:
-    number = "more interleavings than can be listed" if found.interleavings is None else f"{found.interleavings} orders"
-    states = f"{found.states} states" if found.interleavings is not None else f"more than {found.states} states"
+    number = (
+        "more interleavings than can be listed"
+        if found.interleavings is None
+        else counted(found.interleavings, "order")
+    )
+    states = f"{'more than ' if found.interleavings is None else ''}{counted(found.states, 'state')}"
     how = "each state and step once" if found.complete else f"a sample of {len(found.chosen)}"
     return f"turn {index}: {number}, {states}, {how}"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tpharness.errors import InputError
+from tpharness.printable import counted
 from tpharness.run.shard import check_shards, merge_incomplete
 from tpharness.run.sweeps.scenarios import ScenarioReport
 
@@ -48,7 +49,7 @@ def merge_sweeps(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     incomplete = merge_incomplete(reports, len(scenarios), wanted)
     if incomplete is None and (len(scenarios) != wanted or len({str(one["id"]) for one in scenarios}) != wanted):
         raise InputError(
-            f"the shards have {len(scenarios)} scenarios together, the sweep has {wanted}",
+            f"the shards have {counted(len(scenarios), 'scenario')} together, the sweep has {wanted}",
             hint="was a file cut off or changed? sweep that shard again",
         )
     whole = {key: value for key, value in reports[first].items() if key not in ("shard", "scenarios", "incomplete")}
