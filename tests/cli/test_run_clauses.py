@@ -1,4 +1,4 @@
-"""`run --clause` plays what cites a clause."""
+"""`run --clause` and `sweep --clause` play what cites a clause, and `list scenarios --clause` names it."""
 
 from __future__ import annotations
 
@@ -38,6 +38,20 @@ def test_only_scenarios_that_cite_one_of_the_clauses_are_played(call: Call, tmp_
     assert [r.id for r in play(scenarios=[suite], clauses=["cycle.kept"]).results] == ["kept"]
 
 
+def test_a_sweep_and_the_list_take_what_run_takes(call: Call, tmp_path: Path) -> None:
+    """The same scenarios, in the same order."""
+    (suite := tmp_path / "suite").mkdir()
+    for name, cited in (("text", "[stream.text]"), ("steps", "[stream.steps]"), ("kept", "[cycle.kept]")):
+        write(suite, name, cited)
+    words = ["--scenarios", str(suite), "--clause", "stream.text", "--clause", "stream.steps", "--json"]
+    swept = call("sweep", *words)
+    assert swept.code == 0
+    assert [one["id"] for one in json.loads(swept.out)["scenarios"]] == ["steps", "text"]
+    assert [one["id"] for one in json.loads(call("list", "scenarios", *words).out)] == ["steps", "text"]
+    wrong = call("list", "rulings", "--clause", "cycle.kept")
+    assert (wrong.code, "tpharness list scenarios --clause cycle.kept" in wrong.err) == (2, True)
+
+
 def test_a_clause_that_nothing_can_cite_is_refused(call: Call) -> None:
     """Exit code 2, and what to write instead."""
     for words, error, hint in (
@@ -45,8 +59,9 @@ def test_a_clause_that_nothing_can_cite_is_refused(call: Call) -> None:
         (["--clause", "app.alive"], "app.alive is a clause about applications", "see `tpharness app`"),
         (["sse", "--clause", "cycle.kept"], "no scenario that was named cites cycle.kept", "explain cycle.kept"),
     ):
-        called = call("run", *words)
-        assert (called.code, error in called.err, hint in called.err) == (2, True, True), called.err
+        for command in ("run", "sweep"):
+            called = call(command, *words)
+            assert (called.code, error in called.err, hint in called.err) == (2, True, True), called.err
 
 
 def test_a_clause_or_a_file_in_place_of_an_id_is_told_how_it_is_played(call: Call, tmp_path: Path) -> None:

@@ -135,6 +135,8 @@ def test_completing_the_name_of_a_command_imports_none() -> None:
         ("run --trace f", ["plain,failed"]),
         ("run --profile ver", ["plain,versions"]),
         ("run --clause cycle.kep", ["plain,cycle.kept"]),
+        ("sweep --clause cycle.kep", ["plain,cycle.kept"]),
+        ("list scenarios --clause cycle.kep", ["plain,cycle.kept"]),
         ("list pro", ["plain,profiles"]),
         ("run --server ref", ["plain,reference"]),
         ("replay --client peer:ai-sdk-b", ["plain,peer:ai-sdk-browser"]),

@@ -61,6 +61,7 @@ EXAMPLES: dict[str, str] = {
     "sweep": """
         tpharness sweep                                   cut every built-in scenario at every event
         tpharness sweep cycles --cuts bytes --reasons all at every byte, for each of the five reasons
+        tpharness sweep --clause cycle.kept               the scenarios that cite a clause
         tpharness sweep --orders --bound 500 tools        the events in other legal orders
         """,
     "fuzz": """
@@ -70,6 +71,7 @@ EXAMPLES: dict[str, str] = {
     "list": """
         tpharness list clauses                            each clause, what exercises it, what violates it
         tpharness list profiles
+        tpharness list scenarios --clause cycle.kept      the scenarios that cite a clause
         """,
     "explain": """
         tpharness explain cycle.all-returns

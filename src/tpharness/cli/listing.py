@@ -17,7 +17,9 @@ from tpharness.findings import load_kinds
 from tpharness.printable import counted, say
 from tpharness.profiles import find_profiles, load_profiles
 from tpharness.resources import scenarios_dir
+from tpharness.run.pairs import parse_clauses
 from tpharness.run.select import SelectedScenario, select_scenarios
+from tpharness.run.selection import choose_citing
 from tpharness.scenario import load_scenario
 from tpharness.scenario_files import read_clauses, read_description
 from tpharness.targets import TARGETS
@@ -29,13 +31,22 @@ Rows = list[tuple[str, str, dict[str, Any]]]
 
 def list_(
     what: Annotated[str, Argument(help="scenarios, clauses, rulings, profiles, targets, faults or findings")],
+    clause: Annotated[
+        list[str] | None,
+        Option(metavar="ID", help="Only scenarios that cite this clause; may be given again."),
+    ] = None,
     json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
     """List scenarios, clauses, rulings, profiles, targets, faults or findings."""
     if what not in LISTS:
         raise UsageError(f"there is no list of {what!r}", hint=f"there are lists of {', '.join(LISTS)}")
+    if clause and what != "scenarios":
+        raise UsageError("--clause is for the list of scenarios", hint=f"tpharness list scenarios --clause {clause[0]}")
     rows = LISTS[what](scenarios, json)
+    if clause:
+        citing = {one.id for one in choose_citing(_select(scenarios), parse_clauses(clause))}
+        rows = [row for row in rows if row[0] in citing]
     if json:
         print_json([data for _, _, data in rows])
         return
@@ -44,17 +55,21 @@ def list_(
         say(f"{name:<{width}}  {text}")
 
 
+def _select(roots: list[Path] | None) -> list[SelectedScenario]:
+    return select_scenarios((), tuple(roots) if roots else (scenarios_dir(),))
+
+
 def _descriptions(roots: list[Path] | None) -> Rows:
     """Each scenario with its description; a file is loaded only if that does not stand plainly at its beginning."""
     return [
         (one.id, read_description(one.path) or load_scenario(one.path, root=one.root).description, {})
-        for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),))
+        for one in _select(roots)
     ]
 
 
 def _scenarios(roots: list[Path] | None) -> Rows:
     rows: Rows = []
-    for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
+    for one in _select(roots):
         scenario = load_scenario(one.path, root=one.root)
         data = {
             "id": scenario.id,
@@ -77,7 +92,7 @@ def _cited(one: SelectedScenario) -> tuple[str, ...]:
 def _clauses(roots: list[Path] | None) -> Rows:
     """Each clause with the scenarios that exercise it, and with what violates it and is found."""
     exercised: dict[str, list[str]] = {}
-    for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
+    for one in _select(roots):
         for name in _cited(one):
             exercised.setdefault(name, []).append(one.id)
     clauses: list[Clause | AppClause] = [*load_clauses().values(), *load_app_clauses().values()]
@@ -106,7 +121,7 @@ def _rulings() -> Rows:
 def _profiles(roots: list[Path] | None) -> Rows:
     """Each profile with the scenarios and clauses that belong to it, in the order in which to take them on."""
     found: dict[str, list[str]] = {}
-    for one in select_scenarios((), tuple(roots) if roots else (scenarios_dir(),)):
+    for one in _select(roots):
         for profile in find_profiles(one.id, _cited(one)):
             found.setdefault(profile.name, []).append(one.id)
     rows: Rows = []

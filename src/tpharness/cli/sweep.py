@@ -17,7 +17,9 @@ from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
 from tpharness.rooms import explore_room
 from tpharness.run.options import side_options
+from tpharness.run.pairs import parse_clauses
 from tpharness.run.select import select_scenarios
+from tpharness.run.selection import choose_citing
 from tpharness.run.session import Session
 from tpharness.run.shard import Shard
 from tpharness.run.sweeps.failures import Failure
@@ -36,6 +38,10 @@ _CUTS = {"events": CutAt.EVERY_EVENT, "bytes": CutAt.EVERY_BYTE}
 
 def sweep(
     ids: Annotated[list[str] | None, Argument(help="Scenario ids, themes or patterns [default: all].")] = None,
+    clause: Annotated[
+        list[str] | None,
+        Option(metavar="ID", help="Only what cites this clause; may be given again. `tpharness list clauses`."),
+    ] = None,
     cuts: Annotated[str, Option(help="Where to cut: after all events or all bytes.")] = "events",
     reasons: Annotated[
         str, Option(help="Reasons of the interruption, separated by commas; all for the five of the protocol.")
@@ -82,7 +88,7 @@ def sweep(
     named = _parse_reasons(reasons)
     roots = tuple(scenarios or ())
     part = None if shard is None else Shard.parse(shard)
-    everything = select_scenarios(ids or (), roots or (scenarios_dir(),))
+    everything = choose_citing(select_scenarios(ids or (), roots or (scenarios_dir(),)), parse_clauses(clause or []))
     selected = everything if part is None else part.select_from(everything)
     if any(one.place for one in selected):
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")

@@ -20,7 +20,7 @@ from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario
 from tpharness.scenario_files import read_clauses
 
-__all__ = ["choose_scenarios", "strike"]
+__all__ = ["choose_citing", "choose_scenarios", "strike"]
 
 
 def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
@@ -35,13 +35,7 @@ def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
                 f"no scenario that was named belongs to {' or '.join(options.profiles)}",
                 hint=f"leave the ids away: tpharness run{built_in} --profile {options.profiles[0]}",
             )
-    if options.clauses:
-        selected = [one for one in selected if _cites(one, lambda cited: not set(cited).isdisjoint(options.clauses))]
-        if not selected:
-            raise UsageError(
-                f"no scenario that was named cites {' or '.join(options.clauses)}",
-                hint=f"`tpharness explain {options.clauses[0]}` says what exercises it",
-            )
+    selected = choose_citing(selected, options.clauses)
     if options.only:
         selected = [one for one in selected if one.id in options.only]
     if options.keyword is not None:
@@ -60,6 +54,19 @@ def choose_scenarios(options: RunOptions) -> list[SelectedScenario]:
                 hint=f"without ids --lf plays {', '.join(sorted(again)[:5])}",
             )
     return selected if options.order is None else options.order.arrange(selected)
+
+
+def choose_citing(selected: list[SelectedScenario], clauses: Sequence[str]) -> list[SelectedScenario]:
+    """Return the scenarios that cite one of the clauses, all where there are no clauses. UsageError if none is left."""
+    if not clauses:
+        return selected
+    citing = [one for one in selected if _cites(one, lambda cited: not set(cited).isdisjoint(clauses))]
+    if not citing:
+        raise UsageError(
+            f"no scenario that was named cites {' or '.join(clauses)}",
+            hint=f"`tpharness explain {clauses[0]}` says what exercises it",
+        )
+    return citing
 
 
 def strike(selected: Sequence[SelectedScenario], options: RunOptions) -> Iterator[SelectedScenario]:
