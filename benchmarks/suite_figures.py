@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import resource
 import subprocess
 import sys
@@ -178,6 +179,29 @@ def _on_cluster(address: str, size: int) -> float:
     begun = time.perf_counter()
     deque(results, maxlen=0)
     return time.perf_counter() - begun
+
+
+@figure("two Dask workers / two processes that are told nothing", unit="task", head=400, sizes=(400,))
+def cluster_and_processes(size: int) -> list[float]:
+    """Compare with the most that two processors give: each process has its half from the start and returns nothing."""
+    return [_on_cluster("local:2", size) / _in_processes(2, size) for _ in range(3)]
+
+
+def _in_processes(count: int, size: int) -> float:
+    """Play so many small items in forked processes; return the seconds."""
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=_play_share, args=(range(one, size, count),)) for one in range(count)]
+    begun = time.perf_counter()
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return time.perf_counter() - begun
+
+
+def _play_share(items: range) -> None:
+    for item in items:
+        _play_generated(item)
 
 
 def _play_generated(item: int) -> None:
