@@ -106,6 +106,14 @@ def test_a_target_that_cannot_start_is_tried_once(pytester: pytest.Pytester) -> 
     assert (pytester.path / "started.txt").read_text("utf-8") == "started "
 
 
+def test_a_server_that_was_not_started_is_named(pytester: pytest.Pytester) -> None:
+    """The commonest mistake: every test says that nothing listens there."""
+    pytester.makeini("[pytest]\ntpharness_builtin = threads/usage-[st]*\ntpharness_server = http://127.0.0.1:1\n")
+    result = run(pytester)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*nothing listens there*", "*nothing listens there*"])
+
+
 def test_ctrl_c_ends_what_is_played_and_its_target(pytester: pytest.Pytester) -> None:
     """At once, although the target would never have answered, and nothing wakes the thread that waits for it."""
     pytester.makepyfile(

@@ -81,7 +81,7 @@ class Targets:
                 self._running[options] = error
         found = self._running[options]
         if isinstance(found, TpharnessError):
-            raise type(found)(str(found), hint=found.hint) from found
+            raise found.with_traceback(None)
         return found
 
     def close(self) -> None:
