@@ -61,3 +61,12 @@ def test_cuts_for_another_reason_in_another_version(tmp_path: Path) -> None:
     assert {one["why"] for each in gone for one in each} == {"R18"}
     refused = tpharness(*args, "user_canceled", cwd=tmp_path)
     assert (refused.returncode, "did you mean user_cancelled?" in words(refused)) == (2, True)
+
+
+def test_shows_a_stream_with_more_findings_of_a_kind_than_are_kept(tmp_path: Path) -> None:
+    """What says how many more there are changes with each of them."""
+    lines = "".join(f"line {number} of a log\n" for number in range(60))
+    (tmp_path / "log.sse").write_text(f"{lines}\n{lines}", encoding="utf-8")
+    done = tpharness("view", "log.sse", "-o", "-", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"line 0 of a log" in done.stdout

@@ -95,7 +95,8 @@ class _Side:
         if len(now) > len(self._reported):
             fresh = list(now)
             for finding in self._reported:
-                fresh.remove(finding)
+                if finding in fresh:  # one that says how many more there are is said anew
+                    fresh.remove(finding)
             row.setdefault("found", []).extend(finding_json(finding, self._name) for finding in fresh)
             self._reported = list(now)
 
