@@ -92,6 +92,8 @@ def test_an_address_that_runs_already_has_its_port() -> None:
         (f"[apps.chat]\n{URL}comand = 'x'", "unknown key 'comand'", "did you mean command"),
         (f"[apps.chat]\n{URL}history = 3", "history is int, expected str", ""),
         (f"[apps.chat]\n{URL}concurrency = true", "concurrency is bool", ""),
+        (f"[apps.chat]\n{URL}provider_port = 65535", "provider_port is 65535, expected at most 65534", ""),
+        (f"[apps.chat]\n{URL}provider_port = -5", "provider_port is -5", ""),
         (f"[apps.chat]\n{URL}concurrency = 0", "expected a positive number", ""),
         (f"[apps.chat]\n{URL}on_disconnect = 'go'", "on_disconnect is 'go'", '"stop" or "continue"'),
         (f"[apps.chat]\n{URL}stop = '/stop'", "stop is '/stop'", "a method and a path"),

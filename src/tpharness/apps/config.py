@@ -118,6 +118,7 @@ class AppConfig:
         return Route(method=method, url=urljoin(self.url, path), body=body if method == "POST" else None)
 
 
+_LAST_PORT = 65534  # the one behind it is that of the tools
 _TABLE = {f.name: f for f in fields(AppConfig) if f.name not in ("name", "allow", "args", "folder")}
 _KEYS = (*_TABLE, "tools")
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -244,6 +245,10 @@ def _checked(config: AppConfig, where: str) -> AppConfig:
             raise UsageError(
                 f"{where}: {key} is {route!r}", hint=f'a method and a path: {key} = "GET /api/chat/{{id}}"'
             )
+    if not 0 <= config.provider_port <= _LAST_PORT:
+        raise UsageError(
+            f"{where}: provider_port is {config.provider_port}, expected at most {_LAST_PORT}; 0 is a free one"
+        )
     for key in ("concurrency", "ready", "answer", "stop_within", "quiet"):
         if getattr(config, key) <= 0:
             raise UsageError(f"{where}: {key} is {getattr(config, key)}, expected a positive number")

@@ -21,6 +21,7 @@ def test_the_first_number_counts(tmp_path: Path, command: str, count: int) -> No
     ("command", "limit", "words"),
     [
         ("echo none", 10, "effects: 'echo none' does not print a number"),
+        ("no-such-command-here", 10, "effects: 'no-such-command-here' cannot be started"),
         ("sleep 100", 0.05, "effects: 'sleep 100' does not end within 0.05 s"),
         ("sleep 100 | cat", 0.05, "effects: 'sleep 100 | cat' does not end within 0.05 s"),
     ],
