@@ -74,6 +74,16 @@ def test_the_console_shows_hostile_text_as_text(capsys: pytest.CaptureFixture[st
     assert "[red]d" in out  # nor is it markup
 
 
+def test_the_console_leaves_the_names_of_emoji(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was got and what was expected may differ in nothing else."""
+    console = ConsoleReport()
+    for event in events("db:x:9"):
+        console.feed(event)
+    out = capsys.readouterr().out
+    assert "db:x:9" in out
+    assert "\N{CROSS MARK}" not in out
+
+
 def test_lines_of_other_commands_are_harmless() -> None:
     """`replay`, `merge` and the pytest plugin print these."""
     report = reported(HOSTILE)

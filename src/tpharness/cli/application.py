@@ -145,7 +145,7 @@ def application(
     chosen = _chosen(name, config, given)
     wants_console, destinations = parse_reports(report or [])
     pipe = any(destination.path == "-" for destination in destinations)
-    out = Console(highlight=False, soft_wrap=True, stderr=pipe, markup=True)
+    out = Console(emoji=False, highlight=False, soft_wrap=True, stderr=pipe, markup=True)
     options = AppOptions(
         config=chosen,
         ids=tuple(ids or ()),
@@ -295,7 +295,7 @@ def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: 
         raise UsageError(
             "init takes the address that the chat posts to", hint="tpharness app init http://127.0.0.1:3000/api/chat"
         )
-    out = Console(highlight=False, soft_wrap=True)
+    out = Console(emoji=False, highlight=False, soft_wrap=True)
     config = config_of_url(words[0], **{"provider_port": _DEFAULT_PORT, **given})
     file = path or Path(CONFIG_FILE)
     require_new_table(file, config)

@@ -75,9 +75,9 @@ def compare(
     if markdown:
         say(*compare_markdown(comparison).splitlines())
         return
-    console = Console(highlight=False)
+    console = Console(emoji=False, highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=_PIPED_WIDTH)
+        console = Console(emoji=False, highlight=False, width=_PIPED_WIDTH)
     print_comparison(console, comparison)
     if html is not None:
         say(f"written to {html}")

@@ -190,7 +190,7 @@ def run(
 
     def show() -> None:
         if wants_console:
-            print_matrix(Console(highlight=False, stderr=pipe), reports)
+            print_matrix(Console(emoji=False, highlight=False, stderr=pipe), reports)
 
     def write(destination: Destination) -> None:
         destination.write_matrix(_by_name(reports))
@@ -272,6 +272,6 @@ def _play_of_several(pair: Pair, options: RunOptions, report: Report, traced: Tr
         _play(options, report, traced, how, one_of_several=True)
     except TargetError as error:
         if how.wanted:
-            out = Console(highlight=False, stderr=how.stderr, markup=False, soft_wrap=True)
+            out = Console(emoji=False, highlight=False, stderr=how.stderr, markup=False, soft_wrap=True)
             for line in ("", f"COULD NOT RUN {pair}", f"  {error}", f"  {error.hint}"):
                 out.print(make_printable(line))

@@ -63,7 +63,7 @@ def show(
         print_json(_list_json(opened) if entry is None else _case_json(opened.case(entry)))
         return
     lines = _list_lines(opened, whole=everything) if entry is None else case_lines(opened.case(entry), whole=everything)
-    out = Console(highlight=False, soft_wrap=True)
+    out = Console(emoji=False, highlight=False, soft_wrap=True)
     for style, line in lines:
         text = escape(make_printable(line))
         out.print(f"[{style}]{text}[/]" if style else text)

@@ -53,7 +53,7 @@ class ConsoleReport:
         again: str = "",
         by_cause: bool = True,
     ) -> None:
-        self._out = Console(highlight=False, soft_wrap=True, stderr=stderr)
+        self._out = Console(emoji=False, highlight=False, soft_wrap=True, stderr=stderr)
         self._roots = roots
         self._played_on = played_on
         self._one_of_several = one_of_several
