@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,7 +83,7 @@ def record(
     say(f"replayed  {_verdict(result)}")
     for finding in result.findings:
         say(f"  {finding.line()}")
-    say(f"play it again: tpharness run --scenarios {output!s}")
+    say(f"play it again: tpharness run --scenarios {shlex.quote(str(output))}")
     if interrupted:
         say("INCOMPLETE what came until the interruption is recorded")
         raise KeyboardInterrupt
