@@ -332,7 +332,6 @@ def test_custom_unknown_and_respelled_types_are_kept(wire, record, accepts):
         (b'{"type":"start-step","x":"\x01"}', c.CHUNK_NOT_JSON, "not JSON"),
         (b"<html>", c.CHUNK_NOT_JSON, "not JSON"),
         (b'{"type":"data-x","data":' + b"[" * 100_000 + b"]" * 100_000 + b"}", c.CHUNK_NOT_JSON, "nested too deeply"),
-        (b'{"type":"start","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", c.CHUNK_NOT_JSON, "nested too deeply"),
         (b"[1]", c.CHUNK_NOT_OBJECT, "array"),
         (b"null", c.CHUNK_NOT_OBJECT, "null"),
         (b'"start"', c.CHUNK_NOT_OBJECT, "str"),
@@ -356,6 +355,12 @@ def test_what_is_no_chunk_is_malformed_with_a_reason(data, kind, word):
     assert word in read.reason
     finding = read.finding(Place(event=3))
     assert (finding.level, finding.place.event, finding.message) == (Level.MUST, 3, read.reason)
+
+
+def test_what_nests_deeply_in_a_field_without_a_reader_does_not_raise() -> None:
+    """Until Python 3.13 levels are counted, and this is malformed; then the stack is, and it is passed over."""
+    read = chunks.decode_chunk(b'{"type":"start","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    assert isinstance(read, c.Malformed | c.StartChunk)
 
 
 def test_invalid_utf8_is_replaced():
