@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tpharness.printable import counted
-
 if TYPE_CHECKING:
     from tpharness.pytest_plugin.app import App
     from tpharness.pytest_plugin.playing import Player, Targets
@@ -95,6 +93,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     if op != "==" or right != [] or "tpharness.findings" not in sys.modules:
         return None
     from tpharness.findings import Finding  # noqa: PLC0415  # it is loaded
+    from tpharness.printable import counted  # noqa: PLC0415  # with what has made findings
 
     found = left if isinstance(left, list) and left and all(isinstance(one, Finding) for one in left) else []
     return [counted(len(found), "finding"), *(one.line() for one in found)] if found else None
