@@ -30,6 +30,7 @@ from tpharness.finding_lines import finding_lines
 from tpharness.findings import Finding, Level
 from tpharness.printable import counted, make_printable, say, without_credentials
 from tpharness.report import ConsoleReport, Report, parse_reports, report_words
+from tpharness.report.terminal import make_console
 from tpharness.run import Outcome, Result
 from tpharness.trace.format import Traced
 from tpharness.trace.secrets import secrets_of
@@ -145,7 +146,7 @@ def application(
     chosen = _chosen(name, config, given)
     wants_console, destinations = parse_reports(report or [])
     pipe = any(destination.path == "-" for destination in destinations)
-    out = Console(emoji=False, highlight=False, soft_wrap=True, stderr=pipe, markup=True)
+    out = make_console(soft_wrap=True, stderr=pipe)
     options = AppOptions(
         config=chosen,
         ids=tuple(ids or ()),
@@ -295,7 +296,7 @@ def _init(words: list[str], path: Path | None, given: dict[str, Any], own_host: 
         raise UsageError(
             "init takes the address that the chat posts to", hint="tpharness app init http://127.0.0.1:3000/api/chat"
         )
-    out = Console(emoji=False, highlight=False, soft_wrap=True)
+    out = make_console(soft_wrap=True)
     config = config_of_url(words[0], **{"provider_port": _DEFAULT_PORT, **given})
     file = path or Path(CONFIG_FILE)
     require_new_table(file, config)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
-
 from tpharness.cli.files import print_json
 from tpharness.cli.options import Argument, Option
 from tpharness.errors import UsageError
@@ -19,6 +17,7 @@ from tpharness.histories.report import compare_json, compare_markdown, print_com
 from tpharness.histories.tracks import history_tracks
 from tpharness.output import write_atomically
 from tpharness.printable import say
+from tpharness.report.terminal import make_console
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import load_scenario
@@ -75,9 +74,9 @@ def compare(
     if markdown:
         say(*compare_markdown(comparison).splitlines())
         return
-    console = Console(emoji=False, highlight=False)
+    console = make_console()
     if not console.is_terminal:
-        console = Console(emoji=False, highlight=False, width=_PIPED_WIDTH)
+        console = make_console(width=_PIPED_WIDTH)
     print_comparison(console, comparison)
     if html is not None:
         say(f"written to {html}")

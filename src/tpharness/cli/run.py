@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
-
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.reports import shown_on_every_way_out, take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
@@ -28,6 +26,7 @@ from tpharness.report import (
     report_words,
 )
 from tpharness.report.failures import group_line
+from tpharness.report.terminal import make_console
 from tpharness.report.trace import TraceReport
 from tpharness.run import Outcome, RunOptions
 from tpharness.run.baseline_file import baseline_text, check_new_baseline
@@ -190,7 +189,7 @@ def run(
 
     def show() -> None:
         if wants_console:
-            print_matrix(Console(emoji=False, highlight=False, stderr=pipe), reports)
+            print_matrix(make_console(stderr=pipe), reports)
 
     def write(destination: Destination) -> None:
         destination.write_matrix(_by_name(reports))
@@ -272,6 +271,6 @@ def _play_of_several(pair: Pair, options: RunOptions, report: Report, traced: Tr
         _play(options, report, traced, how, one_of_several=True)
     except TargetError as error:
         if how.wanted:
-            out = Console(emoji=False, highlight=False, stderr=how.stderr, markup=False, soft_wrap=True)
+            out = make_console(stderr=how.stderr, markup=False, soft_wrap=True)
             for line in ("", f"COULD NOT RUN {pair}", f"  {error}", f"  {error.hint}"):
                 out.print(make_printable(line))

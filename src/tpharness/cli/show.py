@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from tpharness.cli.files import print_json
@@ -26,6 +25,7 @@ from tpharness.picture import (
     text_html,
 )
 from tpharness.printable import counted, make_printable, say
+from tpharness.report.terminal import make_console
 from tpharness.report.trace_lines import Line, case_lines
 from tpharness.trace.parting import find_parting
 from tpharness.trace.read import Entry, Trace, TracedCase
@@ -63,7 +63,7 @@ def show(
         print_json(_list_json(opened) if entry is None else _case_json(opened.case(entry)))
         return
     lines = _list_lines(opened, whole=everything) if entry is None else case_lines(opened.case(entry), whole=everything)
-    out = Console(emoji=False, highlight=False, soft_wrap=True)
+    out = make_console(soft_wrap=True)
     for style, line in lines:
         text = escape(make_printable(line))
         out.print(f"[{style}]{text}[/]" if style else text)

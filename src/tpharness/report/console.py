@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from tpharness.printable import counted, make_printable
@@ -16,6 +15,7 @@ from tpharness.report.not_judged import brief_line, never_judged
 from tpharness.report.profiles import profile_lines
 from tpharness.report.progress import RunProgress
 from tpharness.report.summary import Report
+from tpharness.report.terminal import make_console
 from tpharness.run import Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.grouping import Group, group_failures
 from tpharness.run.profile_tally import tally_profiles
@@ -53,7 +53,7 @@ class ConsoleReport:
         again: str = "",
         by_cause: bool = True,
     ) -> None:
-        self._out = Console(emoji=False, highlight=False, soft_wrap=True, stderr=stderr)
+        self._out = make_console(soft_wrap=True, stderr=stderr)
         self._roots = roots
         self._played_on = played_on
         self._one_of_several = one_of_several
