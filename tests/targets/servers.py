@@ -22,6 +22,7 @@ from tpharness.journal import Interrupted
 from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Script
 from tpharness.targets.forms import run_from, user_from
+from tpharness.targets.listener import Listener
 from tpharness.targets.reference import ReferenceServer
 
 LAST = b"0\r\n\r\n"
@@ -93,8 +94,7 @@ class RawServer:
         self.tls = tls
         self.port = 0
         self.connections = 0
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._listener = Listener(self._accept, ssl=tls, backlog=8192)
 
     @property
     def url(self) -> str:
@@ -102,21 +102,14 @@ class RawServer:
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self.tls, backlog=8192)
-        self.port = self._server.sockets[0].getsockname()[1]
+        await self._listener.start()
+        _, self.port = self._listener.address
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._server is not None:
-            self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._listener.close()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         self.connections += 1
         try:
             with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
@@ -127,7 +120,6 @@ class RawServer:
                     if writer.is_closing() or request.headers.get("connection", "").lower() == "close":
                         break
         finally:
-            self._tasks.discard(task)
             if self.tls:
                 writer.transport.abort()
             else:

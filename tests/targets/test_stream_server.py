@@ -238,8 +238,7 @@ def test_the_stop_comment_wants_the_client_to_go() -> None:
             await reader.readuntil(b": tp stop\n\n")
             writer.close()
             await writer.wait_closed()
-            while server._tasks:
-                await asyncio.wait(server._tasks)
+            await goes.idle.wait()
             assert (stays.stayed, goes.stayed) == (True, False)
 
     bounded(work())
@@ -257,7 +256,7 @@ def test_a_client_that_goes_before_the_end_is_noticed() -> None:
                 writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
                 await reader.readexactly(len(HEAD))
                 writer.transport.abort()
-                await asyncio.wait(server._tasks)
+                await offer.idle.wait()
                 assert offer.left is left
 
     bounded(work())
@@ -272,7 +271,7 @@ def test_a_client_that_reads_nothing_is_given_up() -> None:
             reader, writer = await connected(offer)
             writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
             await reader.readexactly(len(HEAD))
-            await asyncio.wait(server._tasks)
+            await offer.idle.wait()
             assert offer.left
             writer.transport.abort()
 

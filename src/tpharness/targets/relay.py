@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Self
 
 from tpharness.faults.plan import Action, Blackhole, Fin, Notify, Plan, Reset, Send, Transmission, Wait
+from tpharness.targets.listener import Listener
 
 __all__ = ["Relay"]
 
@@ -38,8 +39,7 @@ class Relay:
         self._on_call = on_notify
         self._sleep = sleep
         self._plans: deque[Plan] = deque()
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._listener = Listener(self._serve_connection)
         self._live: set[asyncio.StreamWriter] = set()
         self.recorded: list[bytearray] = []
         """What the server answered, for each connection in the order in which they came."""
@@ -47,26 +47,16 @@ class Relay:
         """How many connections the server did not accept."""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve_connection, "127.0.0.1", 0)
+        await self._listener.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._server is not None:
-            self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._server is not None:
-            await self._server.wait_closed()
-            self._server = None
+        await self._listener.close()
 
     @property
     def port(self) -> int:
         """The port of loopback that it listens on."""
-        if self._server is None:
-            raise RuntimeError("a relay listens inside its context")
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
+        return self._listener.address[1]
 
     @property
     def connections(self) -> int:
@@ -89,10 +79,6 @@ class Relay:
     # ------------------------------------------------------------------------------------------------ a connection
 
     async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
         plan = self._plans.popleft() if self._plans else Plan()
         record = bytearray()
         self.recorded.append(record)

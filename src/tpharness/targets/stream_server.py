@@ -24,6 +24,7 @@ from enum import Enum
 from typing import Literal, Self
 
 from tpharness.targets.connection import delivered, reset
+from tpharness.targets.listener import Listener
 from tpharness.targets.marks import STOP
 from tpharness.targets.resume import END_SIGNAL, rest_after
 from tpharness.trace.tape import Tape, current_tape
@@ -109,37 +110,27 @@ class StreamServer:
     """Serves streams on a free port of one host. `settle`: seconds within which a client has to disconnect."""
 
     def __init__(self, *, host: str = "127.0.0.1", settle: float = 2.0, silence: float = 10.0) -> None:
-        self._host = host
         self._settle = settle
         self._silence = silence
         self._offers: dict[str, ServedStream] = {}
-        self._server: asyncio.Server | None = None
+        self._listener = Listener(self._serve_connection, host, limit=_HEAD_LIMIT)
         self._base = ""
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve_connection, self._host, 0, limit=_HEAD_LIMIT)
-        host, port = self._server.sockets[0].getsockname()[:2]
+        await self._listener.start()
+        host, port = self.address
         self._base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._server is not None:
-            self._server.close()
         for offer in self._offers.values():
             offer.withdrawn.set()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._server is not None:
-            await self._server.wait_closed()
-            self._server = None
+        await self._listener.close()
 
     @property
     def address(self) -> tuple[str, int]:
         """The host and port on which it listens."""
-        host, _, port = self._base.removeprefix("http://").rpartition(":")
-        return host.strip("[]"), int(port)
+        return self._listener.address
 
     def offer(
         self,
@@ -178,10 +169,6 @@ class StreamServer:
     # ------------------------------------------------------------------------------------------------ a connection
 
     async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
         writer.transport.set_write_buffer_limits(0)
         try:
             seconds: float | None = _HEAD_SECONDS
