@@ -233,11 +233,12 @@ def test_a_port_that_is_taken_is_told_before_anything_is_started(tmp_path: Path)
 
 
 def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_path: Path) -> None:
-    """The next case is played on a new process."""
+    """The next case is played on a new process, which may begin without the effects of the one before."""
     program = (
-        "import os, asyncio\nfrom tests.apps.chat_app import ChatApp, Defect, running\n"
+        "import os, asyncio, pathlib\nfrom tests.apps.chat_app import ChatApp, Defect, running\n"
         "class Falls(ChatApp):\n    def _interrupted(self, *args):\n        os._exit(7)\n"
-        "async def main():\n    async with running(Falls(), int(os.environ['PORT'])):\n"
+        "effects = pathlib.Path('effects.txt')\neffects.unlink(missing_ok=True)\n"
+        "async def main():\n    async with running(Falls(effects=effects), int(os.environ['PORT'])):\n"
         "        await asyncio.Event().wait()\n"
         "asyncio.run(main())\n"
     )
@@ -249,10 +250,14 @@ def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_p
             0,
             history="last-message",
             answer=5.0,
+            allow=("book_hotel",),
+            effects="wc -l < effects.txt",
             env={"PYTHONPATH": f"{TOP}{os.pathsep}{TOP / 'src'}"},
         )
         known = replace(known, url="http://127.0.0.1:{port}/api/chat")
-        events = play_app(AppOptions(config=known, ids=("model-drops/in-text", "uncut/text", "user-leaves/in-text")))
+        events = play_app(
+            AppOptions(config=known, ids=("model-drops/in-text", "uncut/tool-call", "user-leaves/in-text"))
+        )
         return {
             event.result.id: [finding.code for finding in event.result.findings]
             async for event in events
@@ -260,7 +265,7 @@ def test_an_application_that_exits_in_a_case_fails_it_and_is_started_again(tmp_p
         }
 
     codes = asyncio.run(main())
-    assert codes["uncut/text"] == []
+    assert codes["uncut/tool-call"] == []
     assert codes["model-drops/in-text"][:2] == ["app-exited", "chat-bricked"]
     assert codes["user-leaves/in-text"][:2] == ["app-exited", "chat-bricked"]
 

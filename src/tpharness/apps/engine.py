@@ -24,9 +24,10 @@ from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import Profile, RealClients, find_profile
 from tpharness.apps.config import LEDGER, AppConfig, require_loopback
 from tpharness.apps.contact import CONTACT, Contact, first_contact
-from tpharness.apps.effects import MCP_VARIABLE, URL_VARIABLE, Ledger, MountedLedger
+from tpharness.apps.effects import Ledger, MountedLedger
 from tpharness.apps.judge import judge_app
 from tpharness.apps.marks import call_id, new_mark
+from tpharness.apps.measure import measure_tool
 from tpharness.apps.play import NotPlayedError, Player
 from tpharness.apps.process import AppProcess, until_it_listens
 from tpharness.apps.provider import Provider
@@ -166,8 +167,8 @@ async def _play_all(
     title = f"{stage.config.name} ({contact.api})"
     yield RunStarted(scenarios=len(sources), server=title, client=client_name(stage.config), versions=())
     results: list[Result] = []
-    if tool is not None and stage.player.tool_seconds is None:
-        await _measure_tool(stage, tool)
+    if tool is not None:
+        await measure_tool(stage.player, tool, stage.config.effects_command)
     limit = asyncio.Semaphore(1 if stage.config.effects is not None else stage.config.concurrency)
 
     async def one(source: CaseSource) -> list[Result]:
@@ -205,25 +206,6 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
     yield _finished([result], Baseline(entries={}), contact.seconds, whole=False)
 
 
-async def _measure_tool(stage: _Stage, tool: Tool) -> None:
-    """Play an uncut run without judging it, to know how long the tool takes when nobody waits for it.
-
-    UsageError where the run called the tool, and the ledger has not seen it.
-    """
-    token = new_mark()
-    (source, *_) = all_cases(tool)
-    evidence = await stage.player.play(source.make(call_id(token)), token)
-    asked = evidence.turns[0].asked
-    if len(asked) > 1 and asked[0].ended_at is not None:
-        stage.player.tool_seconds = max(0.0, asked[1].started_at - asked[0].ended_at)
-    if evidence.tool_runs == () and any(one.complete_calls for one in asked):
-        raise UsageError(
-            f"the model called {tool.name}, and no run of it reached the ledger of effects",
-            hint=f"let the tool post to {URL_VARIABLE}, or mount the tools of {MCP_VARIABLE} (see"
-            ' tpharness docs APPLICATIONS); for a tool of your own give a command: effects = "wc -l < effects.txt"',
-        )
-
-
 async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> list[Result]:
     """Play a case and return the verdict, and the one on its thread where the application writes ThreadProtocol.
 
@@ -248,6 +230,7 @@ async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> lis
         if stage.process is not None and (stage.process.exited is not None or stage.process.starts > starts):
             result = _exited(result, stage.process)
         if stage.process is not None and stage.process.exited is not None:
+            stage.player.tool_has_run = False  # its start may remove what was counted
             await stage.process.restart()
     results = [result] if thread is None else [result, thread]
     if tape is None:

@@ -28,7 +28,7 @@ from tpharness.apps.evidence import (
     has_seen,
     with_late_requests,
 )
-from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Plan, Provider
+from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Provider
 
 __all__ = ["NotPlayedError", "Player"]
 
@@ -78,7 +78,8 @@ class Player:
     """Plays cases on one application. `real` makes the clients that post, which are ours for None.
 
     `ledger` is the one that the application has mounted, None for none. `tool_seconds` is how long its tools were seen
-    to take, which bounds the wait for a tool that nobody waits for.
+    to take, which bounds the wait for a tool that nobody waits for; `tool_has_run` is whether one was seen to run since
+    the application was started, so that there is something to count.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Player:
         self._ledger = ledger
         self._real = real
         self.tool_seconds: float | None = None
+        self.tool_has_run = False
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
         """Play a case; `mark` is the token that its messages carry. NotPlayedError where it does not apply."""
@@ -131,10 +133,10 @@ class Player:
 
     async def count_effects(self) -> int | None:
         """Return what the effects command prints, None without one."""
-        command = self._config.effects_command
-        if command is None:
+        config = self._config
+        if config.effects_command is None:
             return None
-        return await count_effects(command, self._config.run_folder, self._config.answer)
+        return await count_effects(config.effects_command, config.run_folder, config.answer, has_run=self.tool_has_run)
 
     # ------------------------------------------------------------------------------------------------ a turn
 
@@ -246,7 +248,7 @@ class Player:
         plan = turn.plans[cut.request]
 
         def found() -> Exchange | None:
-            exchange = self._answering(stage, plan)
+            exchange = next((e for e in reversed(stage.conversation.exchanges) if e.plan is plan), None)
             if exchange is None:
                 return None
             if cut.in_tool and stage.tools is not None:
@@ -374,10 +376,6 @@ class Player:
         client = self._client(stage.client.chat.id)
         stage.clients.append(client)
         return client
-
-    def _answering(self, stage: _Stage, plan: Plan) -> Exchange | None:
-        """Return the latest request that was answered with a plan."""
-        return next((e for e in reversed(stage.conversation.exchanges) if e.plan is plan), None)
 
     def _later(self, stage: _Stage, exchange: Exchange) -> bool:
         """Whether the application has asked the model again since."""

@@ -82,7 +82,8 @@ def application(
     effects: Annotated[
         str | None,
         Option(
-            metavar="COMMAND|ledger", help="A shell command that prints how often a tool has run; ledger serves it."
+            metavar="COMMAND|ledger",
+            help="A shell command that prints how often a tool has run, tried with a first run; ledger serves one.",
         ),
     ] = None,
     on_disconnect: Annotated[

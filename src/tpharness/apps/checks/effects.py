@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.cycles import complete_cycles
@@ -18,7 +19,7 @@ from tpharness.apps.provider import Call
 from tpharness.findings import Finding, Kind
 from tpharness.printable import counted
 
-__all__ = ["CHECK"]
+__all__ = ["CHECK", "returned_calls"]
 
 FORGOTTEN = Kind("effect-forgotten")
 REPEATED = Kind("tool-ran-twice")
@@ -102,19 +103,24 @@ def _counted_too_often(evidence: AppEvidence) -> Iterator[Finding]:
 
 def _guess_runs(evidence: AppEvidence, turn: TurnSeen) -> Iterator[tuple[Call, str]]:
     """Yield the calls of a turn whose tool has run, with how that is known."""
-    counted = evidence.runs_before is not None and turn.runs is not None
     earlier = next((t.runs for t in evidence.turns if t.number == turn.number - 1), evidence.runs_before)
-    runs = (turn.runs or 0) - (earlier or 0) if counted else 0
+    if turn.runs is None or earlier is None:
+        yield from returned_calls(turn)
+        return
+    calls = (call for asked in turn.asked for call in asked.complete_calls)
+    for call in islice(calls, max(0, turn.runs - earlier)):
+        yield call, "the effects command counts it"
+
+
+def returned_calls(turn: TurnSeen) -> Iterator[tuple[Call, str]]:
+    """Yield the calls of a turn whose result the model was told or the user saw, with which of the two it was."""
     shown = {call.call_id for call in shown_calls(turn.screen) if call.has_result}
     for index, asked in enumerate(turn.asked):
         results = {r.call_id for later in turn.asked[index + 1 :] for r in later.told_results()}
         for call in asked.complete_calls:
-            if counted and runs > 0:
-                runs -= 1
-                yield call, "the effects command counts it"
-            elif call.call_id in results and not counted:
+            if call.call_id in results:
                 yield call, "the model was told its result"
-            elif call.call_id in shown and not counted:
+            elif call.call_id in shown:
                 yield call, "the user saw its result"
 
 
