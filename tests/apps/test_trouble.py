@@ -10,14 +10,15 @@ import aiohttp
 import pytest
 from aiohttp import web
 from tests.apps import odd_apps
-from tests.apps.chat_app import ChatApp, Json, Stored, running
+from tests.apps.chat_app import ChatApp, Defect, Json, Stored, running
 from tests.apps.odd_apps import Handler, serving
-from tests.apps.playing import playing, together
+from tests.apps.playing import THREAD, playing, together
 
 from tpharness.apps.config import AppConfig
 from tpharness.apps.engine import AppOptions, free_port, play_app
 from tpharness.apps.trouble import KINDS
 from tpharness.errors import TargetError, UsageError
+from tpharness.findings import Level
 from tpharness.run import Outcome, Result, ResultReady
 
 WAYS: list[tuple[Handler, str]] = [
@@ -199,3 +200,32 @@ def test_every_trouble_is_shown_here() -> None:
 
 def _point(app: ChatApp, environment: dict[str, str]) -> None:
     app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
+
+
+class Paged(ChatApp):
+    """The page keeps the history and posts all of it; the application stores it as it was posted, to show it again."""
+
+    async def _answer(self, chat: Stored, body: Json, request: web.Request) -> web.StreamResponse:
+        *earlier, last = body["messages"]
+        said = [(one["role"], "".join(part.get("text", "") for part in one["parts"])) for one in earlier]
+        chat.messages = [{"role": role, "content": text} for role, text in said]
+        return await super()._answer(chat, {**body, "message": last}, request)
+
+
+def test_a_page_that_cannot_be_loaded_again_is_not_evidence_against_the_application() -> None:
+    """What it would post is not known where it keeps the history; a server that keeps it can be asked on."""
+    apps: list[tuple[ChatApp, str]] = [
+        (Paged(), "client"),
+        (Paged(Defect.ANSWERS_NO_VIEW), "client"),
+        (ChatApp(Defect.ANSWERS_NO_VIEW), "last-message"),
+    ]
+    plays = (playing(app, "reload/in-text", history=history, thread=THREAD) for app, history in apps)
+    told = [
+        (result.outcome, [finding.code for finding in result.findings if finding.level is not Level.MAY])
+        for (result,) in together(*plays)
+    ]
+    assert told == [
+        (Outcome.PASSED, []),
+        (Outcome.ERRORED, ["view-unreadable"]),
+        (Outcome.PASSED, ["view-unreadable"]),
+    ]

@@ -118,7 +118,6 @@ class _Stage:
     provider: Provider
     player: Player
     process: AppProcess | None
-    keeps_history: bool
     ledger: Ledger | None = None
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -153,7 +152,6 @@ class _Stage:
             provider=provider,
             player=player,
             process=process,
-            keeps_history=bool(getattr(profile, "keeps_history", False)),
             ledger=ledger,
         )
 
@@ -297,7 +295,7 @@ def _unmet(case: AppCase, stage: _Stage) -> str:
         Need.STOP: config.stop is not None,
         Need.THREAD: config.thread is not None,
         Need.RESUME: config.resume is not None,
-        Need.SERVER_HISTORY: not stage.keeps_history,
+        Need.SERVER_HISTORY: not stage.player.keeps_history,
     }
     return next((need.value for need in Need if need in case.needs and not has.get(need, True)), "")
 

@@ -175,7 +175,8 @@ class CutSeen:
 
     `lag` is how long the client's stream took to be quiet; `left_after` the seconds until the application left the
     model's answer, None if it read on; `pieces_after` what was said to it afterwards, `asked_after` its later requests;
-    `tools` says what became of tools that the ledger held, empty without any.
+    `answered` is what the stop button or the reloaded page got, None without its address; `tools` says what became of
+    tools that the ledger held, empty without any.
     """
 
     cut: Cut

@@ -51,6 +51,7 @@ class _Stage:
     """What one case is played with: `client` is the page that the user has before them, `clients` all that there were.
 
     `tools` are the ledger's, None without it. `begun`, `others`, `strays`: how many requests came before the turn.
+    `blank` is whether a page that keeps the history could not be loaded again: what it would post is not known.
     """
 
     case: AppCase
@@ -63,6 +64,7 @@ class _Stage:
     others: int = 0
     strays: int = 0
     second: Reply | None = None
+    blank: bool = False
 
     def begin(self, provider: Provider) -> None:
         """A turn begins."""
@@ -100,6 +102,7 @@ class Player:
         self._real = real
         self.tool_seconds: float | None = None
         self.tool_has_run = False
+        self.keeps_history = bool(getattr(profile, "keeps_history", False))
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
         """Play a case; `mark` is the token that its messages carry. NotPlayedError where it does not apply."""
@@ -110,7 +113,7 @@ class Player:
         stage = _Stage(case=case, mark=mark, client=client, conversation=conversation, clients=[client], tools=tools)
         turns: list[TurnSeen] = []
         try:
-            while len(turns) < len(case.turns):
+            while len(turns) < len(case.turns) and not stage.blank:
                 turns = with_late_requests(turns, await self._turn(stage, len(turns)))
             if len(turns) > 1 and not turns[-1].asked:  # one lost turn, or every later one?
                 stage.case = replace(case, turns=(*case.turns, Turn(says=_ONCE_MORE, plans=())))
@@ -190,7 +193,7 @@ class Player:
         """Return the requests of the turn; those that know the second message belong to the second of two turns."""
         if not second:
             return [stage.new()]
-        knows = [_knows(exchange, second) for exchange in stage.new()]
+        knows = [exchange.knows(second) for exchange in stage.new()]
         return [[e for e, known in zip(stage.new(), knows, strict=True) if known is wanted] for wanted in (False, True)]
 
     async def _to_the_end(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply:
@@ -274,7 +277,7 @@ class Player:
                 return answered
             case CutBy.RELOAD:
                 await reply.leave()
-                await self._reload(stage)
+                return await self._reload(stage)
             case CutBy.SECOND_MESSAGE | CutBy.SECOND_TAB:
                 client = stage.client
                 if cut.by is CutBy.SECOND_TAB:
@@ -283,7 +286,7 @@ class Player:
                 stage.second = client.submit(f"{stage.mark} {later}")
                 if stage.tools is not None:  # the tool ends when the message is there, or waits for the run to end
                     await self._until(
-                        lambda: any(_knows(exchange, later) for exchange in stage.new()), _CATCH_UP * self._config.quiet
+                        lambda: any(exchange.knows(later) for exchange in stage.new()), _CATCH_UP * self._config.quiet
                     )
             case CutBy.WAIT:
                 await asyncio.sleep(self._config.stop_within)
@@ -292,12 +295,15 @@ class Player:
                 exchange.release()
         return None
 
-    async def _reload(self, stage: _Stage) -> None:
+    async def _reload(self, stage: _Stage) -> Fetched | None:
         """Open the page anew: with the messages that the application shows, and the answer that still streams."""
         stage.client = self._another_client(stage)
         view = await stage.client.view()
-        stage.client.chat.messages = [dict(m) for m in (messages_in(view.value) if view is not None else None) or ()]
+        messages = messages_in(view.value) if view is not None else None
+        stage.blank = messages is None and self.keeps_history
+        stage.client.chat.messages = [dict(m) for m in messages or ()]
         stage.second = stage.client.resume()
+        return view
 
     async def _let_tools_go_on(self, stage: _Stage) -> str:
         """Give the application the time in which it is to stop, then let its tools go on; say what became of them."""
@@ -380,11 +386,6 @@ class Player:
     def _later(self, stage: _Stage, exchange: Exchange) -> bool:
         """Whether the application has asked the model again since."""
         return stage.conversation.exchanges[-1] is not exchange
-
-
-def _knows(exchange: Exchange, words: str) -> bool:
-    """Whether a request to the model has a message of the user."""
-    return words in "\n".join(exchange.user_texts)
 
 
 def _words(turn: Turn, number: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tpharness.apps.checks.alive import describe
 from tpharness.apps.checks.contract import at
 from tpharness.apps.checks.truth import args_of
+from tpharness.apps.checks.view import unreadable_view
 from tpharness.apps.client import End
 from tpharness.apps.evidence import AppEvidence, ReplySeen, TurnSeen, shown_text
 from tpharness.apps.marks import marks_in
@@ -70,6 +71,9 @@ def find_trouble(evidence: AppEvidence) -> Finding | None:
         return None
     if not evidence.turns[0].asked:
         return turn_trouble(evidence.turns[0], earlier=evidence.planned)
+    cut = evidence.turns[-1].cut
+    if len(evidence.turns) < len(evidence.case.turns) and cut is not None and cut.answered is not None:
+        return unreadable_view(cut.answered)  # nobody knows what the user would write on
     unreadable = _mixed_chats(evidence) or _changed_ids(evidence)
     return unreadable or next(filter(None, (_other_answer(turn, evidence) for turn in evidence.later_turns)), None)
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from tpharness.apps.checks.contract import AppCheck
 from tpharness.apps.checks.truth import is_part_of, normal
-from tpharness.apps.client import text_of
+from tpharness.apps.client import Fetched, text_of
 from tpharness.apps.evidence import AppEvidence, shown_calls, shown_text
 from tpharness.apps.thread.document import find_thread
 from tpharness.findings import Finding, Kind, Place
 
-__all__ = ["CHECK", "messages_in"]
+__all__ = ["CHECK", "messages_in", "unreadable_view"]
 
 GONE = Kind("view-differs")
 UNREADABLE = Kind("view-unreadable")
@@ -30,8 +30,7 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         return
     messages = messages_in(evidence.view.value)
     if messages is None:
-        got = f"status {evidence.view.status}: {evidence.view.text}"
-        yield UNREADABLE.at(_PLACE, got=got, expected="a list of UI messages")
+        yield unreadable_view(evidence.view)
         return
     screen = evidence.turns[-1].screen
     said = [normal(text_of(message)) for message in screen if message.get("role") == "user"]
@@ -52,6 +51,11 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         if call.state == "output-available" and call.call_id not in results:
             yield GONE.at(_PLACE, got="no result", expected=f"the call of {call.name} with its result")
             return
+
+
+def unreadable_view(view: Fetched) -> Finding:
+    """Return that an answer has no messages."""
+    return UNREADABLE.at(_PLACE, got=f"status {view.status}: {view.text}", expected="a list of UI messages")
 
 
 def messages_in(value: Any) -> Sequence[Mapping[str, Any]] | None:

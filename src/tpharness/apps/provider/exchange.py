@@ -135,6 +135,10 @@ class Exchange:
         """The texts of the user's messages, in order."""
         return tuple(told.text for told in self.history if told.role == "user")
 
+    def knows(self, words: str) -> bool:
+        """Whether the model is told a message of the user."""
+        return words in "\n".join(self.user_texts)
+
     # ---------------------------------------------------------------------------------- for who judges
 
     @property
