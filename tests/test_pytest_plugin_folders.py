@@ -61,12 +61,36 @@ def test_a_scenario_is_played_once(project: pytest.Pytester) -> None:
     run(project, ".", "--tpharness-scenarios", "scenarios").assert_outcomes(passed=2)
 
 
-def test_a_folder_that_is_not_there_is_an_error(project: pytest.Pytester) -> None:
-    """A slip of the pen does not end in no tests."""
-    project.makeini(INI.replace("scenarios = scenarios", "scenarios = scenarois"))
-    result = run(project)
+@pytest.mark.parametrize("options", [(), ("tests/test_mine.py",), (".",)], ids=["whole", "a-file", "here"])
+def test_a_folder_that_is_not_there_is_an_error(project: pytest.Pytester, options: tuple[str, ...]) -> None:
+    """A slip of the pen does not end in no tests, also where the folder it is in is visited anyway."""
+    for ini in (INI, INI.replace("testpaths = tests\n", "")):
+        project.makeini(ini.replace("scenarios = scenarios", "scenarios = scenarois"))
+        result = run(project, *options)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert f"tpharness_scenarios: {project.path / 'scenarois'} does not exist" in result.stderr.str()
+
+
+@pytest.mark.parametrize(("name", "why"), [("nosuch", "does not exist"), ("tests/data.yaml", "is not a folder")])
+def test_a_name_on_the_command_line_that_is_not_a_folder_is_an_error(
+    project: pytest.Pytester, name: str, why: str
+) -> None:
+    """Files are named as files are named to pytest."""
+    result = run(project, "--tpharness-scenarios", name)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "scenarois" in result.stderr.str()
+    assert f"{project.path / name} {why}" in result.stderr.str()
+
+
+def test_the_command_line_goes_before_the_configuration(project: pytest.Pytester) -> None:
+    """Its folders and its built-in scenarios are played in place of those of the configuration, not besides."""
+    project.makeini(INI + "tpharness_builtin = threads/usage-[st]*\n")
+    other = project.path / "other" / "chat" / "again.yaml"
+    other.parent.mkdir(parents=True)
+    other.write_text(SCENARIO, "utf-8")
+    result = run(project, "--tpharness-scenarios", "other", "--tpharness-builtin", "cycles/late-return")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines_random(["*chat/again PASSED*", "*test_mine PASSED*", "*cycles/late-return PASSED*"])
+    run(project, "scenarios/chat/hello.yaml", "--tpharness-scenarios", "other").assert_outcomes(passed=2)
 
 
 def test_the_scenarios_can_be_dealt_out_to_workers(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options. Each has the same name in the configuration file; the command line goes before it."""
+    """Add the options. Each has the same name in the configuration file, and takes the place of what is said there."""
     group = parser.getgroup("tpharness", "ThreadProtocol scenarios")
     group.addoption(
         "--tpharness-scenarios",

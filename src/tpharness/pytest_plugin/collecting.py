@@ -36,9 +36,13 @@ MARKERS = (
 
 
 def add_roots(config: pytest.Config) -> None:
-    """Add the configured folders to the collection. A missing folder is an error of pytest, never zero tests."""
+    """Add the configured folders to the collection. A missing folder is a usage error of pytest, never zero tests."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+    for root in _roots(config):
+        if not root.is_dir():
+            why = "is not a folder" if root.exists() else "does not exist"
+            raise pytest.UsageError(f"tpharness_scenarios: {root} {why}; expected a folder with scenario files")
     here = config.invocation_params.dir
     visited = [(here / arg.partition("::")[0]).resolve() for arg in config.args]
     for root in _named(config) if _chosen(config) else _roots(config):
@@ -59,8 +63,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 @pytest.hookimpl(tryfirst=True)  # so that -k, -m and --lf see them
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the built-in scenarios, which are not files of the project."""
-    named = list(config.getoption("tpharness_builtin"))
-    named += [] if _chosen(config) else config.getini("tpharness_builtin")
+    named = config.getoption("tpharness_builtin") or ([] if _chosen(config) else config.getini("tpharness_builtin"))
     if named:
         node = BuiltinScenarios.from_parent(session, name=BUILTIN, nodeid=BUILTIN, named=named)
         node.ihook.pytest_collectstart(collector=node)
@@ -79,7 +82,13 @@ def _named(config: pytest.Config) -> list[Path]:
 
 
 def _roots(config: pytest.Config) -> list[Path]:
-    return [*(path.resolve() for path in config.getini("tpharness_scenarios")), *_named(config)]
+    """Return the folders whose scenario files are tests: those of the command line, or else of the configuration.
+
+    A file of either may be named where the command line names files.
+    """
+    configured = [path.resolve() for path in config.getini("tpharness_scenarios")]
+    named = _named(config)
+    return [*named, *configured] if _chosen(config) else named or configured
 
 
 class ScenarioFile(pytest.File):
