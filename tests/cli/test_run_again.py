@@ -173,6 +173,18 @@ def test_a_baseline_is_written_refused_and_then_explains(call: Call, tmp_path: P
     )
 
 
+@pytest.mark.parametrize("words", [("sse",), ("-k", "sse/"), ("sse", "--fault", "rechunk")])
+def test_a_run_of_some_scenarios_judges_the_entries_of_these(
+    call: Call, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """However they are chosen: an entry of what is not played is not known to be stale."""
+    known = tmp_path / "known.yaml"
+    known.write_text("- {id: cycles/three-steps, findings: [outline-differs], reason: known}\n", encoding="utf-8")
+    done = call("run", *words, "--baseline", str(known))
+    assert "baseline-" not in done.out
+    assert "baseline-stale" in call("run", "cycles/three-steps", "--baseline", str(known)).out
+
+
 @pytest.mark.parametrize("words", [("sse",), ("-k", "sse"), ("--profile", "stream"), ("--clause", "sse.line-ends")])
 def test_a_baseline_does_not_lose_what_a_run_does_not_play(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
     """Nobody would write the reason again. The entries that the run plays may be replaced."""

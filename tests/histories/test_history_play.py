@@ -18,6 +18,7 @@ from tpharness.histories.play import CHECK_NAMES, check_moment, play_history
 from tpharness.histories.projections import HistoryDialect
 from tpharness.histories.registry import OTHER_HISTORIES
 from tpharness.histories.suite import load_dialect_baseline, run_history
+from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, ResultReady, RunFinished, RunOptions
 from tpharness.run.baseline import load_baseline
 from tpharness.run.judge import CheckState
@@ -261,7 +262,8 @@ def test_a_stale_entry_fails_the_run(tmp_path: Any) -> None:
     file = tmp_path / "mine.yaml"
     cases = f"{{chat-orphan-tool-message: [{ONE_OF_TWO}, histories/none]}}"
     file.write_text(f"- {{departure: wrong, cases: {cases}, reason: none}}")
-    events = list(run_history(RunOptions(ids=(ONE_OF_TWO,), history="langchain/documented", baseline=file)))
+    only = scenarios_dir() / f"{ONE_OF_TWO}.yaml"
+    events = list(run_history(RunOptions(roots=(only,), history="langchain/documented", baseline=file)))
     assert [e.result.outcome for e in events if isinstance(e, ResultReady)] == [Outcome.STALE]
     assert isinstance(events[-1], RunFinished)
     assert [finding.code for finding in events[-1].problems] == ["baseline-unmatched"]

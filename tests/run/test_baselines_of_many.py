@@ -77,6 +77,8 @@ def test_an_entry_that_explains_nothing_is_told_after_a_whole_run(tmp_path: Path
     assert [f.got for f in known.find_unmatched(played)] == ["a/gone", "a/b@event-9", "cycles/*"]
     assert [f.got for f in known.find_unmatched(played[1:])] == ["a/gone", "a/b@event-9", CAUSE, "cycles/*"]
     assert [f.got for f in known.find_unmatched(played, complete=False)] == ["a/b@event-9"]
+    place = [Result(id="a/b@event-3", outcome=Outcome.PASSED)]
+    assert known.find_unmatched(place, complete=False) == [], "one place was played, and not the others"
 
 
 @pytest.mark.parametrize("reason", ["''", "", "'  '"])

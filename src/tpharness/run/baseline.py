@@ -112,17 +112,17 @@ class Baseline:
     def find_unmatched(self, played: Iterable[Result], *, complete: bool = True) -> list[Finding]:
         """Return a finding for each entry whose id is not among those played, or that explains none of them.
 
-        If the run is not `complete`, entries are judged only where their scenario was played, and patterns are not.
+        If the run is not `complete`, entries are judged only where their scenario was played, with all of its places,
+        and patterns are not.
         """
         if not self.strict:
             return []
         results = list(played)
         seen = {result.id for result in results}
-        scenarios = {name.partition("@")[0] for name in seen}
         missing = [
             entry.id
             for entry in self.entries.values()
-            if entry.id not in seen and (complete or entry.id.partition("@")[0] in scenarios)
+            if entry.id not in seen and (complete or entry.id.partition("@")[0] in seen)
         ]
         if complete:
             missing += [one.cause or one.id for one in self.many if not any(map(one.explains, results))]

@@ -39,7 +39,7 @@ def check_new_baseline(path: Path, options: RunOptions) -> None:
             f"{path} exists, and may have reasons that somebody wrote",
             hint=f"read it as well, so that its reasons are kept: --baseline {path}; or name another file",
         )
-    if options.ids or options.restricted:
+    if options.restricted:
         played = {one.id for one in choose_scenarios(options)}
         lost = [case for case in load_baseline(path).entries if case.partition("@")[0] not in played]
         if lost:

@@ -65,12 +65,12 @@ class RunOptions:
     @property
     def whole_suite(self) -> bool:
         """Whether all built-in scenarios are played, so that every clause must be exercised."""
-        return not (self.ids or self.roots or self.versions or self.faults or self.restricted)
+        return not (self.roots or self.versions or self.faults or self.restricted)
 
     @property
     def restricted(self) -> bool:
-        """Whether only some of the scenarios that the ids name are played."""
-        return bool(self.profiles or self.clauses or self.keyword or self.last_failed or self.only)
+        """Whether only some of the scenarios below the roots are played."""
+        return bool(self.ids or self.profiles or self.clauses or self.keyword or self.last_failed or self.only)
 
     @property
     def target_words(self) -> tuple[str, ...]:
