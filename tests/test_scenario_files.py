@@ -39,6 +39,15 @@ def test_selecting_reads_and_resolves_no_file(tmp_path: Path, monkeypatch: pytes
     assert sorted(find_scenarios([tmp_path])) == sorted(one.path for one in found)
 
 
+def test_an_id_begins_below_the_folder_that_is_named(tmp_path: Path) -> None:
+    """A file that is named itself is called as below the folder of its theme's folder."""
+    file = tmp_path / "chat" / "cancelled.yaml"
+    file.parent.mkdir()
+    file.write_text(PLAIN)
+    ids = [[one.id for one in select_scenarios((), (root,))] for root in (tmp_path, file.parent, file)]
+    assert ids == [["chat/cancelled"], ["cancelled"], ["chat/cancelled"]]
+
+
 def test_a_list_loads_no_scenario_that_says_plainly_what_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

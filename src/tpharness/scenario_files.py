@@ -53,14 +53,14 @@ def is_built_in(root: Path) -> bool:
 
 
 def find_files(roots: Iterable[Path]) -> dict[str, FoundScenario]:
-    """Return the scenarios below the roots by id; a root may be a file: its id has the name of its folder.
+    """Return the scenarios below the roots by id, which begins at the root; that of a file has the name of its folder.
 
     InputError if a root does not exist; UsageError if there are none, or two of the same id.
     """
     roots = tuple(roots)
     known: dict[str, FoundScenario] = {}
     for root in (scenarios_dir() if is_built_in(root) else root for root in roots):
-        folder = root if root.is_dir() else None  # a file has the same id however it is named
+        folder = root if root.is_dir() else None
         for parts, path in find_ids(root).items():
             one = FoundScenario(id=scenario_id(path) if folder is None else id_of(parts), path=path, root=folder)
             other = known.setdefault(one.id, one)
