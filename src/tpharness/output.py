@@ -53,7 +53,7 @@ def check_writable(path: Path, what: str, *, replaces_folder: bool = False) -> N
     if not os.access(folder, os.W_OK):
         raise UsageError(
             f"{what} cannot be written to {path}: the folder {folder} may not be written",
-            hint="name a file in a folder that you may write",
+            hint="name another path, in a folder that you may write",
         )
 
 

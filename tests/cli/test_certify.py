@@ -384,6 +384,17 @@ def test_wrong_use_is_refused_before_anything_is_played(call: Call, made: Path, 
     assert not (tmp_path / "cert").exists()
 
 
+@pytest.mark.parametrize("below", ["", "cert"])
+def test_a_folder_that_may_not_be_written_is_refused_before_anything_is_played(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    """It is there, or it would have to be made; whoever runs the tests may be root, who may write everything."""
+    monkeypatch.setattr("tpharness.output.os.access", lambda path, _: path != tmp_path)
+    done = call("certify", "-o", str(tmp_path / below))
+    assert (done.code, "order 1" in done.err) == (2, False), done.err
+    assert f"the folder {tmp_path} may not be written" in done.err
+
+
 def test_without_a_certificate_there_is_no_folder(call: Call, tmp_path: Path) -> None:
     """Nothing listens on port 1, so nothing was certified."""
     done = call("certify", "--server", "http://127.0.0.1:1", "-o", str(tmp_path / "cert"))

@@ -29,7 +29,7 @@ from tpharness.cli.files import read_bytes
 from tpharness.cli.options import Exit, Option
 from tpharness.cli.reports import take_all
 from tpharness.errors import InputError, UsageError
-from tpharness.output import json_text, write_atomically
+from tpharness.output import check_writable, json_text, write_atomically
 from tpharness.printable import say
 from tpharness.profiles import load_profiles, parse_profiles
 from tpharness.report import Report
@@ -143,11 +143,15 @@ def _play_traced(options: RunOptions) -> tuple[Report, bytes | None]:
 
 
 def _check_folder(folder: Path) -> None:
-    """Look at the folder before anything is played. UsageError if it cannot be made or holds a certificate already."""
+    """Look at the folder before anything is played.
+
+    UsageError if it cannot be made, may not be written, or holds a certificate already.
+    """
     if (folder / "certificate.json").exists():
         raise UsageError(f"{folder} has a certificate already", hint="name another folder, or remove it first")
     if not (folder if folder.exists() else folder.absolute().parent).is_dir():
         raise UsageError(f"the folder {folder} cannot be made", hint="name one below a folder that is there")
+    check_writable(folder / "certificate.json" if folder.exists() else folder.absolute(), "the certificate")
 
 
 def _make_folder(folder: Path, playings: Sequence[Playing]) -> None:
