@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tpharness.cli import listing
+from tpharness.errors import InputError
 from tpharness.resources import scenarios_dir
 from tpharness.run.select import select_scenarios
 from tpharness.scenario import find_scenarios, load_scenario, scenario_id
@@ -46,6 +49,24 @@ def test_an_id_begins_below_the_folder_that_is_named(tmp_path: Path) -> None:
     file.write_text(PLAIN)
     ids = [[one.id for one in select_scenarios((), (root,))] for root in (tmp_path, file.parent, file)]
     assert ids == [["chat/cancelled"], ["cancelled"], ["chat/cancelled"]]
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its scenarios would be missing from the run, which would pass without them."""
+    closed = tmp_path / "b"
+    for theme in ("a", "b"):
+        (tmp_path / theme).mkdir()
+        (tmp_path / theme / "one.yaml").write_text(PLAIN)
+    scandir = os.scandir
+
+    def without_rights(folder: str) -> Any:
+        if folder == str(closed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", without_rights)
+    with pytest.raises(InputError, match=f"{re.escape(str(closed))}: Permission denied"):
+        select_scenarios((), (tmp_path,))
 
 
 def test_a_list_loads_no_scenario_that_says_plainly_what_it_is(

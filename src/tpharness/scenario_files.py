@@ -55,7 +55,7 @@ def is_built_in(root: Path) -> bool:
 def find_files(roots: Iterable[Path]) -> dict[str, FoundScenario]:
     """Return the scenarios below the roots by id, which begins at the root; that of a file has the name of its folder.
 
-    InputError if a root does not exist; UsageError if there are none, or two of the same id.
+    InputError if a root does not exist or a folder cannot be read; UsageError if there are none, or two of the same id.
     """
     roots = tuple(roots)
     known: dict[str, FoundScenario] = {}
@@ -78,7 +78,7 @@ def find_files(roots: Iterable[Path]) -> dict[str, FoundScenario]:
 def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
     """Return the scenario files (`*.yaml`, `*.yml`) below the roots, in order of path; a root may be a file.
 
-    InputError if a root does not exist.
+    InputError if a root does not exist or a folder cannot be read.
     """
     return list(dict.fromkeys(path for root in map(Path, roots) for path in find_ids(root).values()))
 
@@ -86,7 +86,8 @@ def find_scenarios(roots: Iterable[Path | str]) -> list[Path]:
 def find_ids(root: Path) -> dict[tuple[str, ...], Path]:
     """Return the scenario files below a root by the parts of their path below it, in order; a file has its name alone.
 
-    Nothing is read and no path is resolved: a folder may hold tens of thousands. InputError if there is no such root.
+    Nothing is read and no path is resolved: a folder may hold tens of thousands. InputError if there is no such root or
+    a folder cannot be read.
     """
     if root.is_dir():
         return {parts: root.joinpath(*parts) for parts in sorted(_parts_below(str(root), ()))}
@@ -96,7 +97,10 @@ def find_ids(root: Path) -> dict[tuple[str, ...], Path]:
 
 
 def _parts_below(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of scenario files below a folder, in parts; hidden ones, and links to folders, are left out."""
+    """Yield the paths of scenario files below a folder, in parts; hidden ones, and links to folders, are left out.
+
+    InputError if a folder cannot be read.
+    """
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -106,8 +110,11 @@ def _parts_below(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...
                     yield from _parts_below(entry.path, (*above, entry.name))
                 elif os.path.splitext(entry.name)[1] in SUFFIXES and entry.is_file():  # noqa: PTH122  # 50,000 of them
                     yield (*above, entry.name)
-    except PermissionError:
-        return
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or folder}: {error.strerror}",
+            hint="make it readable, or name the folders and files beside it: what cannot be read cannot be played",
+        ) from error
 
 
 def read_regular(path: Path, most: int) -> tuple[int, bytes]:
