@@ -112,9 +112,10 @@ def test_a_folder_without_scenarios_is_an_error(tmp_path: Path) -> None:
 def test_a_place_that_a_sweep_does_not_have_is_wrong_use() -> None:
     """Nothing is played, also where others are named; those that it has are told."""
     last = len(scenario(SWEPT[0]).runs[0][1].events or ())
-    with pytest.raises(UsageError) as error:
-        next(run_suite(RunOptions(ids=("basics", f"{SWEPT[0]}@event-{last + 1}"))))
-    assert error.value.hint == f"it has {SWEPT[0]}@event-0 to {SWEPT[0]}@event-{last}"
+    for beside in ("basics", SWEPT[0]):
+        with pytest.raises(UsageError) as error:
+            next(run_suite(RunOptions(ids=(beside, f"{SWEPT[0]}@event-{last + 1}"))))
+        assert error.value.hint == f"it has {SWEPT[0]}@event-0 to {SWEPT[0]}@event-{last}"
 
 
 @pytest.mark.parametrize("order", [None, Order(seed=3), Order(file="report.json", ids=(SWEPT[0],))])
@@ -142,7 +143,7 @@ def test_the_places_of_a_sweep_over_bytes_are_looked_for_in_one_playing() -> Non
     one = "interruptions/every-byte"
     named = select_scenarios([f"{one}@byte-{count}" for count in range(5)], [scenarios_dir()])
     assert [str(place) for place in named] == [f"{one}@byte-{count}" for count in range(5)]
-    check_places(named, Players(server=Counted(), client=Reference()))
+    check_places(named, (), Players(server=Counted(), client=Reference()))
     assert len(played) == len(scenario(one).runs)
 
 

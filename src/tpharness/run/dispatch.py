@@ -7,7 +7,7 @@ give an errored result: one bad case never ends a run.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -104,16 +104,21 @@ def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
     return make_answer(one, [replace(result, record=make_ready(result, secrets)) for result in results])
 
 
-def check_places(selected: Sequence[SelectedScenario], players: Players) -> None:
-    """Check before a run that its scenarios have the places that were named, on these players. UsageError if not."""
-    placed: dict[str, list[SelectedScenario]] = {}
-    for one in selected:
-        if one.place is not None and "@fault-" not in one.place:
-            placed.setdefault(one.id, []).append(one)
-    for some in placed.values():
-        scenario = load_selected(some[0])
+def check_places(selected: Sequence[SelectedScenario], ids: Iterable[str], players: Players) -> None:
+    """Check before a run that its scenarios have the places that were named, on these players. UsageError if not.
+
+    `ids` are those of the run: a place is not selected where its whole scenario is, and has to exist all the same.
+    """
+    scenarios = {one.id: one for one in selected}
+    named = [(one.id, str(one)) for one in selected] + [(name.partition("@")[0], name) for name in ids]
+    placed: dict[str, list[str]] = {}
+    for base, name in named:
+        if base in scenarios and "@" in name and "@fault-" not in name:
+            placed.setdefault(base, []).append(name)
+    for base, names in placed.items():
+        scenario = load_selected(scenarios[base])
         if isinstance(scenario, Scenario):
-            cases_of(scenario, list(map(str, some)), scenario.versions, players)
+            cases_of(scenario, names, scenario.versions, players)
 
 
 async def play_file(one: SelectedScenario, session: Session) -> list[Result]:

@@ -45,7 +45,7 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
     baseline = choose_baseline(options)
     with ExitStack() as open_:
         session = open_session(options)
-        check_places(selected, session.players)
+        check_places(selected, options.ids, session.players)
         open_.enter_context(session)
         workers = choose_workers(selected, options, session)
         deal = open_.enter_context(started(workers)) if workers else None  # before whoever shows the run has a thread
