@@ -200,6 +200,27 @@ def test_a_baseline_does_not_lose_what_a_run_does_not_play(call: Call, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("id: cycles/three-steps@event-3", ("cycles/three-steps@event-4",)),
+        ("id: cycles/three-steps", ("cycles/three-steps", "--fault", "rechunk")),
+        ("id: 'cycles/*'", ("cycles/three-steps",)),
+        ("cause: identity-differs at server", ("-k", "three-steps")),
+    ],
+)
+def test_an_entry_is_not_lost_where_a_part_of_it_is_played(
+    call: Call, tmp_path: Path, entry: str, words: tuple[str, ...]
+) -> None:
+    """Another place, the scenario without the fault, and what else a pattern or a cause explains."""
+    known = tmp_path / "known.yaml"
+    text = f"- {{{entry}, findings: [outline-differs], reason: somebody wrote this}}\n"
+    known.write_text(text, encoding="utf-8")
+    called = call("run", *words, "--baseline", str(known), "--write-baseline", str(known))
+    assert (called.code, "would lose the reason for " in " ".join(called.err.split())) == (2, True), called.err
+    assert known.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("-x",),

@@ -6,7 +6,7 @@ has said why. What is known already keeps its reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import yaml
 
 from tpharness.errors import UsageError
 from tpharness.output import check_writable
-from tpharness.run.baseline import load_baseline
+from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.grouping import group_failures
 from tpharness.run.judge import Outcome, Result
 from tpharness.run.options import RunOptions
@@ -39,14 +39,24 @@ def check_new_baseline(path: Path, options: RunOptions) -> None:
             f"{path} exists, and may have reasons that somebody wrote",
             hint=f"read it as well, so that its reasons are kept: --baseline {path}; or name another file",
         )
-    if options.restricted:
-        played = {one.id for one in choose_scenarios(options)}
-        lost = [case for case in load_baseline(path).entries if case.partition("@")[0] not in played]
-        if lost:
+    if options.restricted or options.faults:
+        lost = next(_find_lost(load_baseline(path), options), None)
+        if lost is not None:
             raise UsageError(
-                f"{path} would lose the reason for {lost[0]}, which this run does not play",
+                f"{path} would lose the reason for {lost}",
                 hint="play all scenarios that it names, or name another file",
             )
+
+
+def _find_lost(known: Baseline, options: RunOptions) -> Iterator[str]:
+    """Yield the entries of which a run of some scenarios, or with faults alone, does not play all that they explain."""
+    played = set(map(str, choose_scenarios(options)))
+    for case in known.entries:
+        place, _, fault = case.partition("@fault-")
+        if played.isdisjoint((place, place.partition("@")[0])) or (options.faults and fault not in options.faults):
+            yield f"{case}, which this run does not play"
+    for entry in known.many:
+        yield f"{entry.cause or entry.id}, which may explain what this run does not play"
 
 
 def baseline_text(results: Iterable[Result]) -> str:
