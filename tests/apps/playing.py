@@ -38,9 +38,10 @@ async def playing(app: ChatApp, *ids: str, options: dict[str, Any] | None = None
         app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
         app.effects_url, app.environment = environment.get(URL_VARIABLE), environment
 
-    given = {"history": "last-message", "allow": ("book_hotel",), "stop_within": 0.4, "concurrency": 12, **config}
+    usual = {"history": "last-message", "allow": ("book_hotel",), "answer": 60.0, "stop_within": 0.4, "concurrency": 12}
+    given: dict[str, Any] = usual | config
     async with running(app) as port:
-        known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}/api/chat", answer=8.0, **given)
+        known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}/api/chat", **given)
         events = play_app(AppOptions(config=known, ids=ids, on_ready=ready, **(options or {})))
         return [event.result async for event in events if isinstance(event, ResultReady)]
 
