@@ -26,13 +26,14 @@ from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.cases.case import AppCase
 from tpharness.apps.client import find_profile
 from tpharness.apps.config import AppConfig, load_config
-from tpharness.apps.engine import AppOptions, free_port, run_app
+from tpharness.apps.engine import AppOptions, run_app
 from tpharness.apps.judge import judge_app
 from tpharness.apps.marks import new_mark
 from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
 from tpharness.apps.provider import Provider
 from tpharness.run import Outcome, ResultReady
+from tpharness.targets.server_process import free_port
 
 ROUNDS = 60
 ADDED_LIMIT = 50.0  # milliseconds
@@ -96,7 +97,7 @@ async def post_turns(session: aiohttp.ClientSession, provider: Provider, url: st
 
 async def measure_added() -> list[Row]:
     """Return what the harness adds to a case of two turns, in milliseconds: the median of the differences."""
-    port = await free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}/api/chat"
     command = (sys.executable, "-m", "benchmarks.apps", "serve")
     config = AppConfig(name="at-once", url=url, command=command, folder=Path(__file__).parents[1])

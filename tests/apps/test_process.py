@@ -17,12 +17,13 @@ import pytest
 
 from tpharness.apps.client import find_profile
 from tpharness.apps.config import AppConfig
-from tpharness.apps.engine import AppOptions, free_port, play_app
+from tpharness.apps.engine import AppOptions, play_app
 from tpharness.apps.play import Player
 from tpharness.apps.process import AppProcess
 from tpharness.apps.provider import Provider
 from tpharness.errors import TargetError, UsageError
 from tpharness.run import ResultReady
+from tpharness.targets.server_process import free_port
 
 CHILDREN = """
 import http.server, os, subprocess, sys
@@ -85,7 +86,7 @@ def test_the_end_takes_all_children_along(tmp_path: Path, program: str) -> None:
     """Also a child that leads a session of its own, and a program that does not listen to SIGTERM."""
 
     async def main() -> list[int]:
-        async with AppProcess(config(tmp_path, program, await free_port()), {}):
+        async with AppProcess(config(tmp_path, program, free_port()), {}):
             started = pids_in(tmp_path)
             assert all(map(alive, started))
             return started
@@ -97,7 +98,7 @@ def test_the_end_takes_all_children_along(tmp_path: Path, program: str) -> None:
 
 def test_a_harness_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
     """SIGKILL to the harness itself: the guard notices and kills everything."""
-    port = asyncio.run(free_port())
+    port = free_port()
     (tmp_path / "program.py").write_text(CHILDREN, "utf-8")
     harness = (
         "import asyncio, sys\nfrom pathlib import Path\nfrom tpharness.apps.config import AppConfig\n"
@@ -169,7 +170,7 @@ def test_the_application_finds_the_model_in_its_environment(tmp_path: Path) -> N
     program = "import os; open('env', 'w').write(repr(dict(os.environ)))\n" + CHILDREN
 
     async def main() -> None:
-        known = config(tmp_path, program, await free_port(), env={"MODE": "test"})
+        known = config(tmp_path, program, free_port(), env={"MODE": "test"})
         async with AppProcess(known, {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}):
             pass
 
@@ -183,7 +184,7 @@ def test_an_application_that_exits_at_once_is_told_with_its_last_words(tmp_path:
     """The end of its output says why."""
 
     async def main() -> None:
-        async with AppProcess(config(tmp_path, EXITS, await free_port()), {}):
+        async with AppProcess(config(tmp_path, EXITS, free_port()), {}):
             pass
 
     with pytest.raises(TargetError, match=r"exited with status 3 before it listened.*no model is configured"):
@@ -195,7 +196,7 @@ def test_an_application_that_never_listens_is_told_so(tmp_path: Path) -> None:
 
     async def main() -> None:
         program = "import os, time; open('pids', 'w').write(str(os.getpid())); time.sleep(1000)"
-        known = config(tmp_path, program, await free_port())
+        known = config(tmp_path, program, free_port())
         async with AppProcess(replace(known, ready=0.5), {}):
             pass
 
@@ -209,7 +210,7 @@ def test_a_program_that_is_not_there_is_told_so(tmp_path: Path) -> None:
     """The guard cannot start it."""
 
     async def main() -> None:
-        known = AppConfig(name="a", url=f"http://127.0.0.1:{await free_port()}/", command=("no-such-program",))
+        known = AppConfig(name="a", url=f"http://127.0.0.1:{free_port()}/", command=("no-such-program",))
         async with AppProcess(replace(known, folder=tmp_path), {}):
             pass
 
@@ -279,7 +280,7 @@ def test_an_application_that_exits_at_the_first_message_is_told_so(tmp_path: Pat
     )
 
     async def main() -> list[str]:
-        known = config(tmp_path, program, await free_port(), answer=5.0)
+        known = config(tmp_path, program, free_port(), answer=5.0)
         events = [event async for event in play_app(AppOptions(config=known))]
         (finding, _) = next(event.result.findings for event in events if isinstance(event, ResultReady))
         return [finding.code, str(finding.got)]
@@ -299,7 +300,7 @@ def test_an_application_that_fails_at_the_first_message_is_told_with_the_end_of_
     )
 
     async def main() -> list[str]:
-        known = config(tmp_path, program, await free_port(), answer=5.0)
+        known = config(tmp_path, program, free_port(), answer=5.0)
         events = [event async for event in play_app(AppOptions(config=known))]
         (finding,) = next(event.result.findings for event in events if isinstance(event, ResultReady))
         return [finding.code, *str(finding.got).split("; the end of its output: ")]
@@ -315,7 +316,7 @@ def test_two_applications_of_one_file_do_not_share_their_folder(tmp_path: Path) 
     """`cwd` is made where it does not exist; process and effects command run there."""
 
     async def main() -> int | None:
-        port = await free_port()
+        port = free_port()
         known = config(tmp_path, CHILDREN, port, cwd="runs/one", effects="wc -w < pids")
         async with AppProcess(known, {}), aiohttp.ClientSession() as session, Provider() as provider:
             return await Player(known, provider, session, find_profile("client")).count_effects()

@@ -15,11 +15,12 @@ from tests.apps.odd_apps import Handler, serving
 from tests.apps.playing import THREAD, playing, together
 
 from tpharness.apps.config import AppConfig
-from tpharness.apps.engine import AppOptions, free_port, play_app
+from tpharness.apps.engine import AppOptions, play_app
 from tpharness.apps.trouble import KINDS
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
 from tpharness.run import Outcome, Result, ResultReady
+from tpharness.targets.server_process import free_port
 
 WAYS: list[tuple[Handler, str]] = [
     (odd_apps.html, "answer-not-a-stream"),
@@ -51,7 +52,7 @@ def test_an_unknown_case_is_refused_before_the_application_is_waited_for() -> No
     """How many pieces a sweep has is known of the application alone, so one of its places waits for that."""
 
     async def played(case: str, *, sweep: bool = False) -> list[Result]:
-        return await results(await free_port(), case, ready=0.1, sweep=sweep)
+        return await results(free_port(), case, ready=0.1, sweep=sweep)
 
     for case in ("user-leaves/in-txt", "user-leaves/every-piece@piece-2"):
         with pytest.raises(UsageError, match=f"no case is called {case}"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import json
@@ -22,8 +21,8 @@ from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import PROFILES
 from tpharness.apps.config import AppConfig, load_config
-from tpharness.apps.engine import free_port
 from tpharness.apps.trouble import KINDS
+from tpharness.targets.server_process import free_port
 
 TOP = Path(__file__).parents[2]
 TABLE = """
@@ -197,11 +196,11 @@ def test_a_tool_that_is_not_offered_is_told_with_those_that_are(call: Call) -> N
 
 def test_an_application_that_runs_already_is_told_its_environment_and_awaited(call: Call) -> None:
     """The variables are printed before anything is waited for; nobody starts it here."""
-    port = asyncio.run(free_port())
+    port = free_port()
     Path("tpharness.toml").write_text(
         f'[apps.a]\nurl = "http://127.0.0.1:{port}/chat"\nready = 0.2\nprovider_port = 0', "utf-8"
     )
-    done = call("app", "a", "--provider-port", str(asyncio.run(free_port())))
+    done = call("app", "a", "--provider-port", str(free_port()))
     assert done.code == 2
     assert "export OPENAI_BASE_URL=http://127.0.0.1:" in done.out
     assert "nothing listens there within 0.2 s" in done.err
@@ -210,7 +209,7 @@ def test_an_application_that_runs_already_is_told_its_environment_and_awaited(ca
 @pytest.fixture
 def running() -> Iterator[tuple[str, str]]:
     """The chat application as a user starts it: its address, and the port that it has been told its model is on."""
-    provider, port = (asyncio.run(free_port()) for _ in range(2))
+    provider, port = (free_port() for _ in range(2))
     environment = {
         **os.environ,
         "PYTHONPATH": f"{TOP}{os.pathsep}{TOP / 'src'}",

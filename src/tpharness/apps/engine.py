@@ -37,9 +37,10 @@ from tpharness.errors import UsageError
 from tpharness.findings import Finding, Kind, Place, shorten
 from tpharness.run import CheckState, Outcome, Result, ResultReady, RunEvent, RunFinished, RunStarted, ScenarioFinished
 from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.targets.server_process import free_port
 from tpharness.trace.tape import Tape, recording
 
-__all__ = ["KINDS", "AppOptions", "free_port", "play_app", "run_app"]
+__all__ = ["KINDS", "AppOptions", "play_app", "run_app"]
 
 EXITED = Kind("app-exited")
 KINDS = (EXITED,)
@@ -88,7 +89,7 @@ async def play_app(options: AppOptions) -> AsyncIterator[RunEvent]:
     require_loopback(options.config, owned=options.owned)
     config = options.config
     if "{port}" in config.url:
-        config = config.on_port(await free_port())
+        config = config.on_port(free_port())
     profile = find_profile(config.history, folder=config.folder)
     known = options.baseline or config.baseline_path
     baseline = load_baseline(known) if known is not None else Baseline(entries={})
@@ -99,15 +100,6 @@ async def play_app(options: AppOptions) -> AsyncIterator[RunEvent]:
         events = _report_trouble(stage, contact) if contact.trouble else _play_all(stage, contact, options, baseline)
         async for event in events:
             yield event
-
-
-async def free_port() -> int:
-    """Return a port of loopback that is free now."""
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port: int = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
-    return port
 
 
 @dataclass(slots=True, kw_only=True)

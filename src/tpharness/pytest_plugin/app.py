@@ -157,12 +157,12 @@ async def _serve(app: Any) -> AsyncIterator[str]:
 async def _run(command: str, folder: Path, ready: float | None) -> AsyncIterator[str]:
     """Run a command in the root folder; `{port}`, and PORT in its environment, is the port that it has to listen on."""
     from tpharness.apps.config import AppConfig  # noqa: PLC0415  # an application may need no command
-    from tpharness.apps.engine import free_port  # noqa: PLC0415
     from tpharness.apps.process import AppProcess  # noqa: PLC0415
+    from tpharness.targets.server_process import free_port  # noqa: PLC0415
 
     words = tuple(shlex.split(command))
     config = AppConfig(name="app", url="http://127.0.0.1:{port}", command=words, folder=folder)
-    config = config.on_port(await free_port())
+    config = config.on_port(free_port())
     if ready is not None:
         config = replace(config, ready=ready)
     async with AppProcess(config, {}):
