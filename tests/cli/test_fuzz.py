@@ -52,6 +52,18 @@ def test_a_campaign_goes_on_with_what_it_plays(call: Call) -> None:
     assert "is one of programs" in call("fuzz", "--kind", "bytes", "--db", "c").err
 
 
+def test_a_lock_that_is_something_else_is_named(call: Call, folder: Path) -> None:
+    """Neither rubbish nor a folder in the place of the lock is taken for another process that runs."""
+    (folder / "rubbish").mkdir()
+    (folder / "rubbish" / "campaign.lock").write_bytes(bytes(range(100)))
+    (folder / "folder" / "campaign.lock").mkdir(parents=True)
+    for name in ("rubbish", "folder"):
+        ended = call("fuzz", "--cases", "1", "--db", name)
+        assert ended.code == 2
+        assert f"cannot lock {Path(name, 'campaign.lock')}: " in ended.err
+        assert "remove it" in ended.err
+
+
 def test_no_other_command_waits_for_hypothesis() -> None:
     """Loading it takes longer than most commands do."""
     code = "import sys, tpharness.cli; sys.exit('hypothesis' in sys.modules)"
