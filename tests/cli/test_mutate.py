@@ -150,6 +150,33 @@ def test_what_is_seeded_is_listed(call: Any, module: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (", 1", "{} has DEFECTS that are not a list of defects"),
+        (', one("misspelt", kept, "cycle.keptt")', "misspelt of {} has the clause 'cycle.keptt', which does not exist"),
+        (
+            ', Defect(name="mine", sentence="", side="both", clauses=(), rulings=("R9999",), seed=kept)',
+            "mine of {} has the ruling 'R9999', which does not exist",
+        ),
+        (
+            ', Defect(name="mine", sentence="", side="neither", clauses=(), seed=kept)',
+            "mine of {} has the side 'neither', which does not exist\n  sides are server, client, both",
+        ),
+        (
+            ', one("gone", lambda: mock.patch.object(thread, "no_such_name", None), "cycle.kept")',
+            "gone cannot be seeded: AttributeError: ",
+        ),
+    ],
+    indirect=["module"],
+)
+def test_a_change_that_cannot_be_played_is_refused(call: Any, module: str, words: str) -> None:
+    """A misspelt one would be played and never right; exit code 2 before the first scenario."""
+    called = call("mutate", module, HALF)
+    assert (called.code, called.out) == (2, "")
+    assert words.format(module) in called.err
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["no_such_module"], "modules are looked for here"),

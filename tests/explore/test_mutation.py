@@ -296,6 +296,10 @@ def test_a_module_without_defects_is_refused(module: str, words: str) -> None:
         ("DEFECTS = []", "none has an empty list of DEFECTS"),
         ("DEFECTS = ['one']", "none has DEFECTS that are not a list of defects"),
         ("DEFECTS = None", "none has DEFECTS that are not a list of defects"),
+        (
+            "from tests.seeded_defects import DEFECTS\nHARMLESS = DEFECTS",
+            "none has HARMLESS that are not a list of harmless variants",
+        ),
     ],
 )
 def test_what_is_wrong_with_the_defects_of_a_module_is_told(

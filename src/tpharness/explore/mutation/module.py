@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
-from tpharness.errors import UsageError
-from tpharness.explore.mutation.records import Defect, Harmless
+from tpharness.clauses import load_clauses, load_rulings
+from tpharness.errors import UsageError, did_you_mean
+from tpharness.explore.mutation.records import Defect, Harmless, Side
 from tpharness.imports import describe_import_error, import_from
 
 __all__ = ["Changes", "load_changes"]
+
+_HINT = "{} is a list of tpharness.explore.mutation.{}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +59,14 @@ def load_changes(module: str) -> Changes:
         ) from error
     except Exception as error:  # the module's own code may raise anything when it is imported
         raise UsageError(describe_import_error(module, error), hint="import it in a Python shell") from error
-    problem = _find_problem(found)
-    if problem:
-        raise UsageError(f"{module} {problem}", hint="DEFECTS is a list of tpharness.explore.mutation.Defect")
+    _check_lists(module, found)
     defects, harmless = tuple(found.DEFECTS), tuple(getattr(found, "HARMLESS", ()))
     names = Counter(one.name for one in (*defects, *harmless))
     twice = [name for name, count in names.items() if count > 1]
     if twice:
         raise UsageError(f"{module} has two changes called {', '.join(twice)}")
+    for one in (*defects, *harmless):
+        _check_change(module, one)
     folder = Path(found.__file__ or ".").parent
     return Changes(
         defects=defects,
@@ -73,11 +77,31 @@ def load_changes(module: str) -> Changes:
     )
 
 
-def _find_problem(module: ModuleType) -> str:
-    """Return what is wrong with the DEFECTS of a module, "" if nothing is."""
-    if not hasattr(module, "DEFECTS"):
-        return "does not define DEFECTS"
-    defects = module.DEFECTS
-    if not isinstance(defects, Sequence) or not all(isinstance(one, Defect) for one in defects):
-        return "has DEFECTS that are not a list of defects"
-    return "" if defects else "has an empty list of DEFECTS"
+def _check_lists(module: str, found: ModuleType) -> None:
+    """Raise UsageError when what a module holds is not what the names promise."""
+    if not hasattr(found, "DEFECTS"):
+        raise UsageError(f"{module} does not define DEFECTS", hint=_HINT.format("DEFECTS", "Defect"))
+    for name, kind, words in (("DEFECTS", Defect, "defects"), ("HARMLESS", Harmless, "harmless variants")):
+        held, hint = getattr(found, name, ()), _HINT.format(name, kind.__name__)
+        if not isinstance(held, Sequence) or not all(isinstance(one, kind) for one in held):
+            raise UsageError(f"{module} has {name} that are not a list of {words}", hint=hint)
+        if name == "DEFECTS" and not held:
+            raise UsageError(f"{module} has an empty list of DEFECTS", hint=hint)
+
+
+def _check_change(module: str, change: Defect | Harmless) -> None:
+    """Raise UsageError when a change names a side, a clause or a ruling that does not exist."""
+    sides = get_args(Side)
+    asked: list[tuple[str, Iterable[str], Iterable[str], str]] = [
+        ("side", [change.side], sides, f"sides are {', '.join(sides)}")
+    ]
+    if isinstance(change, Defect):
+        asked += [
+            ("clause", change.clauses, load_clauses(), "`tpharness list clauses` names them"),
+            ("ruling", change.rulings, load_rulings(), "`tpharness list rulings` names them"),
+        ]
+    for what, names, known, otherwise in asked:
+        for name in map(str, names):
+            if name not in known:
+                hint = did_you_mean(name, known, otherwise)
+                raise UsageError(f"{change.name} of {module} has the {what} {name!r}, which does not exist", hint=hint)

@@ -171,10 +171,12 @@ def play_module(
 ) -> Iterator[Row]:
     """Play the changes of a module that `names` says, in that order; errors as for `load_changes` and `unharmed`.
 
-    Before the first of them the scenarios are played with nothing seeded. `all_kills` plays on when a verdict is
-    settled, `recorded` leaves out what a change cannot have reached.
+    UsageError also when a change cannot be seeded, before anything is played. Before the first change the scenarios are
+    played with nothing seeded. `all_kills` plays on when a verdict is settled, `recorded` leaves out what a change
+    cannot have reached.
     """
     changes = load_changes(module)
+    _try_seeds(map(changes.named, names))
     worker = partial(_in_worker, module, tuple(ids), tuple(roots), all_kills, recorded)
     workers = Workers(jobs=jobs) if jobs > 1 and len(names) > 1 else THIS_PROCESS
     if recorded:
@@ -185,6 +187,18 @@ def play_module(
         unharmed(load_selected(tuple(ids), tuple(roots)))
     for name, (kills, played, seconds) in zip(names, map_in_order(worker, names, workers), strict=True):
         yield Row(change=changes.named(name), kills=kills, played=played, seconds=seconds)
+
+
+def _try_seeds(changes: Iterable[Defect | Harmless]) -> None:
+    for change in changes:
+        try:
+            with change.seed():
+                pass
+        except Exception as error:  # it is the user's own code
+            raise UsageError(
+                f"{change.name} cannot be seeded: {type(error).__name__}: {error}",
+                hint="seed returns a context that changes the reference; does the name that it replaces exist?",
+            ) from error
 
 
 def _in_worker(
