@@ -70,7 +70,10 @@ class AppOptions:
 
 
 def run_app(options: AppOptions) -> Iterator[RunEvent]:
-    """Play the cases and yield the events of the run. UsageError or TargetError where it cannot be begun."""
+    """Play the cases and yield the events of the run.
+
+    UsageError or TargetError where it cannot be begun; UsageError also where a method of the request profile raises.
+    """
     with asyncio.Runner() as runner:
         events = play_app(options)
         try:

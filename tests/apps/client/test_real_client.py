@@ -34,16 +34,19 @@ from tests.distribution import Sample
 from tpharness.apps.cases.case import AppCase
 from tpharness.apps.client import (
     Addresses,
+    Chat,
     Client,
     End,
     Profile,
     RealClient,
     RealClients,
+    Trigger,
     find_profile,
     message,
     require_known_client,
 )
 from tpharness.apps.client.message import MessageFold
+from tpharness.apps.client.profiles import AiSdk
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.apps.judge import judge_app
 from tpharness.errors import TargetError, UsageError
@@ -420,6 +423,18 @@ def test_the_messages_of_the_real_client_are_posted_in_the_shape_of_the_profile(
         assert with_named_ids(real.posted) == with_named_ids(ours.posted), profile
         assert set(real.posted[0]) != {"id", "messages", "trigger"}, profile
         assert real.differences == [], profile
+
+
+@pytest.mark.node
+def test_a_profile_that_cannot_make_the_post_of_the_real_client_is_told() -> None:
+    """It fails behind the relay; the application was never asked, and is not blamed."""
+
+    class Broken(AiSdk):
+        def body(self, chat: Chat, trigger: Trigger) -> Mapping[str, Any]:
+            raise ValueError(chat.posts, trigger.value)
+
+    with pytest.raises(UsageError, match=r"Broken\.body cannot be used: ValueError: \(1, 'submit-message'\)"):
+        play_one(NEWEST, "two messages", Broken())
 
 
 @pytest.mark.node

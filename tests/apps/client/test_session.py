@@ -295,3 +295,59 @@ def test_a_profile_of_the_user_is_found_and_a_wrong_one_is_told(tmp_path: Any) -
     ):
         with pytest.raises(UsageError, match=words):
             find_profile(name, folder=tmp_path)
+
+
+class _Own:
+    """A profile that does what is said; its translator is itself."""
+
+    def __init__(self, **does: Callable[[], Any]) -> None:
+        self._does = does
+
+    def body(self, *_: object) -> Any:
+        return self._does.get("body", dict)()
+
+    def translator(self) -> Any:
+        return self._does.get("translator", lambda: self)()
+
+    def feed(self, _: bytes) -> Any:
+        return self._does.get("feed", list)()
+
+
+@pytest.mark.parametrize(
+    ("method", "does", "words"),
+    [
+        ("body", lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+        ("body", lambda: {"said": {1}}, "TypeError: Object of type set is not JSON serializable"),
+        ("body", lambda: ["said"], "TypeError: 'list' object is not a mapping"),
+        ("translator", lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+        ("feed", lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+        ("feed", lambda: [{1}], "TypeError: Object of type set is not JSON serializable"),
+    ],
+)
+def test_the_method_of_a_profile_that_does_not_work_is_told(method: str, does: Callable[[], Any], words: str) -> None:
+    """The application is not blamed, and nobody waits for the limit of an answer."""
+
+    async def script(client: ChatClient) -> None:
+        await client.submit("one").ended(60)
+
+    with pytest.raises(UsageError) as told:
+        talk(says, script, _Own(**{method: does}))
+    assert str(told.value) == f"{__name__}._Own.{method} cannot be used: {words}"
+    assert told.value.hint.startswith("body(chat, trigger) returns a dict of JSON values")
+
+
+def test_a_profile_that_does_not_work_is_told_to_a_user_who_leaves() -> None:
+    """A cut is no end of an answer that was waited for."""
+    broken = asyncio.Event()
+
+    def feed() -> Any:
+        broken.set()
+        raise ValueError("mine")
+
+    async def script(client: ChatClient) -> None:
+        reply = client.submit("one")
+        await broken.wait()
+        await reply.leave()
+
+    with pytest.raises(UsageError, match="feed cannot be used: ValueError: mine"):
+        talk(says, script, _Own(feed=feed))

@@ -6,14 +6,16 @@ otherwise, write a class with these two methods in a module of your own and name
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+from tpharness.apps.client.own_code import calling
 from tpharness.apps.client.reply import Translator
 
-__all__ = ["Chat", "Profile", "Trigger", "text_of"]
+__all__ = ["Chat", "Profile", "Trigger", "make_body", "make_translator", "text_of"]
 
 Message = Mapping[str, Any]
 
@@ -59,6 +61,18 @@ class Profile(Protocol):
     def translator(self) -> Translator | None:
         """Return what makes UI message chunks of the answer's events, None where they are UI message chunks."""
         ...
+
+
+def make_body(profile: Profile, chat: Chat, trigger: Trigger, extra: Mapping[str, Any]) -> bytes:
+    """Return the body of a POST as JSON, with the fields of `extra`. UsageError for what a profile does wrong."""
+    with calling(profile, "body"):
+        return json.dumps({**profile.body(chat, trigger), **extra}).encode()
+
+
+def make_translator(profile: Profile) -> Translator | None:
+    """Return the translator of a profile for one answer. UsageError for what the profile does wrong."""
+    with calling(profile, "translator"):
+        return profile.translator()
 
 
 def text_of(message: Message) -> str:

@@ -24,7 +24,7 @@ from aiohttp import web
 from tpharness.acceptance.append_only import first_differing_value
 from tpharness.apps.client.buttons import Buttons
 from tpharness.apps.client.message import MessageFold
-from tpharness.apps.client.profile import Chat, Profile, Trigger
+from tpharness.apps.client.profile import Chat, Profile, Trigger, make_body, make_translator
 from tpharness.apps.client.profiles import AiSdk
 from tpharness.apps.client.relay import Downstream, Relay, passed_on
 from tpharness.apps.client.reply import End, Limits, Reply
@@ -45,7 +45,7 @@ class RealClients:
     """
 
     def __init__(self, name: str, profile: Profile) -> None:
-        if profile.translator() is not None:
+        if make_translator(profile) is not None:
             raise UsageError(
                 f"{name} reads UI message streams, which the answers to this request profile are not",
                 hint="leave `client` out: tpharness posts itself then",
@@ -223,7 +223,11 @@ class RealClient:
         posted = json.loads(body)
         self.posted.append(posted)
         self._compare(f"post {len(self.posted)}", posted, press.expected)
-        data = self._in_profile(posted, press.trigger or Trigger.SUBMIT) or body
+        try:
+            data = self._in_profile(posted, press.trigger or Trigger.SUBMIT) or body
+        except UsageError as error:
+            reply.fail(error)
+            return reply
         reply.open(self._session, "POST", self._addresses.chat, data=data, headers=headers, onward=onward)
         return reply
 
@@ -288,7 +292,7 @@ class RealClient:
             return None
         messages, message_id = posted["messages"], posted.get("messageId")
         chat = Chat(id=posted["id"], messages=messages, posts=len(self.posted), message_id=message_id)
-        return json.dumps({**self._profile.body(chat, trigger), **self._extra}).encode()
+        return make_body(self._profile, chat, trigger, self._extra)
 
     def _unasked(self) -> _Press:
         fold = MessageFold(message_id=generate_id, write=lambda _: None)

@@ -17,7 +17,9 @@ from typing import Any, Protocol
 import aiohttp
 
 from tpharness.apps.client.message import MessageFold
+from tpharness.apps.client.own_code import calling
 from tpharness.apps.client.wall_clock import steady_now
+from tpharness.errors import UsageError
 from tpharness.findings import Finding
 from tpharness.vsp.assembler import Assembler
 from tpharness.vsp.sse import SseParser
@@ -127,6 +129,7 @@ class Reply:
         self._frames = SseParser()
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._failure: UsageError | None = None
         self._response: aiohttp.ClientResponse | None = None
 
     # ------------------------------------------------------------------------------------------------ what was seen
@@ -166,13 +169,15 @@ class Reply:
     # ------------------------------------------------------------------------------------------------ waiting
 
     async def until(self, wanted: Callable[[Reply], bool], limit: float) -> bool:
-        """Wait until something was seen; False when the answer ended without it or the seconds have passed."""
+        """Wait until something was seen; False when the answer ended without it or the seconds have passed.
+
+        UsageError as said at `fail`.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit):
-                while not wanted(self):
-                    if self.end is not End.OPEN:
-                        return wanted(self)
+                while not wanted(self) and self.end is End.OPEN:
                     await self._next_change()
+        self._raise_failure()
         return wanted(self)
 
     async def ended(self, limit: float) -> bool:
@@ -211,7 +216,11 @@ class Reply:
         self._touch()
 
     async def leave(self) -> None:
-        """Close the connection at once, as a closed tab does. Nothing happens where the answer has ended."""
+        """Close the connection at once, as a closed tab does. Nothing happens where the answer has ended.
+
+        UsageError as said at `fail`.
+        """
+        self._raise_failure()
         if self.end is not End.OPEN:
             return
         self._finish(End.LEFT)
@@ -235,6 +244,15 @@ class Reply:
         if self._task is None:
             self._finish(End.BROKEN, problem)
 
+    def fail(self, error: UsageError) -> None:
+        """End an answer that our side cannot ask for or read; whoever waits for it or leaves it gets the error."""
+        self._failure = error
+        self._finish(End.BROKEN, str(error))
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
     async def _read(self, session: aiohttp.ClientSession, method: str, url: str, request: Mapping[str, Any]) -> None:
         end, problem = End.BROKEN, ""
         try:
@@ -249,6 +267,8 @@ class Reply:
             end = End.ENDLESS if self.status else End.BROKEN
         except (aiohttp.ClientError, OSError) as error:
             problem = f"{type(error).__name__}: {error}"
+        except UsageError as error:
+            self.fail(error)
         self._finish(end, problem)
 
     async def _read_body(self, response: aiohttp.ClientResponse) -> End:
@@ -288,8 +308,8 @@ class Reply:
                 if self._translator is None:
                     self._take_event(event)
                 else:
-                    for chunk in self._translator.feed(event):
-                        self._take_event((chunk if isinstance(chunk, str) else json.dumps(chunk)).encode())
+                    for chunk in _translated(self._translator, event):
+                        self._take_event(chunk)
         self._touch()
 
     def _take_event(self, data: bytes) -> None:
@@ -322,6 +342,11 @@ class Reply:
 
     async def _next_change(self) -> None:
         await self._changed.wait()
+
+
+def _translated(translator: Translator, event: bytes) -> list[bytes]:
+    with calling(translator, "feed"):
+        return [(c if isinstance(c, str) else json.dumps(c)).encode() for c in translator.feed(event)]
 
 
 def as_event(data: bytes) -> bytes:

@@ -6,7 +6,6 @@ second tab is a second `ChatClient` with the same chat id.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ import aiohttp
 
 from tpharness.apps.client.client_versions import NEWEST
 from tpharness.apps.client.message import MessageFold
-from tpharness.apps.client.profile import Chat, Profile, Trigger
+from tpharness.apps.client.profile import Chat, Profile, Trigger, make_body, make_translator
 from tpharness.apps.client.reply import Limits, Reply
 from tpharness.apps.client.routes import Addresses, Fetched, fetch
 from tpharness.apps.client.use_chat import UseChat, generate_id
@@ -146,13 +145,13 @@ class ChatClient:
 
     def _post(self, fold: MessageFold, trigger: Trigger, says: str = "") -> Reply:
         self.chat.posts += 1
-        body = {**self._profile.body(self.chat, trigger), **self._extra}
+        body = make_body(self._profile, self.chat, trigger, self._extra)
         reply = self._new_reply(fold, says)
         headers = {"content-type": "application/json", "accept": "*/*", **self._addresses.headers}
-        reply.open(self._session, "POST", self._addresses.chat, data=json.dumps(body).encode(), headers=headers)
+        reply.open(self._session, "POST", self._addresses.chat, data=body, headers=headers)
         return reply
 
     def _new_reply(self, fold: MessageFold, says: str = "") -> Reply:
-        reply = Reply(fold, limits=self._limits, translator=self._profile.translator(), says=says)
+        reply = Reply(fold, limits=self._limits, translator=make_translator(self._profile), says=says)
         self.replies.append(reply)
         return reply
