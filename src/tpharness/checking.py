@@ -89,6 +89,8 @@ def _check_events(events: Sequence[Any], file: str | None = None) -> list[Findin
     if recorder.state is not RunState.ENDED:
         message = "the events end before their run does, so its turn is interrupted"
         found = [UNFINISHED.at(Place(side="server", event=len(events)), message), *found]
+    if not events:
+        found = [NO_EVENTS.at(Place(side="server", event=0), "the file does not contain an event of a run"), *found]
     return [finding.with_place(file=file) for finding in found]
 
 
@@ -106,8 +108,8 @@ def check_stream(data: bytes, file: str | None = None, *, major: int | None = No
     assembler = Assembler()
     assembler.begin(NO_TIME)
     found = []
-    if not assembler.feed(data, NO_TIME) and data:
-        found.append(NO_EVENTS.at(Place(file=file, byte=0), got=data[:40]))
+    if not assembler.feed(data, NO_TIME):
+        found.append(NO_EVENTS.at(Place(file=file, byte=0), got=data[:40] or None))
     if (
         not assembler.turn_ended or next(iter(assembler.journal().turns()), None) is None
     ):  # a body without a chunk does not end a turn

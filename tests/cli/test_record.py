@@ -25,6 +25,7 @@ TEXT = (
     b'data: {"type":"text-delta","id":"1","delta":"Hello"}\n\ndata: {"type":"text-end","id":"1"}\n\n'
     b'data: {"type":"finish-step"}\n\ndata: {"type":"finish","finishReason":"stop"}\n\ndata: [DONE]\n\n'
 )
+WITHOUT_EVENT = {"/rubbish": bytes(range(256)), "/empty": b"", "/comment": b": hello\n\n", "/half": TEXT[:20]}
 THREAD = {
     "version": "0.0.4",
     "thread_id": "t-1",
@@ -111,6 +112,8 @@ class Application:
                     await asyncio.sleep(0.005)  # as often as it likes: it says nothing new
             case "GET", "/moved":
                 await connection.answer("302 Found", more="Location: /text\r\n")
+            case "GET", path if path in WITHOUT_EVENT:
+                await connection.answer("200 OK", WITHOUT_EVENT[path], "text/event-stream")
             case "GET", "/text":
                 await connection.answer("200 OK", TEXT, "text/event-stream")
             case _, "/elsewhere":
@@ -185,6 +188,63 @@ def test_a_stream_is_broken_off_where_it_is_said(
     assert run.interrupt.reason == "network_failure"
 
 
+@pytest.mark.parametrize(
+    ("option", "place"),
+    [
+        (("--cut-after", "9999"), "--cut-after 9999"),
+        (("--cut-at", "nobody says this"), "--cut-at nobody says this"),
+        (("--cut-after", "9999", "--cut-at", "none"), "--cut-after 9999 or --cut-at none"),
+    ],
+)
+def test_a_cut_that_is_never_reached_is_told(
+    call: Call, app: Application, tmp_path: Path, option: tuple[str, ...], place: str
+) -> None:
+    """The stream cannot come again, so it is kept; the recording is not the one that was asked for."""
+    file = tmp_path / "live" / "whole.yaml"
+    with in_thread(RawServer(app)) as server:
+        done = call("record", f"{server.url}/text", *option, "-o", str(file))
+    assert done.code == 1
+    assert f"NOT CUT the stream ended at byte {len(TEXT)}, before {place} was reached" in done.out
+    (_, run), *_ = load_scenario(file).runs
+    assert run.wire is not None
+    assert (run.wire.data, run.interrupt) == (TEXT, None)
+
+
+@pytest.mark.parametrize("path", WITHOUT_EVENT)
+def test_an_answer_without_an_event_is_not_recorded(call: Call, app: Application, tmp_path: Path, path: str) -> None:
+    """Nothing in it could fail, and it would be replayed as passed; `check` refuses the same bytes."""
+    file = tmp_path / "live" / "none.yaml"
+    with in_thread(RawServer(app)) as server:
+        done = call("record", f"{server.url}{path}", "-o", str(file))
+    assert (done.code, done.out, file.exists()) == (2, "", False)
+    assert "without an event of a stream" in done.err
+
+
+def test_a_stream_that_breaks_off_before_its_first_event_is_not_recorded(call: Call, tmp_path: Path) -> None:
+    """The error says both: that nothing came, and why."""
+
+    async def gone(_: Request, connection: Connection) -> None:
+        await connection.stream()
+        await connection.chunk(WITHOUT_EVENT["/comment"])
+        connection.writer.close()  # and no last chunk
+
+    with in_thread(RawServer(gone)) as server:
+        done = call("record", f"{server.url}/x", "-o", str(tmp_path / "live" / "none.yaml"))
+    assert done.code == 2
+    assert "answers with 9 bytes without an event of a stream; the connection was lost: " in done.err
+
+
+def test_a_stream_that_is_cut_before_its_first_event_is_recorded(call: Call, app: Application, tmp_path: Path) -> None:
+    """Whoever says where to cut gets what came until there."""
+    file = tmp_path / "live" / "none.yaml"
+    with in_thread(RawServer(app)) as server:
+        done = call("record", f"{server.url}/text", "--cut-after", "10", "-o", str(file))
+    assert done.code == 0
+    (_, run), *_ = load_scenario(file).runs
+    assert run.wire is not None
+    assert run.wire.data == TEXT[:10]
+
+
 def test_a_stream_that_breaks_off_by_itself_is_recorded_as_far_as_it_came(
     call: Call, app: Application, tmp_path: Path
 ) -> None:
@@ -235,6 +295,7 @@ def test_a_server_under_test_is_recorded_with_its_verdict(call: Call, tmp_path: 
         (("peer:serve",), "with --play ID"),
         (("peer:no-such", "--play", "basics/tool-call-and-answer"), "there is no peer"),
         (("reference", "--play", "basics"), "names 4 scenarios"),
+        (("reference", "--play", "basics/tool-call-and-answer", "--cut-at", "x"), "--cut-at does not go with --play"),
         (("reference", "--play", "recorded/ai-sdk/merge-two"), "gives the stream itself"),
     ],
 )

@@ -13,6 +13,17 @@ STREAM = scenarios_dir() / "recorded" / "ai-sdk" / "one-tool.sse"
 SCENARIO = (scenarios_dir() / "basics" / "tool-call-and-answer.yaml").read_text("utf-8")
 
 
+@pytest.mark.parametrize(("name", "place", "what"), [("a.sse", "byte 0", "a stream"), ("a.jsonl", "event 0", "a run")])
+def test_an_empty_file_is_no_stream(call: Any, tmp_path: Path, name: str, place: str, what: str) -> None:
+    """A download that failed leaves one: there is nothing in it that was checked."""
+    file = tmp_path / name
+    file.touch()
+    called = call("check", str(file))
+    assert called.code == 1
+    assert "MUST stream-without-events at " in called.out
+    assert f"{file} {place}: the file does not contain an event of {what}\n" in called.out
+
+
 @pytest.mark.parametrize("body", [b"garbage", b"{}", b"[]", b'{"turns": null}', bytes(range(1, 256))], ids=repr)
 @pytest.mark.parametrize("command", ["fold", "check"])
 def test_a_file_without_an_event_is_no_stream(call: Any, tmp_path: Path, command: str, body: bytes) -> None:

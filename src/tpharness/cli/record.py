@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from tpharness.checking import check
 from tpharness.cli.files import read_json
-from tpharness.cli.options import Argument, Option
+from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.stop_signals import STOP
-from tpharness.errors import InputError, TpharnessError, UsageError
+from tpharness.errors import InputError, TargetError, TpharnessError, UsageError
 from tpharness.findings import shorten
 from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.versions import Version
@@ -57,24 +57,27 @@ def record(
     It prints the verdicts on the live stream and on its replay. Ctrl-C ends a stream and keeps what came of it.
     """
     _check_output(output, force)
-    interrupted, fault = False, ""
+    interrupted, fault, missed = False, "", ""
     if play_id is not None:
+        _refuse_with_play(prompt=prompt, body=body, header=header, cut_after=cut_after, cut_at=cut_at, thread=thread)
         recorded, live = _played(source, play_id, scenarios, output)
     else:
         headers = dict(map(_header, header or ()))
         asked = _posted(prompt, body)
         captured, interrupted = _captured(source, asked, headers, cut_after, cut_at)
+        fault, missed = _find_fault(captured, source), _missed_cut(captured, cut_after, cut_at)
         threads: Mapping[Version, Any] = {}
         if thread is not None:
             threads, interrupted = _threads(thread, headers, interrupted)
         recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
-        fault = captured.fault or _missing_end(captured)
     output.parent.mkdir(exist_ok=True)
     write(recorded, output)
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
     say(f"recorded {counted(sum(map(len, streams)), 'byte')} in {counted(len(streams), 'stream')} to {output!s}")
     if fault:
         say(f"the stream broke off by itself: {fault}")
+    if missed:
+        say(f"NOT CUT {missed}; all that came is recorded")
     if max(map(len, streams), default=0) >= MAX_STREAM:
         say(f"cut after {MAX_STREAM >> 20} MiB, which is all that a scenario holds of a stream")
     if live is not None:
@@ -87,6 +90,7 @@ def record(
     if interrupted:
         say("INCOMPLETE what came until the interruption is recorded")
         raise KeyboardInterrupt
+    raise Exit(1 if missed else 0)
 
 
 def _check_output(output: Path, force: bool) -> None:
@@ -101,6 +105,16 @@ def _check_output(output: Path, force: bool) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ a server under test
+
+
+def _refuse_with_play(**given: object) -> None:
+    """Raise UsageError for an option that says what a case says."""
+    for name, value in given.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} does not go with --play", hint="the case says what is asked and where it is cut"
+            )
 
 
 def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) -> tuple[Scenario, Result]:
@@ -142,13 +156,29 @@ def _captured(
         STOP.note()
         if not came:
             raise
-        return CapturedStream(data=bytes(came), end="network_failure", server=""), True
+        return CapturedStream(data=bytes(came), end="network_failure", server="", cut=True), True
 
 
-def _missing_end(captured: CapturedStream) -> str:
-    """Return what the end of a response says of a stream that nobody cut, "" if the stream ended with it."""
-    unfinished = captured.end is None and "stream-unfinished" in {finding.code for finding in check(captured.data)}
-    return "the response ends without finish or abort" if unfinished else ""
+def _find_fault(captured: CapturedStream, url: str) -> str:
+    """Return how a stream broke off that nobody cut, "" for any other. TargetError for one without an event."""
+    codes = {finding.code for finding in check(captured.data)}
+    if "stream-without-events" in codes and not captured.cut:
+        shown, size = shorten(without_credentials(url)), counted(len(captured.data), "byte")
+        why = f"; {captured.fault}" if captured.fault else ""
+        raise TargetError(
+            f"{shown} answers with {size} without an event of a stream{why}",
+            hint="an event is a line data: {…} and an empty line; --body FILE says what is posted",
+        )
+    unfinished = captured.end is None and "stream-unfinished" in codes
+    return captured.fault or ("the response ends without finish or abort" if unfinished else "")
+
+
+def _missed_cut(captured: CapturedStream, cut_after: int | None, cut_at: str | None) -> str:
+    """Return which place of a cut was never reached, "" where one was or none was asked for."""
+    places = [] if cut_after is None else [f"--cut-after {cut_after}"]
+    places += [] if cut_at is None else [f"--cut-at {shorten(cut_at)}"]
+    missed = places and not captured.cut
+    return f"the stream ended at byte {len(captured.data)}, before {' or '.join(places)} was reached" if missed else ""
 
 
 def _threads(url: str, headers: Mapping[str, str], interrupted: bool) -> tuple[Mapping[Version, Any], bool]:

@@ -44,13 +44,15 @@ _REDIRECTS = (301, 302, 303, *_METHOD_KEPT)
 class CapturedStream:
     """A response body as received. `end` is None for a plain end, else the reason that a client would record (R27).
 
-    `fault` says how a stream broke off that nobody cut; "" for any other.
+    `fault` says how a stream broke off that nobody cut; "" for any other. `cut` is whether it was cut where its reader
+    wanted.
     """
 
     data: bytes
     end: str | None
     server: str
     fault: str = ""
+    cut: bool = False
 
 
 async def capture(
@@ -97,7 +99,8 @@ async def capture(
                     return _silent(data, server, silence)
                 if found >= 0 or len(data) >= most:
                     response.close()
-                    return CapturedStream(data=bytes(data), end="network_failure", server=server)
+                    cut = found >= 0 or len(data) == cut_after
+                    return CapturedStream(data=bytes(data), end="network_failure", server=server, cut=cut)
             return CapturedStream(data=bytes(data), end=None, server=server)
     except TimeoutError:
         if not data:
