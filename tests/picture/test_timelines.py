@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -15,6 +19,7 @@ from tpharness.picture import timeline_of_case, timeline_of_file
 from tpharness.run.plan import SweepPlace, base_case, cut_case, make_script, make_streams
 from tpharness.scenario import CutAt, CutPlan, load_text
 from tpharness.targets import Reference
+from tpharness.vsp.encode import encode_stream
 
 TWO_STEPS = """
 description: A tool answers, and the user cancels while the second answer streams.
@@ -166,3 +171,40 @@ def test_server_events_alone_are_played_to_a_client() -> None:
     assert last["server"] == last["client"]
     found = {row["index"]: [one["code"] for one in row["found"]] for row in timeline["rows"] if "found" in row}
     assert found == {1: ["server-part-unknown"], 2: ["server-open-part-discarded", "open-part-discarded"]}
+
+
+def lines_run(play: Callable[[], object]) -> int:
+    """Return how many lines of Python are run: work that does not depend on the machine."""
+    counted = 0
+
+    def trace(_: FrameType, event: str, __: object) -> Any:
+        nonlocal counted
+        counted += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        play()
+    finally:
+        sys.settrace(before)
+    return counted
+
+
+def test_the_work_of_a_row_does_not_grow_with_the_steps_before_it() -> None:
+    """What has settled is not looked at again: four times the steps are four times the work."""
+
+    def stream(steps: int) -> bytes:
+        chunks: list[dict[str, Any]] = [{"type": "start"}]
+        for number in range(steps):
+            call = {"toolCallId": f"c{number}", "toolName": "look"}
+            chunks += [
+                {"type": "start-step"},
+                {"type": "tool-input-available", **call, "input": {}},
+                {"type": "tool-output-available", **call, "output": number},
+                {"type": "finish-step"},
+            ]
+        return encode_stream([*chunks, {"type": "finish"}])
+
+    few, many = (lines_run(partial(timeline_of_file, "long.sse", stream(steps))) for steps in (50, 200))
+    assert many < 4.4 * few

@@ -131,5 +131,6 @@ def _thread(name: str, data: bytes) -> dict[str, Any]:
     play = Play(version=next((one for one in Version if one.value == thread.get("version")), newest_version()))
     findings = (*parsed.findings, *check_as_read(thread, observations=True))
     found = [finding_json(finding) for finding in findings]
-    play.rows.append({"kind": "thread", "turn": 0, "at": "", "server": play.thread(thread, "server"), "found": found})
+    number = play.tables.thread(thread, "server")
+    play.rows.append({"kind": "thread", "turn": 0, "at": "", "server": number, "found": found})
     return as_timeline(name, play, title="A thread")

@@ -61,19 +61,12 @@ class Film:
 
 @dataclass(slots=True, kw_only=True)
 class Play:
-    """The rows of what was played so far, their tables, and each thread by its number."""
+    """The rows of what was played so far, and their tables."""
 
     version: Version
     readings: Readings = field(default_factory=Readings)
     tables: Tables = field(default_factory=Tables)
     rows: list[Row] = field(default_factory=list)
-    documents: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-
-    def thread(self, thread: Mapping[str, Any], side: str) -> int:
-        """Return the number of a thread."""
-        number = self.tables.thread(thread, side)
-        self.documents[number] = thread
-        return number
 
 
 class _Side:
@@ -87,7 +80,7 @@ class _Side:
     def note(self, row: Row, cut: Interrupted | None) -> None:
         """Note in a row what the side holds if it is cut there, what it would not keep, and what it has just found."""
         play, session = self._play, self._session
-        row[self._name] = play.thread(session.threads(cut)[play.version], self._name)
+        row[self._name] = play.tables.thread(session.threads(cut)[play.version], self._name, folded=True)
         gone = unkept(session.journal(cut), play.version, play.readings, play.tables, self._name)
         if gone:
             row.setdefault("gone", {})[self._name] = play.tables.value(gone)
@@ -129,7 +122,7 @@ def play_film(film: Film, version: Version) -> Play:
             raise TypeError(f"turn {index} is a run for the server and a user's for the client")
         play.rows += [{**row, "turn": index} for row in rows]
     if film.recorded is not None:
-        number = play.thread(film.recorded, "server")
+        number = play.tables.thread(film.recorded, "server")
         for row in play.rows:
             row["server"] = number
     return play

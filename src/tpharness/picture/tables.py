@@ -58,15 +58,24 @@ class Tables:
             self._known[id(value)] = (value, number)
         return number
 
-    def thread(self, thread: Mapping[str, Any], side: str) -> int:
-        """Return the number of a thread; the threads of one side are given in the order in which it grew."""
+    def thread(self, thread: Mapping[str, Any], side: str, *, folded: bool = False) -> int:
+        """Return the number of a thread; the threads of one side are given in the order in which it grew.
+
+        `folded` threads are of one fold: where a message is the same object as before, so are those that precede it.
+        """
         other = {name: value for name, value in thread.items() if name not in ("turns", "updated_at")}
         turns = 0
         for index, turn in enumerate(thread.get("turns") or ()):
-            entry = self._turn(turn, f"{side} {index}")
+            entry = self._turn(turn, f"{side} {index}", folded)
             turns = self._lists.add((turns, entry), [turns, entry])
         key = (self.value(other), thread.get("updated_at"), turns)
         return self._threads.add(key, list(key))
+
+    def build(self, number: int) -> dict[str, Any]:
+        """Return the thread of a number, as a page builds it: the threads themselves are too many to be kept."""
+        other, updated, turns = self._threads.entries[number]
+        built = [self._build_turn(*self._turns.entries[turn]) for turn in _unroll(self._lists, turns)]
+        return {**self._values.entries[other], "updated_at": updated, "turns": built}
 
     def text(self, key: Hashable, text: str) -> list[int]:
         """Return the number of a growing text and its length in UTF-16 units; `key` says which text it is."""
@@ -90,30 +99,49 @@ class Tables:
             "texts": self._texts,
         }
 
-    def _turn(self, turn: Any, place: str) -> int:
+    def _turn(self, turn: Any, place: str, folded: bool) -> int:
         if not isinstance(turn, Mapping):
             return self._turns.add(key := (self.value(turn), -1), list(key))
         messages = turn.get("messages")
         if not isinstance(messages, list):
             return self._turns.add(key := (self.value(dict(turn)), -1), list(key))
         fields = {name: value for name, value in turn.items() if name != "messages"}
-        key = (self.value(fields), self._chain(messages, place))
+        key = (self.value(fields), self._chain(messages, place, folded))
         return self._turns.add(key, list(key))
 
-    def _chain(self, messages: Sequence[Any], place: str) -> int:
+    def _build_turn(self, fields: int, chain: int) -> Any:
+        values = self._values.entries
+        if chain < 0:
+            return values[fields]
+        return {**values[fields], "messages": [values[message] for message in _unroll(self._chains, chain)]}
+
+    def _chain(self, messages: Sequence[Any], place: str, folded: bool) -> int:
         """Return the chain of a turn's messages, beginning with what it shares with the same turn a place before."""
         before, numbers = self._last.get(place, ((), []))
-        shared = 0
-        for one, other in zip(messages, before, strict=False):
-            if one is not other:
-                break
-            shared += 1
-        numbers = numbers[:shared]
+        shared = _count_shared(messages, before, folded)
+        del numbers[shared:]
         for message in messages[shared:]:
             entry = [numbers[-1] if numbers else 0, self.value(message)]
             numbers.append(self._chains.add(tuple(entry), entry))
-        self._last[place] = (tuple(messages), numbers)
+        self._last[place] = (messages, numbers)
         return numbers[-1] if numbers else 0
+
+
+def _count_shared(messages: Sequence[Any], before: Sequence[Any], folded: bool) -> int:
+    """Return how many messages two lists begin with alike; those of a fold are looked at from their end."""
+    most = min(len(messages), len(before))
+    if folded:
+        return next((n for n in range(most, 0, -1) if messages[n - 1] is before[n - 1]), 0)
+    return next((n for n in range(most) if messages[n] is not before[n]), most)
+
+
+def _unroll(links: _Table, number: int) -> list[int]:
+    """Return what a chain holds, the oldest first."""
+    found = []
+    while number:
+        number, item = links.entries[number]
+        found.append(item)
+    return found[::-1]
 
 
 def compact_json(value: Any, *, sort_keys: bool = False) -> str:

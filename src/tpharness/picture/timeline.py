@@ -68,7 +68,7 @@ def as_timeline(name: str, play: Play, *, mode: str = "exact", **about: Any) -> 
         if -1 in pair or pair[0] == pair[1]:
             continue
         if pair not in known and len(known) < _MOST_DIFFERENCES:
-            one, other = (play.documents[thread] for thread in pair)
+            one, other = map(play.tables.build, pair)
             known[pair] = differences_in_words(one, other, names=("server", "client"), mode=mode)
         if pair in known:
             rows[number]["differences"] = known[pair]

@@ -145,9 +145,9 @@ def _advance(now: dict[str, Step], steps: Sequence[Step], row: Row, side: str) -
 def _hold(play: Play, case: TracedCase, row: Row, now: Mapping[str, Step]) -> None:
     for side, step in now.items():
         if step.held is not None:
-            row[side] = play.thread(case.thread(step.held), side)
+            row[side] = play.tables.thread(case.thread(step.held), side)
         if step.right is not None:
-            row.setdefault("right", {})[side] = play.thread(case.thread(step.right), f"right {side}")
+            row.setdefault("right", {})[side] = play.tables.thread(case.thread(step.right), f"right {side}")
 
 
 def _finish(play: Play, case: TracedCase, mode: str) -> list[str]:
@@ -160,11 +160,11 @@ def _finish(play: Play, case: TracedCase, mode: str) -> list[str]:
         if final.version != play.version.value or final.held is None:
             continue
         held = case.thread(final.held)
-        last[final.side] = play.thread(held, final.side)
+        last[final.side] = play.tables.thread(held, final.side)
         if final.right is None:
             continue
         right = case.thread(final.right)
-        last.setdefault("right", {})[final.side] = play.thread(right, f"right {final.side}")
+        last.setdefault("right", {})[final.side] = play.tables.thread(right, f"right {final.side}")
         words = differences_in_words(held, right, names=(final.side, "right"), mode=mode)
         if words:
             departing.append(final.side)

@@ -20,12 +20,12 @@ def unkept(journal: Journal, version: Version, readings: Readings, tables: Table
     """Return what the interruption of the last turn drops; nothing if the turn was not interrupted."""
     number = len(journal.ended) - (journal.last is None)
     return [
-        _describe(entry, why, tables, (side, number, index))
-        for index, entry, why in find_dropped(journal, version, readings)
+        _describe(entry, why, tables, (side, number, *where))
+        for where, entry, why in find_dropped(journal, version, readings)
     ]
 
 
-def _describe(entry: Entry, why: str, tables: Tables, place: tuple[str, int, int]) -> dict[str, Any]:
+def _describe(entry: Entry, why: str, tables: Tables, place: tuple[str, int, int, int]) -> dict[str, Any]:
     match entry:
         case Response():
             parts = [_part(part, tables, (*place, index)) for index, part in enumerate(entry.parts)]
@@ -38,7 +38,7 @@ def _describe(entry: Entry, why: str, tables: Tables, place: tuple[str, int, int
             return {"what": "prompt", "why": why, "value": tables.value([dict(part) for part in entry.parts])}
 
 
-def _part(part: Part, tables: Tables, place: tuple[str, int, int, int]) -> dict[str, Any]:
+def _part(part: Part, tables: Tables, place: tuple[str, int, int, int, int]) -> dict[str, Any]:
     text = part.raw if part.raw is not None else part.fields.get("content", part.fields.get("args"))
     shown: dict[str, Any] = {"kind": part.kind, "complete": part.complete}
     for name in ("tool_name", "tool_call_id"):

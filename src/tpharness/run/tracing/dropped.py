@@ -11,21 +11,26 @@ from tpharness.journal import AgentTurn, Entry, Event, Interrupted, Journal, Res
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
 
-__all__ = ["dropped_words", "find_dropped"]
+__all__ = ["Where", "dropped_words", "find_dropped"]
 
 
-def find_dropped(journal: Journal, version: Version, readings: Readings) -> Iterator[tuple[int, Entry, str]]:
-    """Yield what is dropped: its index in the turn, the entry, the ruling. Nothing if the turn was not interrupted."""
+Where = tuple[int, int]
+"""The index of a segment in its turn, that of the tail being the next one, and the index of an entry in it."""
+
+
+def find_dropped(journal: Journal, version: Version, readings: Readings) -> Iterator[tuple[Where, Entry, str]]:
+    """Yield what is dropped: where it is, the entry, the ruling. Nothing if the turn was not interrupted."""
     turn = journal.last if journal.last is not None else (journal.ended[-1] if journal.ended else None)
     if not isinstance(turn, AgentTurn) or not isinstance(turn.end, Interrupted):
         return
-    whole = [entry for segment in turn.segments for entry in segment.entries]
+    if not version.features.interrupted_turns:
+        for number, segment in enumerate((*turn.segments, turn.tail)):
+            yield from (((number, index), entry, "R18") for index, entry in enumerate(segment.entries))
+        return
     kept = {id(entry) for entry in survivors(turn.tail, readings)}
-    for index, entry in enumerate((*whole, *turn.tail.entries)):
-        if not version.features.interrupted_turns:
-            yield index, entry, "R18"
-        elif index >= len(whole) and id(entry) not in kept:
-            yield index, entry, _ruling(entry)
+    for index, entry in enumerate(turn.tail.entries):
+        if id(entry) not in kept:
+            yield (len(turn.segments), index), entry, _ruling(entry)
 
 
 def _ruling(entry: Entry) -> str:
