@@ -16,9 +16,10 @@ import pytest
 from tests.scenarios import load_builtin
 
 from tpharness.picture import timeline_of_case, timeline_of_file
-from tpharness.run.plan import SweepPlace, base_case, cut_case, make_script, make_streams
+from tpharness.run.plan import SweepPlace, base_case, cut_case, cut_time, cut_times, make_script, make_streams
 from tpharness.scenario import CutAt, CutPlan, load_text
 from tpharness.targets import Reference
+from tpharness.targets.contract import RunScript
 from tpharness.vsp.encode import encode_stream
 
 TWO_STEPS = """
@@ -208,3 +209,52 @@ def test_the_work_of_a_row_does_not_grow_with_the_steps_before_it() -> None:
 
     few, many = (lines_run(partial(timeline_of_file, "long.sse", stream(steps))) for steps in (50, 200))
     assert many < 4.4 * few
+
+
+def test_the_text_of_an_open_part_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at each of its deltas, which would be the square of its length: here 500 times as much."""
+    joined: list[int] = []
+
+    def join(pieces: list[str]) -> str:
+        joined.append(sum(map(len, pieces)))
+        return "".join(pieces)
+
+    for module in ("journal.opened", "journal.writer", "picture.tables"):
+        monkeypatch.setattr(f"tpharness.{module}.join_text", join)
+    deltas = [{"type": "text-delta", "id": "t", "delta": "1234567 "} for _ in range(1000)]
+    chunks = [{"type": "start"}, {"type": "text-start", "id": "t"}, *deltas, {"type": "finish"}]
+    timeline = timeline_of_file("long.sse", encode_stream(chunks))
+    assert max(map(len, timeline["tables"]["texts"])) == 8000
+    assert sum(joined) <= 4 * 8000  # once by each of two folds, and for the page
+
+
+@pytest.mark.parametrize("joins", [3, 1000])
+def test_every_row_has_the_text_so_far_in_units_of_utf_16(joins: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the writer does with its pieces; half a character is one unit (R43)."""
+    monkeypatch.setattr("tpharness.vsp.fold._CHUNKS_BETWEEN_JOINS", joins)
+    deltas = ["a", "é", "\ud83d", "\ude00", "€b", "\U0001f600", "c", "d"]
+    chunks: list[dict[str, Any]] = [{"type": "start"}, {"type": "text-start", "id": "t"}]
+    chunks += [{"type": "text-delta", "id": "t", "delta": delta} for delta in deltas]
+    data = b"".join(b"data: %b\n\n" % json.dumps(chunk).encode() for chunk in chunks)
+    timeline = timeline_of_file("odd.sse", data)
+    rows = [row for row in timeline["rows"] if "text-delta" in row.get("frame", "")]
+    found = [timeline["tables"]["values"][row["gone"]["client"]][0]["parts"][0]["text"] for row in rows]
+    assert [length for _, length in found] == [1, 2, 3, 4, 6, 8, 9, 10]
+    assert {timeline["tables"]["texts"][number] for number, _ in found} == {"aé😀€b😀cd"}
+
+
+def test_events_without_times_are_looked_at_once() -> None:
+    """The time of a cut is that of the last event that has one, which is not looked for again at each."""
+    runs = [RunScript(agent_id="a", started_at="2025-01-20T10:00:00Z", events=({},) * n) for n in (50, 200)]
+    few, many = (lines_run(partial(cut_times, run)) for run in runs)
+    assert many < 4.4 * few
+
+
+def test_the_times_of_all_cuts_are_those_of_each() -> None:
+    """Where events have times, and where they have none."""
+    for scenario in (load_builtin("cycles/three-steps"), load_text(TWO_STEPS, id="chat/cancelled")):
+        for _, run in scenario.runs:
+            events = run.events or ()
+            bare = replace(run, events=tuple({name: e[name] for name in e if name != "at"} for e in events))
+            for one in (run, bare):
+                assert cut_times(one) == [cut_time(one, count) for count in range(len(events) + 1)]

@@ -11,7 +11,7 @@ An interruption decides about the tail only.
 
 from tpharness.journal.keep import needs_partial, survivors
 from tpharness.journal.log import Log
-from tpharness.journal.opened import OpenPart
+from tpharness.journal.opened import OpenPart, OpenResponse
 from tpharness.journal.records import (
     AgentTurn,
     Completed,
@@ -40,6 +40,7 @@ __all__ = [
     "JournalWriter",
     "Log",
     "OpenPart",
+    "OpenResponse",
     "Part",
     "Prompt",
     "Response",

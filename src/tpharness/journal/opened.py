@@ -43,11 +43,16 @@ class OpenPart(msgspec.Struct, eq=False, gc=False):
             self.pieces[self.joined :] = ["".join(latest)]
             self.joined += 1
 
+    @property
+    def streams_text(self) -> bool:
+        """Whether the pieces are the text of the open part so far; else the fields have it, if there is one."""
+        return bool(self.pieces) or self.text_field not in (None, *self.fields)
+
     def partial(self) -> Part:
         """Return the part as incomplete, with the text so far."""
         fields = dict(self.fields)
-        if self.text_field is not None and (self.pieces or self.text_field not in fields):
-            fields[self.text_field] = join_text(self.pieces)
+        if self.streams_text:
+            fields[str(self.text_field)] = join_text(self.pieces)
         raw = held if self.text_field == "args" and isinstance(held := fields[self.text_field], str) else None
         return Part(kind=self.kind, fields=fields, complete=False, raw=raw, streamed=self.streamed())
 

@@ -318,6 +318,11 @@ class JournalWriter:
             turn = replace(turn, end=replace(cut, reason=recorded_reason(cut.reason)))
         return Journal(ended=self._turns, last=turn)
 
+    @property
+    def written(self) -> Sequence[OpenResponse | Entry]:
+        """The tail's entries as they are written, one for each of a journal's; none while an interruption is held."""
+        return self._entries if self.running and self._held is None else ()
+
     # ------------------------------------------------------------------ inside
 
     def _need_turn(self) -> None:

@@ -31,8 +31,8 @@ from tpharness.journal import Interrupted, UserTurn
 from tpharness.picture.tables import Tables
 from tpharness.picture.unkept import unkept
 from tpharness.protocol.versions import Version
-from tpharness.readings import Readings
-from tpharness.run.plan import cut_time
+from tpharness.readings import Readings, UnfinishedRule
+from tpharness.run.plan import cut_times
 from tpharness.targets.contract import Packet, RunScript, Script, Stream
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
 from tpharness.vsp.frames import split_frames
@@ -80,8 +80,10 @@ class _Side:
     def note(self, row: Row, cut: Interrupted | None) -> None:
         """Note in a row what the side holds if it is cut there, what it would not keep, and what it has just found."""
         play, session = self._play, self._session
+        partial = play.readings.R20 is not UnfinishedRule.DROP  # else what is open goes, and need not be put together
         row[self._name] = play.tables.thread(session.threads(cut)[play.version], self._name, folded=True)
-        gone = unkept(session.journal(cut), play.version, play.readings, play.tables, self._name)
+        journal = session.journal(cut, partial=partial)
+        gone = unkept(journal, session.written, play.version, play.readings, play.tables, self._name)
         if gone:
             row.setdefault("gone", {})[self._name] = play.tables.value(gone)
         now = session.findings()
@@ -143,11 +145,17 @@ def _serve(film: Film, play: Play) -> Iterator[list[tuple[Any, Row]]]:
             yield [(None, row)]
             continue
         steps: list[tuple[Any, Row]] = []
+        times = cut_times(turn)
         for count, packet in enumerate(serve_run(session, turn)):
-            row, cut = _step(turn, packet, count), Interrupted(reason=film.reason, at=cut_time(turn, count))
+            row, cut = _step(turn, packet, count), Interrupted(reason=film.reason, at=_at(times, count))
             side.note(row, None if row["kind"] == "end" else cut)
             steps.append((packet, row))
         yield steps
+
+
+def _at(times: Sequence[str], count: int) -> str:
+    """Return the time of a cut after a step: the one that ends the run follows its last event."""
+    return times[min(count, len(times) - 1)]
 
 
 def _step(run: RunScript, packet: Packet, count: int) -> Row:
@@ -176,6 +184,7 @@ def _receive(
     data = b"".join(packet.data for packet in stream.packets)
     client.begin(stream.agent_id, stream.begun_at)
     frames = list(_frames(stream, steps))
+    times = cut_times(run)
     offset = 0
     for last, (count, packet, step, number, frame) in zip(_is_last(frames), frames, strict=True):
         row = _row_of(step, number, frame, offset, seen)
@@ -183,7 +192,7 @@ def _receive(
         offset += len(frame)
         if last:
             client.close(stream.end)
-        at = cut_time(run, count) if steps else later_time(stream.begun_at, client.time)
+        at = _at(times, count) if steps else later_time(stream.begun_at, client.time)
         side.note(row, None if last else Interrupted(reason=film.reason, at=at))
         row["state"] = client.state.name.lower()
         yield row

@@ -15,9 +15,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from tpharness.facts import join_text
+from tpharness.journal import OpenPart
 
 __all__ = ["Tables", "compact_json"]
 
@@ -37,6 +41,25 @@ class _Table:
         return number
 
 
+@dataclass(slots=True)
+class _OpenText:
+    """The text of a part that is open: its number, and its length in UTF-16 units as far as it has been measured."""
+
+    part: OpenPart
+    number: int
+    units: int = 0
+    pieces: int = 0
+    joined: int = 0
+
+    def measure(self) -> int:
+        """Return its length; all of it is measured again when the writer has joined pieces, which is seldom."""
+        if self.joined != self.part.joined:
+            self.units, self.pieces, self.joined = 0, 0, self.part.joined
+        self.units += sum(map(_units, self.part.pieces[self.pieces :]))
+        self.pieces = len(self.part.pieces)
+        return self.units
+
+
 class Tables:
     """The tables of one timeline."""
 
@@ -47,6 +70,8 @@ class Tables:
         self._known: dict[int, tuple[Any, int]] = {}  # by identity; the value is kept, so that its id stays its own
         self._last: dict[str, tuple[Sequence[Any], list[int]]] = {}
         self._text_numbers: dict[Hashable, int] = {}
+        self._said: dict[Hashable, tuple[str, list[int]]] = {}
+        self._open: dict[Hashable, _OpenText] = {}
 
     def value(self, value: Any) -> int:
         """Return the number of a value. A value must not be changed afterwards."""
@@ -79,17 +104,41 @@ class Tables:
 
     def text(self, key: Hashable, text: str) -> list[int]:
         """Return the number of a growing text and its length in UTF-16 units; `key` says which text it is."""
+        known = self._said.get(key)
+        if known is not None and known[0] is text:
+            return known[1]
+        self._end_open_text(key)
         number = self._text_numbers.get(key)
         if number is None or not text.startswith(self._texts[number]):
             if number is not None and self._texts[number].startswith(text):
                 return [number, _units(text)]
-            number = self._text_numbers[key] = len(self._texts)
-            self._texts.append("")
+            number = self._add_text(key)
         self._texts[number] = text
-        return [number, _units(text)]
+        self._said[key] = (text, [number, _units(text)])
+        return self._said[key][1]
+
+    def open_text(self, key: Hashable, part: OpenPart) -> list[int]:
+        """Return the same of the text of a part that is open; only the pieces that are new are looked at."""
+        known = self._open.get(key)
+        if known is None or known.part is not part:
+            self._end_open_text(key)
+            known = self._open[key] = _OpenText(part, self._add_text(key))
+        return [known.number, known.measure()]
+
+    def _add_text(self, key: Hashable) -> int:
+        number = self._text_numbers[key] = len(self._texts)
+        self._texts.append("")
+        return number
+
+    def _end_open_text(self, key: Hashable) -> None:
+        known = self._open.pop(key, None)
+        if known is not None:
+            self._texts[known.number] = join_text(known.part.pieces)
 
     def as_json(self) -> dict[str, Any]:
         """Return the tables."""
+        for key in list(self._open):
+            self._end_open_text(key)
         return {
             "values": self._values.entries,
             "chains": self._chains.entries,
@@ -154,4 +203,4 @@ def compact_json(value: Any, *, sort_keys: bool = False) -> str:
 
 def _units(text: str) -> int:
     """Return the length of a text as JavaScript counts it."""
-    return len(text) + sum(character > "\uffff" for character in text) if not text.isascii() else len(text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

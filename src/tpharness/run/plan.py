@@ -43,6 +43,7 @@ __all__ = [
     "cut_case",
     "cut_places",
     "cut_time",
+    "cut_times",
     "expected_delivery",
     "explicit_packets",
     "first_bytes",
@@ -160,6 +161,14 @@ def cut_time(run: AgentRun | RunScript, count: int) -> str:
         if "at" in events[index]:
             return shift(str(events[index]["at"]), 0.001)
     return shift(run.started_at, 0.001)
+
+
+def cut_times(run: AgentRun | RunScript) -> list[str]:
+    """Return what `cut_time` is after 0, 1, … events, to the last one; each event is looked at once."""
+    times = [shift(run.started_at, 0.001)]
+    for event in run.events or ():
+        times.append(shift(str(event["at"]), 0.001) if "at" in event else times[-1])
+    return times
 
 
 def make_script(case: Case) -> Script:

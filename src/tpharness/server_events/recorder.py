@@ -18,7 +18,7 @@ from typing import Any
 from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage, parse_tool_args
 from tpharness.finding_log import FindingLog
 from tpharness.findings import Finding, Kind, Place
-from tpharness.journal import Event, Interrupted, Journal, JournalWriter, OpenPart, UserTurn
+from tpharness.journal import Entry, Event, Interrupted, Journal, JournalWriter, OpenPart, OpenResponse, UserTurn
 from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events import violations as v
@@ -120,6 +120,11 @@ class Recorder:
     def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
         """Return the journal as of now, cut here if `cut` is given and the run has not ended."""
         return self._writer.journal(cut, partial=partial)
+
+    @property
+    def written(self) -> Sequence[OpenResponse | Entry]:
+        """The entries of the last turn as they are written (`JournalWriter.written`)."""
+        return self._writer.written
 
     # ---------------------------------------------------------------- actions
 

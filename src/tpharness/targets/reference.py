@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.dialects import DIALECTS
 from tpharness.facts import provider_names
 from tpharness.findings import Finding
-from tpharness.journal import Interrupted, Journal, UserTurn, needs_partial
+from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn, needs_partial
 from tpharness.protocol.content import find_mismatch
 from tpharness.protocol.versions import Version
 from tpharness.readings import Readings
@@ -103,9 +103,14 @@ class ReferenceServer:
         """Return the threads as of now, cut here if `cut` is given and the run has not ended."""
         return self._rendering.threads(self._recorder.journal(cut, partial=self._rendering.partial))
 
-    def journal(self, cut: Interrupted | None = None) -> Journal:
-        """Return the journal as of now, with what is still open, cut here if `cut` is given and the run goes on."""
-        return self._recorder.journal(cut, partial=True)
+    def journal(self, cut: Interrupted | None = None, *, partial: bool = True) -> Journal:
+        """Return the journal as of now, cut here if `cut` is given and the run goes on; `partial` with open parts."""
+        return self._recorder.journal(cut, partial=partial)
+
+    @property
+    def written(self) -> Sequence[OpenResponse | Entry]:
+        """The entries of the last turn as they are written (`JournalWriter.written`)."""
+        return self._recorder.written
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what the fold has reported."""
@@ -150,9 +155,14 @@ class ReferenceClient:
         """Return the threads as of now, cut here if `cut` is given and the turn has not ended."""
         return self._rendering.threads(self._assembler.journal(cut, partial=self._rendering.partial))
 
-    def journal(self, cut: Interrupted | None = None) -> Journal:
-        """Return the journal as of now, with what is still open, cut here if `cut` is given and the turn goes on."""
-        return self._assembler.journal(cut, partial=True)
+    def journal(self, cut: Interrupted | None = None, *, partial: bool = True) -> Journal:
+        """Return the journal as of now, cut here if `cut` is given and the turn goes on; `partial` with open parts."""
+        return self._assembler.journal(cut, partial=partial)
+
+    @property
+    def written(self) -> Sequence[OpenResponse | Entry]:
+        """The entries of the last turn as they are written (`JournalWriter.written`)."""
+        return self._assembler.written
 
     @property
     def state(self) -> StreamState:

@@ -6,11 +6,11 @@ layers below. No I/O and no clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tpharness.findings import Finding, Place
-from tpharness.journal import Interrupted, Journal, UserTurn
+from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
 from tpharness.vsp.chunks import chunk_from_object
 from tpharness.vsp.fold import ChunkFold
 from tpharness.vsp.records import Chunk, Done
@@ -106,3 +106,8 @@ class Assembler:
     def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
         """Return the journal as of now, cut here if `cut` is given and the turn has not ended."""
         return self._fold.journal(cut, partial=partial)
+
+    @property
+    def written(self) -> Sequence[OpenResponse | Entry]:
+        """The entries of the last turn as they are written (`JournalWriter.written`)."""
+        return self._fold.written

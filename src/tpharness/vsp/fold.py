@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tpharness.findings import Finding, Place
-from tpharness.journal import Interrupted, Journal, UserTurn
+from tpharness.journal import Entry, Interrupted, Journal, OpenResponse, UserTurn
 from tpharness.vsp import chunks
 from tpharness.vsp import records as c
 from tpharness.vsp import violations as v
@@ -136,6 +136,11 @@ class ChunkFold:
     def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
         """Return the journal as of now, cut here if `cut` is given and the turn has not ended."""
         return self._context.writer.journal(cut, partial=partial)
+
+    @property
+    def written(self) -> Sequence[OpenResponse | Entry]:
+        """The entries of the last turn as they are written (`JournalWriter.written`)."""
+        return self._context.writer.written
 
     @property
     def findings(self) -> list[Finding]:
