@@ -38,6 +38,10 @@ def test_writes_to_standard_output(tmp_path: Path) -> None:
         ("odd.json", "[1]", "odd.json is not a thread: it has no list of turns"),
         ("odd.json", "data: {}", "odd.json: "),
         ("odd.jsonl", "{}\nx", "odd.jsonl:2: not JSON"),
+        ("odd.jsonl", "{}\n\n[1]", "odd.jsonl:3: not a JSON object: [1]"),
+        ("odd.jsonl", '{"at": "2025-01-20T10:00:00Z"}\n{"at": "noon"}', "odd.jsonl:2: `at` is not a time: "),
+        ("odd.jsonl", '{"at": 5}', "odd.jsonl:1: `at` is not a time: "),
+        ("odd.jsonl", '{"at": "9999-12-31T23:59:59.9999Z"}', "odd.jsonl:1: `at` is not a time: "),
         ("gone.sse", None, "gone.sse: No such file"),
     ],
 )
@@ -61,6 +65,14 @@ def test_cuts_for_another_reason_in_another_version(tmp_path: Path) -> None:
     assert {one["why"] for each in gone for one in each} == {"R18"}
     refused = tpharness(*args, "user_canceled", cwd=tmp_path)
     assert (refused.returncode, "did you mean user_cancelled?" in words(refused)) == (2, True)
+
+
+def test_shows_server_events_of_kinds_that_are_not_texts(tmp_path: Path) -> None:
+    """They are malformed, and that is what is shown."""
+    (tmp_path / "odd.jsonl").write_text('{"event_kind": ["agent_run_result"]}\n{"event_kind": {}}\n')
+    done = tpharness("view", "odd.jsonl", "-o", "-", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"server-event-malformed" in done.stdout
 
 
 def test_shows_a_stream_with_more_findings_of_a_kind_than_are_kept(tmp_path: Path) -> None:

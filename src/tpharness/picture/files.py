@@ -13,6 +13,7 @@ from typing import Any
 from tpharness.dialects import ThreadHeader, make_registry
 from tpharness.errors import InputError
 from tpharness.facts import later_time
+from tpharness.findings import shorten
 from tpharness.journal import Interrupted
 from tpharness.picture.rows import Film, Play, finding_json, play_film
 from tpharness.picture.timeline import as_timeline, timeline_of_case
@@ -21,6 +22,7 @@ from tpharness.protocol.reading import check_as_read
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.plan import base_case
 from tpharness.scenario import load_scenario
+from tpharness.server_events import shift
 from tpharness.server_events.guide import GuideReader
 from tpharness.targets.contract import Packet, RunScript, Script, Stream, StreamEnd
 from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_run
@@ -28,7 +30,7 @@ from tpharness.targets.reference import ReferenceClient, ReferenceServer, serve_
 __all__ = ["timeline_of_file"]
 
 _BEGUN = "1970-01-01T00:00:00Z"
-_ENDING = frozenset(("agent_run_result", "completion"))
+_ENDING = ("agent_run_result", "completion")  # compared, as a kind may be any JSON value
 
 
 def timeline_of_file(
@@ -82,14 +84,14 @@ def _stream(name: str, data: bytes, version: Version, reason: str) -> dict[str, 
 
 def _events(name: str, data: bytes, version: Version, reason: str) -> dict[str, Any]:
     guide = GuideReader()
-    events: list[Any] = []
+    events: list[dict[str, Any]] = []
     for number, line in enumerate(data.splitlines(), start=1):
         if line.strip():
             events += guide.feed(_line(line, name, number))
-    begun = next((e["at"] for e in events if isinstance(e, dict) and isinstance(e.get("at"), str)), _BEGUN)
-    ended = any(isinstance(e, dict) and e.get("event_kind") in _ENDING for e in events)
-    times = [e["at"] for e in events if isinstance(e, dict) and isinstance(e.get("at"), str)]
-    cut = None if ended else Interrupted(reason=reason, at=times[-1] if times else begun)
+    times = [event["at"] for event in events if "at" in event] or [_BEGUN]
+    begun = times[0]
+    ended = any(event.get("event_kind") in _ENDING for event in events)
+    cut = None if ended else Interrupted(reason=reason, at=times[-1])
     run = RunScript(agent_id="assistant", started_at=begun, events=tuple(events), interruption=cut)
     session = ReferenceServer(_script(name, run, version, {}))
     for _ in serve_run(session, run):
@@ -110,11 +112,21 @@ def _script(name: str, run: RunScript, version: Version, agents: Mapping[str, Ma
     return Script(header=header, turns=(run,), versions=(version,))
 
 
-def _line(line: bytes, name: str, number: int) -> Any:
+def _line(line: bytes, name: str, number: int) -> dict[str, Any]:
+    """Return a server event with a time that a cut can be a moment after, or without any. InputError for another."""
+    hint = f"one server event on each line; `tpharness check {name}` says what is wrong with each"
     try:
-        return json.loads(line)
+        event = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}:{number}: not JSON: {error}", hint="one server event on each line") from error
+        raise InputError(f"{name}:{number}: not JSON: {error}", hint=hint) from error
+    if not isinstance(event, dict):
+        raise InputError(f"{name}:{number}: not a JSON object: {shorten(line.decode('utf-8', 'replace'))}", hint=hint)
+    try:
+        if "at" in event:
+            shift(event["at"], 0.001)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}:{number}: `at` is not a time: {error}", hint=hint) from error
+    return event
 
 
 def _thread(name: str, data: bytes) -> dict[str, Any]:
