@@ -179,7 +179,8 @@ def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: Earl
         say(f"not swept: {one.id}: {one.note}")
     left = total - tried
     sampled = f", a sample of seed {seed}; {left} were not tried" if left else ""
-    tally = f"tried {tried} of {total} {word}{sampled}{f'; {failed} failed' if failed else ''}"
+    these = " in these" if ended.signal else ""
+    tally = f"tried {tried} of {total} {word}{these}{sampled}{f'; {failed} failed' if failed else ''}"
     if ended.signal:
         say(f"INCOMPLETE {ended.taken} of {counted(ended.wanted, 'scenario')}, {tally}, interrupted by {ended.signal}")
         return False
