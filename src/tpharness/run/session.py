@@ -133,7 +133,14 @@ class Session:
         return self._runner.run(work) if self.has_remote else self._runner.get_loop().run_until_complete(work)
 
     def run_concurrently(self, work: Sequence[Callable[[], Coroutine[Any, Any, _T]]]) -> Iterator[_T]:
-        """Run coroutine functions concurrently; yield their results, in order."""
+        """Run coroutine functions concurrently; yield their results, in order.
+
+        In this process one runs after the other, each as the loop's only task: a KeyboardInterrupt in a task that
+        another waits for would end the loop with both unfinished.
+        """
+        if not self.has_remote:
+            yield from (self.run(one()) for one in work)
+            return
         loop = self._runner.get_loop()
         begun = asyncio.Semaphore(self._at_once)
         tasks = [loop.create_task(_run_within(begun, one)) for one in work]
