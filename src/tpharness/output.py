@@ -18,6 +18,7 @@ __all__ = ["check_writable", "json_text", "write_atomically"]
 _ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
 """What may do something to who prints the text: all beyond ASCII that is not printable, and commands of CI servers."""
 
+_HINT = "name another path, in a folder that you may write"
 _OUTPUT = ("-", "/dev/stdout")  # opening a redirected /dev/stdout again would overwrite it from its start
 
 
@@ -34,11 +35,12 @@ def _escape(found: re.Match[str]) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
-def check_writable(path: Path, what: str, *, replaces_folder: bool = False) -> None:
+def check_writable(path: Path, what: str, *, replaces_folder: bool = False, hint: str = _HINT) -> None:
     """Check before a long work that its result can be written to a path. UsageError, which says `what`, if it cannot.
 
     A link is followed, as when it is written. A device is not looked at: it is written to, and its folder is not.
-    A folder cannot be written to, unless the result `replaces_folder`.
+    A folder cannot be written to, unless the result `replaces_folder`. `hint` says what to do about one that is not
+    ours to write into.
     """
     if path.is_dir() and not replaces_folder:
         raise UsageError(f"{what} cannot be written to {path}, which is a folder", hint="name a file")
@@ -53,7 +55,7 @@ def check_writable(path: Path, what: str, *, replaces_folder: bool = False) -> N
     if not os.access(folder, os.W_OK):
         raise UsageError(
             f"{what} cannot be written to {path}: the folder {folder} may not be written",
-            hint="name another path, in a folder that you may write",
+            hint=hint,
         )
 
 
@@ -76,9 +78,7 @@ def write_atomically(path: str, text: str) -> None:
         raise  # the reader closed our output: the path is not wrong
     except OSError as error:
         where = "standard output" if path in _OUTPUT else path
-        raise InputError(
-            f"cannot write {where}: {error.strerror}", hint="name a file in a folder that you may write"
-        ) from error
+        raise InputError(f"cannot write {where}: {error.strerror}", hint=_HINT) from error
 
 
 def _write(path: Path, data: bytes) -> None:

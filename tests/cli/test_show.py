@@ -156,6 +156,7 @@ def test_a_folder_that_may_not_be_written_is_told_before_the_run(
     called = call(*RUN, *option)
     assert (called.code, called.out) == (2, "")
     assert "the folder held may not be written" in called.err
+    assert ("or leave no trace: --trace none" in called.err) is (option[0] == "--trace-to")
 
 
 def test_none_writes_nothing(cli: Callable[..., Result], tmp_path: Path) -> None:

@@ -82,7 +82,8 @@ class TraceWriter:
 
     def check_place(self) -> None:
         """Check before a run that the trace can be written. UsageError if something that is not a trace is there."""
-        check_writable(self.path, "the trace", replaces_folder=True)
+        hint = "name another place with --trace-to PATH, or leave no trace: --trace none"
+        check_writable(self.path, "the trace", replaces_folder=True, hint=hint)
         if (self.path.exists() or self.path.is_symlink()) and not _is_trace(self.path):
             raise UsageError(
                 f"{self.path} is there and is not a trace, so it is not replaced",
