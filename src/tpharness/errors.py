@@ -37,6 +37,11 @@ class TpharnessError(Exception):
         if hint:  # a traceback, such as in somebody's own test, shows it too
             self.add_note(hint)
 
+    @property
+    def line(self) -> str:
+        """What is wrong and what to do about it, in one line."""
+        return f"{self}; {self.hint}" if self.hint else str(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with all attributes, whatever the signature of the subclass's constructor."""
         return _unpickled, (type(self), self.args, self.__dict__)

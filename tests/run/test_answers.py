@@ -131,7 +131,7 @@ def test_what_a_lost_cluster_did_not_play_is_errored_and_the_run_goes_on() -> No
     first, *rest = list(play_with(lost))
     assert {result.outcome for result in first} == {Outcome.PASSED}
     assert [(one.outcome, one.reason) for (one,) in rest] == [
-        (Outcome.ERRORED, "the scheduler was lost. start it again"),
+        (Outcome.ERRORED, "the scheduler was lost; start it again"),
     ] * 2
 
 

@@ -160,6 +160,22 @@ def test_a_scenario_that_cannot_be_loaded_is_an_error_of_the_run(tmp_path: Path)
     assert not events[-1].passed
 
 
+def test_a_scenario_that_cannot_be_read_says_why_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, with a mark between the two."""
+
+    def refuse(path: Path, **_: object) -> Scenario:
+        raise InputError(f"cannot read the scenario {path}: Permission denied", hint="check the path")
+
+    monkeypatch.setattr("tpharness.run.dispatch.load_scenario", refuse)
+    file = tmp_path / "theme" / "one.yaml"
+    file.parent.mkdir()
+    file.write_text("", encoding="utf-8")
+    (ready,) = [e for e in run_suite(RunOptions(roots=(tmp_path,))) if isinstance(e, ResultReady)]
+    assert ready.result.reason == f"cannot read the scenario {file}: Permission denied; check the path"
+
+
 def entry(*codes: str) -> Baseline:
     """Return a baseline with one entry."""
     return Baseline(entries={"x/y": BaselineEntry(id="x/y", findings=frozenset(codes), clauses=(), reason="known")})

@@ -85,7 +85,7 @@ def _programs() -> Iterator[_Line]:
     try:
         browser, fetched = installed_browser()
     except TpharnessError as error:
-        yield _Line(name="browser", found=False, what=f"for peer:ai-sdk-browser: {error}; {error.hint}")
+        yield _Line(name="browser", found=False, what=f"for peer:ai-sdk-browser: {error.line}")
         return
     if browser is not None:
         yield _Line(name="browser", found=True, what=str(browser))

@@ -100,7 +100,7 @@ def _reason_of(error: BaseException) -> tuple[str, str]:
         name = STOP.note().name
         return f"interrupted by {name}", name
     if isinstance(error, TpharnessError):
-        return f"{error}; {error.hint}" if error.hint else str(error), ""
+        return error.line, ""
     return f"{type(error).__name__}: {error}", ""
 
 

@@ -94,7 +94,7 @@ def _play_by_workers(selected: Sequence[SelectedScenario], options: RunOptions, 
 
 
 def _unplayed(one: SelectedScenario, error: TargetError) -> Result:
-    return Result(id=str(one), outcome=Outcome.ERRORED, reason=f"{error}. {error.hint}")
+    return Result(id=str(one), outcome=Outcome.ERRORED, reason=error.line)
 
 
 def _play_in_worker(one: SelectedScenario, options: RunOptions) -> Answer:
@@ -140,8 +140,7 @@ def play_one(scenario: Scenario, options: RunOptions, *, place: str | None = Non
         with open_session(options) as session:
             return session.run(session.play(scenario, place))
     except TargetError as error:
-        reason = f"{error} {error.hint}".strip()
-        return [Result(id=scenario.id, outcome=Outcome.ERRORED, reason=reason, clauses=scenario.clauses)]
+        return [Result(id=scenario.id, outcome=Outcome.ERRORED, reason=error.line, clauses=scenario.clauses)]
 
 
 def load_selected(one: SelectedScenario) -> Scenario | Result:
@@ -151,7 +150,7 @@ def load_selected(one: SelectedScenario) -> Scenario | Result:
     except ScenarioError as error:
         return Result(id=one.id, outcome=Outcome.ERRORED, findings=error.findings, reason=str(error))
     except TpharnessError as error:
-        return Result(id=one.id, outcome=Outcome.ERRORED, reason=f"{error} {error.hint}".strip())
+        return Result(id=one.id, outcome=Outcome.ERRORED, reason=error.line)
     except Exception as error:  # noqa: BLE001  # as for a case: one broken file must not hide the other verdicts
         return harness_error_result(one.id, error)
 

@@ -331,8 +331,7 @@ class Session:
 
 
 def _errored_result(case: Case, error: TargetError) -> Result:
-    reason = f"{error}. {error.hint}" if error.hint else str(error)
-    return Result(id=case.id, outcome=Outcome.ERRORED, reason=reason, clauses=case.scenario.clauses)
+    return Result(id=case.id, outcome=Outcome.ERRORED, reason=error.line, clauses=case.scenario.clauses)
 
 
 def _judge_evidence(case: Case, evidence: list[Evidence]) -> Result:
