@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 from typing import Any
 
 import pytest
@@ -20,6 +21,26 @@ async def interrupted() -> int:
     """Ctrl-C comes while this is played, when the loop has turned once."""
     await asyncio.sleep(0)
     raise KeyboardInterrupt
+
+
+def test_ctrl_c_before_a_play_begins_leaves_no_warning(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Python warns on standard error of a coroutine that nobody has awaited."""
+    work = one()
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Session() as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(session._runner.get_loop(), "run_until_complete", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                session.run(work)
+        assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
+        del work
+        gc.collect()
+    assert not recwarn.list
 
 
 def test_ctrl_c_leaves_no_play_behind() -> None:

@@ -8,6 +8,7 @@ cases without an answer from a target, the remaining ones are not tried.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
@@ -130,7 +131,11 @@ class Session:
         Asyncio handles SIGINT only where remote targets have to be left in order, because installing its handler for
         each scenario takes 3 % of a run in this process.
         """
-        return self._runner.run(work) if self.has_remote else self._runner.get_loop().run_until_complete(work)
+        try:
+            return self._runner.run(work) if self.has_remote else self._runner.get_loop().run_until_complete(work)
+        finally:
+            if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:  # Ctrl-C came first; Python would warn of it
+                work.close()
 
     def run_concurrently(self, work: Sequence[Callable[[], Coroutine[Any, Any, _T]]]) -> Iterator[_T]:
         """Run coroutine functions concurrently; yield their results, in order.
