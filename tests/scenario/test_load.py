@@ -86,7 +86,8 @@ def test_every_top_level_key_is_read(load):
             readings="{R20: complete-parts}",
             cut="{at: every-event, reasons: [timeout, mine], turn: 1, side: client}",
             recorded="{implementation: lib, version: '2.68', note: n}",
-            expect="{findings: [a-b, a-b], outline: {0.0.4: ['user', 'agent  complete']}, thread: {turns: [{}]}}",
+            expect="{findings: [done-missing, done-missing], outline: {0.0.4: ['user', 'agent  complete']}, "
+            "thread: {turns: [{}]}}",
         )
     )
     assert scenario.rulings == ("R20",)
@@ -103,7 +104,7 @@ def test_every_top_level_key_is_read(load):
     assert scenario.readings.R20 is UnfinishedRule.COMPLETE_PARTS
     assert scenario.cut == CutPlan(at=CutAt.EVERY_EVENT, reasons=("timeout", "mine"), turn=1, side=CutSide.CLIENT)
     assert (scenario.recorded.implementation, scenario.recorded.version) == ("lib", "2.68")
-    assert scenario.expect.findings == ("a-b", "a-b")
+    assert scenario.expect.findings == ("done-missing", "done-missing")
     assert scenario.expect.outline == {Version.V0_0_4: ("user", "agent complete")}
     assert scenario.expect.thread == {version: {"turns": [{}]} for version in scenario.versions}
 
@@ -139,8 +140,21 @@ def test_without_carriers_the_content_comparison_is_owed(load):
         ({"cut": "{at: every-byte, reasons: [timeuot]}"}, "scenario-bad-value", "did you mean 'timeout'?"),
         ({"recorded": "{implementation: x, version: 2.5}"}, "scenario-bad-value", "put it in quotes"),
         ({"expect": "{findings: [A]}"}, "scenario-bad-value", "expect.findings"),
+        ({"expect": "{findings: [[done-missing]]}"}, "scenario-bad-value", "got a list"),
+        (
+            {"expect": "{findings: [done-mising]}"},
+            "scenario-bad-value",
+            "no finding has this code; did you mean 'done-m",
+        ),
         ({"expect": "{outline: user}"}, "scenario-bad-value", "expect.outline"),
         ({"expect": "{outline: {0.0.9: [], 0.0.4: []}}"}, "scenario-bad-value", "there is no version '0.0.9'"),
+        (
+            {"expect": "{outline: {0.0.9: []}}"},
+            "scenario-bad-value",
+            "'0.0.9'; did you mean '0.0.4'?; got 0.0.9; expected",
+        ),
+        ({"expect": "{outline: {}}"}, "scenario-bad-value", "expect.outline names no version"),
+        ({"expect": "{outline: {0.0.4: user}}"}, "scenario-bad-value", "a list of strings, one for each turn"),
         ({"versions": "[0.0.3]", "expect": "{outline: {0.0.4: []}}"}, "scenario-contradiction", "0.0.4"),
         ({"expect": "{thread: 1}"}, "scenario-bad-value", "expect.thread"),
         ({"expect": "{tread: {}}"}, "scenario-unknown-key", "did you mean 'thread'?"),

@@ -41,7 +41,7 @@ turns:
     client: {sse: "data: a\\n\\ndata: b\\r\\n"}
 cut: {at: every-byte, reasons: [timeout, mine], turn: 2, side: client}
 expect:
-  findings: [a-b]
+  findings: [done-missing]
   outline: {0.0.4: [user, "agent complete"]}
   thread: {0.0.4: {turns: [{turn_type: user}]}}
 """
