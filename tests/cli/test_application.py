@@ -7,10 +7,11 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.client import PROFILES
 from tpharness.apps.config import AppConfig, load_config
+from tpharness.apps.engine import run_app
 from tpharness.apps.trouble import KINDS
+from tpharness.cli import application
 from tpharness.targets.server_process import free_port
 
 TOP = Path(__file__).parents[2]
@@ -105,6 +108,21 @@ def test_a_broken_application_fails_with_what_to_do(failed: tuple[str, Path]) ->
     codes = {finding["code"] for result in report["results"] for finding in result["findings"]}
     assert codes == {"arguments-invented"}
     assert 'classname="user-leaves" name="in-arguments"' in (folder / "r.xml").read_text("utf-8")
+
+
+def test_the_command_that_plays_a_failed_case_alone_works(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the only application of the file, and has what the command was given, quoted."""
+    (folder / "my apps.toml").write_text(table('"my chat"', "REPAIRS_ARGUMENTS"), "utf-8")
+    case = "user-leaves/in-arguments"
+    with monkeypatch.context() as patch:  # without a name no case can be named; all of them take long
+        patch.setattr(application, "run_app", lambda options: run_app(replace(options, ids=(case,))))
+        done = call("app", "--config", "my apps.toml", "--lenient", "--tool-args", 'book_hotel={"city": "Rome"}')
+    (told,) = re.findall("alone: (.*)", done.out)
+    assert shlex.split(told)[1:4] == ["app", "my chat", case]
+    alone = call(*shlex.split(told)[1:])
+    assert (alone.code, re.findall("alone: (.*)", alone.out)) == (1, [told])
 
 
 def test_what_is_broken_at_should_is_told_once_with_what_to_do(call: Call, folder: Path) -> None:

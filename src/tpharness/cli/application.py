@@ -22,7 +22,7 @@ from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, client_name, run_app
 from tpharness.apps.init import describe_application, require_new_table, write_table
 from tpharness.apps.thread.judge import THREAD_SUFFIX
-from tpharness.cli.options import Argument, Exit, Option
+from tpharness.cli.options import Argument, Exit, Option, given_options
 from tpharness.cli.reports import take_all, written_on_every_way_out
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
@@ -161,8 +161,7 @@ def application(
         if chosen.command or not wants_console
         else lambda variables: _tell_environment(out, chosen, variables),
     )
-    again = f"tpharness app {name or ''} {{id}}".replace("  ", " ")
-    console = ConsoleReport(stderr=pipe, again=again, by_cause=False) if wants_console else None
+    console = ConsoleReport(stderr=pipe, again=_alone(chosen), by_cause=False) if wants_console else None
     model = Report(trace=None if trace is Traced.NONE else trace_to)
     if wants_console and not chosen.allow:
         out.print("No tool may be called: cases that call one are not applicable. Allow one with --allow-tool NAME.")
@@ -193,6 +192,12 @@ def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppCo
     if beside:
         raise UsageError(f"--tool-args names {beside[0]!r}, which is not allowed", hint=f"--allow-tool {beside[0]}")
     return known
+
+
+def _alone(config: AppConfig) -> str:
+    """Return the command that plays one case, `{id}`, of the same application in the same way."""
+    options = shlex.join(given_options(but=("report", "trace", "trace_to")))
+    return without_credentials(f"tpharness app {shlex.quote(config.name)} {{id}} {options}".rstrip())
 
 
 def _tool_args(texts: list[str]) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ one may be left out. Out: the click command. TYPE is `str`, `int`, `float`, `boo
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
@@ -17,13 +17,14 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
+from click.core import ParameterSource
 from click.exceptions import Exit
 from click.shell_completion import CompletionItem
 
 from tpharness.cli.completed_values import complete_value
 from tpharness.cli.help import ReadableCommand, option_metavar
 
-__all__ = ["Argument", "Exit", "Option", "make_command"]
+__all__ = ["Argument", "Exit", "Option", "given_options", "make_command"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,23 @@ def make_command(name: str, function: Callable[..., None]) -> click.Command:
         function(**given)
 
     return ReadableCommand(name, callback=call, params=params, help=inspect.getdoc(function))
+
+
+def given_options(*, but: Collection[str]) -> list[str]:
+    """Return the options of the running command as they were given, for one that is suggested; `but` are left out.
+
+    `but` are names of parameters. An option whose value is an Enum has to be among them.
+    """
+    context = click.get_current_context()
+    words = []
+    for one in context.command.params:
+        name = str(one.name)
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if isinstance(one, click.Option) and given and name not in but:
+            value = context.params[name]
+            values = value if one.multiple else [value]
+            words += [one.opts[0]] if one.is_flag else [word for item in values for word in (one.opts[0], str(item))]
+    return words
 
 
 def _param(one: inspect.Parameter, hint: Any) -> click.Parameter:
