@@ -307,15 +307,19 @@ def test_an_application_elsewhere_is_refused(call: Call) -> None:
         (["sate"], "did you mean safe"),
         (["safe", "--tool-args", "book_hotel"], "--tool-args takes NAME=JSON"),
         (["safe", "--tool-args", "book_flight={}"], "--allow-tool book_flight"),
+        (["safe", "--tool-args", "book_flight={}"], "--tool-args names 'book_flight', which is not allowed"),
+        (["given", "--allow-tool", "x"], "tpharness.toml [apps.given]: tools.args names 'book_hotel', which is not"),
         (["safe", "--history", "lst-message"], "did you mean last-message"),
         (["safe", "--on-disconnect", "run"], "stop or continue"),
         (["safe", "--baseline", "none.yaml"], "none.yaml"),
         (["init"], "init takes the address"),
-        ([], "has 2 applications"),
+        ([], "has 3 applications"),
     ],
 )
-def test_wrong_use_is_told_in_a_line(call: Call, arguments: list[str], message: str) -> None:
+def test_wrong_use_is_told_in_a_line(call: Call, folder: Path, arguments: list[str], message: str) -> None:
     """Exit code 2 and no traceback."""
+    with (folder / "tpharness.toml").open("a", encoding="utf-8") as file:
+        file.write(table("given").replace('allow = ["book_hotel"]', 'allow = ["book_hotel"], args = {book_hotel = {}}'))
     done = call("app", *arguments)
     assert done.code == 2
     assert message in done.err

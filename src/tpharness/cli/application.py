@@ -190,7 +190,8 @@ def _chosen(name: str | None, path: Path | None, given: dict[str, Any]) -> AppCo
     require_known_client(known.client, "--client")
     beside = sorted(set(known.args) - set(known.allow))
     if beside:
-        raise UsageError(f"--tool-args names {beside[0]!r}, which is not allowed", hint=f"--allow-tool {beside[0]}")
+        source = "--tool-args" if "args" in given else f"{path or CONFIG_FILE} [apps.{known.name}]: tools.args"
+        raise UsageError(f"{source} names {beside[0]!r}, which is not allowed", hint=f"--allow-tool {beside[0]}")
     return known
 
 
