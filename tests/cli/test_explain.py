@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Call
 
+from tpharness.acceptance import RULES
 from tpharness.checks import CHECKS
 from tpharness.clauses import load_app_clauses, load_clauses, load_rulings
 from tpharness.faults import FAULTS
@@ -75,7 +76,8 @@ def test_what_is_not_known_is_told_with_where_else_to_look(call: Call) -> None:
 def test_no_two_things_share_a_name() -> None:
     """Within what is read from texts, so that the rest need not be looked for; only scenarios have a / in their ids."""
     others = [*FAULTS, *load_profiles(), *(check.name for check in CHECKS), *(one.value for one in Outcome)]
-    every = [load_rulings(), load_clauses(), load_app_clauses(), load_kinds(), others, find_files([scenarios_dir()])]
+    numbered = {*load_rulings(), *(rule.id for rule in RULES)}  # which of the two is shown is not left to chance
+    every = [numbered, load_clauses(), load_app_clauses(), load_kinds(), others, find_files([scenarios_dir()])]
     assert [sorted(set(a) & set(b)) for a, b in combinations(every, 2) if set(a) & set(b)] == []
     assert [name for names in every[:-1] for name in names if "/" in name] == []
 
@@ -93,6 +95,22 @@ def test_the_words_of_a_run_are_explained(call: Call) -> None:
     assert both.startswith("resume (profile)\n")
     assert "\nresume (fault)\n" in both
     assert "did you mean monotonicity" in call("explain", "monotonicty").err
+
+
+def test_every_rule_of_an_api_is_explained(call: Call) -> None:
+    """Findings of `accept` and `app` begin with the id of a rule; where a ruling has the same, both are shown."""
+    for rule in RULES:
+        told = call("explain", rule.id).out
+        assert (
+            f"{rule.id} (rule of the API {rule.provider}, {rule.kind.level.name})\n  {rule.kind.entry.meaning}\n"
+            in told
+        )
+        assert all(f"  the API says: {text}\n" in told for text in rule.texts())
+        assert f"  to do: {rule.kind.remedy}\n" in told
+        assert f"  how sure: {rule.basis()}\n" in told
+        assert rule.kind.code in told
+        ruling = load_rulings().get(rule.id)
+        assert ruling is None or told.startswith(f"{rule.id}: {ruling.title}\n")
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -29,10 +29,18 @@ _GAP = re.compile(r"\{([a-z]+)\}")
 class Confidence(Enum):
     """How a rule is known. No rule was tried against an API."""
 
-    DOCUMENTED = "documented"  # the provider's documentation says it
-    REPORTED = "reported"  # users report the API's error text
-    SDK = "sdk"  # the official SDK's types or their docstrings say it
-    CONFLICTING = "conflicting"  # sources or servers disagree
+    DOCUMENTED = "documented"
+    REPORTED = "reported"
+    SDK = "sdk"
+    CONFLICTING = "conflicting"
+
+
+_SURE = {
+    Confidence.DOCUMENTED: "the API's documentation says it",
+    Confidence.REPORTED: "people report this error",
+    Confidence.SDK: "the official SDK says it",
+    Confidence.CONFLICTING: "sources or servers disagree",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +115,10 @@ class Rule:
     def texts(self) -> tuple[str, ...]:
         """Return the API's texts as they are searched for, with an ellipsis for what differs between requests."""
         return tuple(_GAP.sub("…", error) for error in self.errors)
+
+    def basis(self) -> str:
+        """Return how sure the rule is, from what source, and for which requests, as a phrase."""
+        return f"{_SURE[self.confidence]}: {self.source}" + (f" ({self.only})" if self.only else "")
 
     def links(self) -> dict[str, str]:
         """Return the address of each public report that the source names, by its name there (`owner/repo#1`, `#2`)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from tpharness.acceptance import RULES, Confidence, ModelRequest, Rule, check_payload, read_request
+from tpharness.acceptance import RULES, ModelRequest, Rule, check_payload, read_request
 from tpharness.acceptance.sdk import check_sdk_types
 from tpharness.cli.files import print_json, read_json
 from tpharness.cli.options import Argument, Exit, Option
@@ -17,12 +17,6 @@ __all__ = ["FORMAT", "accept"]
 FORMAT = "tpharness-accept/1"
 
 _RULE = {rule.kind.code: rule for rule in RULES}
-_SURE = {
-    Confidence.DOCUMENTED: "the API's documentation says it",
-    Confidence.REPORTED: "people report this error",
-    Confidence.SDK: "the official SDK says it",
-    Confidence.CONFLICTING: "sources or servers disagree",
-}
 _ENTRY = {"openai-responses": "item", "gemini": "content"}
 
 
@@ -88,7 +82,7 @@ def _print_finding(finding: Finding) -> None:
         say(f"  the API says: {shorten(says, 600)}")
     say(f"  to do: {finding.kind.remedy}")
     if rule:
-        say(f"  how sure: {_SURE[rule.confidence]}: {rule.source}" + (f" ({rule.only})" if rule.only else ""))
+        say(f"  how sure: {rule.basis()}")
         for address in rule.links().values():
             say(f"    {address}")
 

@@ -1,4 +1,4 @@
-"""`tpharness explain`: what the words mean that a run prints: clauses, rulings, findings, checks, outcomes and so on.
+"""`tpharness explain`: what the words mean that a run prints: clauses, rulings, rules of APIs, findings and so on.
 
 It is asked while somebody reads a failure, so it reads and imports what this one explanation needs, and no more: a test
 holds the list.
@@ -7,6 +7,7 @@ holds the list.
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -32,15 +33,16 @@ _GUARANTEES = {
 
 
 def explain(
-    name: Annotated[str, Argument(help="A clause, ruling, scenario, finding, profile, fault, check or outcome.")],
+    name: Annotated[str, Argument(help="A clause, ruling, rule, scenario, finding, profile, fault, check or outcome.")],
     scenarios: Annotated[list[Path] | None, Option(help="Folders with your own scenarios.")] = None,
 ) -> None:
-    """Explain a clause, ruling, scenario, finding, profile, fault, check or outcome."""
+    """Explain a clause, ruling, rule, scenario, finding, profile, fault, check or outcome."""
     roots = tuple(scenarios or (scenarios_dir(),))
-    scenario = "/" in name  # nothing else has one in its name
-    if not scenario and any(explained(name, roots) for explained in _TEXTS):
+    scenario, numbered = "/" in name, _NUMBERED_ID.match(name)  # nothing else has such names
+    if not (scenario or numbered) and any(explained(name, roots) for explained in _TEXTS):
         return
-    found = [explained(name, roots) for explained in ((_explained_scenario,) if scenario else _OTHERS)]
+    kinds = (_explained_scenario,) if scenario else _NUMBERED if numbered else _OTHERS
+    found = [explained(name, roots) for explained in kinds]
     if not any(found):
         raise _unknown(name, roots)
 
@@ -50,6 +52,19 @@ def _explained_ruling(name: str, _: tuple[Path, ...]) -> bool:
     if ruling is not None:
         say(f"{name}: {ruling.title}", "", *ruling.text.splitlines())
     return ruling is not None
+
+
+def _explained_rule(name: str, _: tuple[Path, ...]) -> bool:
+    from tpharness.acceptance import RULES  # noqa: PLC0415
+
+    found = [rule for rule in RULES if rule.id == name]
+    for rule in found:
+        kind = rule.kind.entry
+        say(f"{name} (rule of the API {rule.provider}, {kind.level.name})", f"  {kind.meaning}")
+        say(*(f"  the API says: {text}" for text in rule.texts()), f"  to do: {kind.remedy}")
+        say(f"  how sure: {rule.basis()}", *(f"    {address}" for address in rule.links().values()))
+        say(f"  a request that breaks it has the finding {kind.code}")
+    return bool(found)
 
 
 def _explained_clause(name: str, roots: tuple[Path, ...]) -> bool:
@@ -162,7 +177,11 @@ def _explained_scenario(name: str, roots: tuple[Path, ...]) -> bool:
 _Explained = Callable[[str, tuple[Path, ...]], bool]
 """Explains a name if it is of its kind, and returns whether it is; the folders are those of the scenarios."""
 
-_TEXTS: tuple[_Explained, ...] = (_explained_ruling, _explained_clause, _explained_app_clause, _explained_finding)
+_NUMBERED_ID = re.compile(r"[A-Z]\d+\Z")
+_NUMBERED: tuple[_Explained, ...] = (_explained_ruling, _explained_rule)
+"""What has an id of a letter and a number. A ruling and a rule may share one, as `R3`: each of them is explained."""
+
+_TEXTS: tuple[_Explained, ...] = (_explained_clause, _explained_app_clause, _explained_finding)
 """What is read from texts: the cheapest first. Nothing else has a name of these."""
 
 _OTHERS: tuple[_Explained, ...] = (
@@ -199,11 +218,12 @@ def _print_violations(clause: str) -> None:
 
 def explained_names() -> list[str]:
     """Return every name that is explained, but for the ids of scenarios."""
+    from tpharness.acceptance import RULES  # noqa: PLC0415
     from tpharness.checks import CHECKS  # noqa: PLC0415
     from tpharness.faults import FAULTS  # noqa: PLC0415
     from tpharness.run import Outcome  # noqa: PLC0415
 
-    texts = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds()]
+    texts = [*load_clauses(), *load_app_clauses(), *load_rulings(), *load_kinds(), *(rule.id for rule in RULES)]
     checks = [one.name for one in CHECKS] + [one.check for one in load_app_clauses().values()]
     return list(dict.fromkeys([*texts, *load_profiles(), *FAULTS, *checks, *(one.value for one in Outcome)]))
 
