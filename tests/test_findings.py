@@ -17,7 +17,7 @@ import pytest
 
 from tpharness.clauses import clause_texts, load_rulings
 from tpharness.finding_log import FindingLog, keep_first
-from tpharness.findings import Kind, Level, Place, load_kinds, shorten_both
+from tpharness.findings import Kind, Level, Place, load_kinds, quote, shorten_both
 from tpharness.protocol.diff import diff
 from tpharness.report import failure_lines
 from tpharness.resources import conformance_dir, schema_path
@@ -153,6 +153,12 @@ def test_values_that_look_alike_are_told_apart_by_their_types(
 ) -> None:
     """An object and its text are printed alike, and only there the type is needed."""
     assert shorten_both(one, other) == shown
+
+
+def test_quoted_text_is_escaped_once() -> None:
+    """It may have quotation marks in it, which are left as they are, and it is cut inside of its own."""
+    assert quote("it's\n\x1b[31m \\") == "'it's\\n\\x1b[31m \\'"
+    assert quote("a" * 30, 11) == "'aaa ... aaa'"
 
 
 def test_a_finding_names_the_types_in_every_form() -> None:

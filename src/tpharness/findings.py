@@ -30,6 +30,7 @@ __all__ = [
     "json_type",
     "load_kinds",
     "parse_finding",
+    "quote",
     "shorten",
     "shorten_both",
 ]
@@ -287,6 +288,11 @@ def shorten(value: Any, limit: int = 160) -> str:
         return text
     half = (limit - 5) // 2
     return f"{text[:half]} ... {text[-half:]}"
+
+
+def quote(text: str, limit: int = 160) -> str:
+    """Render text for a person as `shorten` does, in quotation marks. `repr` would escape its escapes again."""
+    return f"'{shorten(text, limit)}'"
 
 
 def shorten_both(one: Any, other: Any, limit: int = 160) -> tuple[str, str]:

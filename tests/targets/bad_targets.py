@@ -348,6 +348,12 @@ BAD = (
         "answers with text/html, not application/json: '<!doctype",
     ),
     Bad(
+        "escape sequences instead of capabilities",
+        everything("200 OK", b"\x1b[31m'out'\n", "text/html"),
+        "refused",
+        r"not application/json: '\\x1b\[31m'out'\\n'\. is this",
+    ),
+    Bad(
         "redirects elsewhere",
         everything("302 Found", more="Location: http://127.0.0.1:9/x\r\n"),
         "refused",

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar, get_args
 
-from tpharness.findings import shorten
+from tpharness.findings import quote, shorten
 from tpharness.histories.projections import CallContent, ResultContent, TurnContent
 
 __all__ = ["LOSS_KINDS", "Loss", "LossKind", "find_losses"]
@@ -105,7 +105,7 @@ class _Pairing:
             for index in pieces:
                 self._pair(present[index][0], turn)
             if length < len(text):
-                rest = repr(shorten(text[length:], 60))
+                rest = quote(text[length:], 60)
                 yield Loss(kind=kind, turn=turn, detail=f"{rest} at its end" if length else rest)
 
     def _signatures(self) -> Iterator[Loss]:
@@ -154,7 +154,7 @@ class _Pairing:
             if match is not None:
                 self._pair(match[0], turn)
             if match is None or match[1].outcome == "aborted" or (result.content and not match[1].content):
-                detail = f"{shorten(result.content, 60)!r} for call {result.call_id}"
+                detail = f"{quote(result.content, 60)} for call {result.call_id}"
                 yield Loss(kind="finished-result", turn=turn, detail=detail)
 
     # -------------------------------------------------------------------------------------------- flags

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tpharness.findings import shorten
+from tpharness.findings import quote, shorten
 from tpharness.trace.fates import FATE_WORDS, Fact, Fate, call_words, cut_words, turn_facts
 from tpharness.trace.read import TracedCase
 
@@ -25,7 +25,7 @@ def app_lines(case: TracedCase) -> Iterator[Line]:
     for turn in case.turns:
         yield "", ""
         yield "bold", f"turn {turn['turn']}"
-        yield "magenta", f"  the user writes {shorten(turn['says'], _WIDE)!r}"
+        yield "magenta", f"  the user writes {quote(turn['says'], _WIDE)}"
         for asked in case.asked:
             if asked["turn"] == turn["turn"]:
                 yield from _asked_lines(asked)

@@ -15,7 +15,7 @@ import orjson
 from yarl import URL
 
 from tpharness.errors import TargetError
-from tpharness.findings import shorten
+from tpharness.findings import quote, shorten
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
 from tpharness.targets.remote import CannotPlayError, GoneError, Patience, UnreachableError
 
@@ -187,7 +187,7 @@ def _problem(body: bytes) -> tuple[str, str]:
 
 def quote_start(body: bytes) -> str:
     """Return how a body begins, quoted."""
-    return repr(shorten(body[:200].decode("utf-8", "backslashreplace"), 80)) if body else "an empty body"
+    return quote(body[:200].decode("utf-8", "backslashreplace"), 80) if body else "an empty body"
 
 
 def content_type_of(response: aiohttp.ClientResponse) -> str:

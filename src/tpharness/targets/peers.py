@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.errors import UsageError, did_you_mean
-from tpharness.findings import shorten
+from tpharness.findings import quote, shorten
 from tpharness.project_file import PROJECT_FILE, check_keys, find_project_file, read_project_file
 from tpharness.targets.browser import browser_environment
 from tpharness.targets.http_client import HttpClient
@@ -186,7 +186,7 @@ def _find_peer(spec: str) -> Peer:
     if name in peers:
         return _at_release(peers[name], release) if at else _as_tested(peers[name])
     hint = did_you_mean(name, peers, f"peers are {', '.join(peers)}; {PROJECT_FILE} can name more", prefix="peer:")
-    raise UsageError(f"there is no peer {shorten(name, 40)!r}", hint=hint)
+    raise UsageError(f"there is no peer {quote(name, 40)}", hint=hint)
 
 
 def _at_release(peer: Peer, text: str) -> Peer:

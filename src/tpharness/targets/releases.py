@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from tpharness.errors import TargetError, UsageError
-from tpharness.findings import shorten
+from tpharness.findings import quote
 from tpharness.targets.node_packages import cache_folder
 
 __all__ = ["Framework", "Release", "framework_of", "is_tested_release", "npm_source", "resolve_release"]
@@ -60,7 +60,7 @@ class Framework:
             if found:
                 return Release(framework=self, number=found[-1])
         raise UsageError(
-            f"{where}: {shorten(text, 40)!r} is not a release of {self.package}",
+            f"{where}: {quote(text, 40)} is not a release of {self.package}",
             hint=f"write one out, such as {self.newest}, or the beginning of a known one: {', '.join(self.releases)}",
         )
 
