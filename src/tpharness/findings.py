@@ -290,9 +290,9 @@ def shorten(value: Any, limit: int = 160) -> str:
     return f"{text[:half]} ... {text[-half:]}"
 
 
-def quote(text: str, limit: int = 160) -> str:
-    """Render text for a person as `shorten` does, in quotation marks. `repr` would escape its escapes again."""
-    return f"'{shorten(text, limit)}'"
+def quote(value: Any, limit: int = 160) -> str:
+    """Render a value as `shorten` does, text in quotation marks. `repr` would escape its escapes again."""
+    return f"'{shorten(value, limit)}'" if isinstance(value, str) else shorten(value, limit)
 
 
 def shorten_both(one: Any, other: Any, limit: int = 160) -> tuple[str, str]:

@@ -311,6 +311,8 @@ def test_an_application_elsewhere_is_refused(call: Call) -> None:
         (["given", "--allow-tool", "x"], "tpharness.toml [apps.given]: tools.args names 'book_hotel', which is not"),
         (["safe", "--history", "lst-message"], "did you mean last-message"),
         (["safe", "--on-disconnect", "run"], "stop or continue"),
+        (["safe", "--provider-port", "65534"], "65534 is not in the range 0<=x<=65533"),
+        (["safe", "--provider-port", "-5"], "-5 is not in the range 0<=x<=65533"),
         (["safe", "--baseline", "none.yaml"], "none.yaml"),
         (["init"], "init takes the address"),
         ([], "has 3 applications"),

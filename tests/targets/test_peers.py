@@ -220,7 +220,7 @@ def test_a_file_names_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("[peers.x]\ncommnad = ['{port}']", "has an unknown key 'commnad'"),
         ("[peers.x]\ncommand = ['{port}']\nbase = 'tp'", "base is 'tp', which is not a path"),
         ("[peers.x]\ncommand = ['{port}']\nenv = {A = 1}", "env is not a table of strings"),
-        ("[peers.x]\ncommand = ['{port}']\nstart_seconds = true", "start_seconds is True, expected a number above 0"),
+        ("[peers.x]\ncommand = ['{port}']\nstart_seconds = true", "start_seconds is true, expected a number above 0"),
     ],
 )
 def test_a_file_that_says_what_no_peer_can_be(text: str, says: str, tmp_path: Path) -> None:

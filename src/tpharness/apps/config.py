@@ -16,15 +16,18 @@ from urllib.parse import urljoin, urlsplit
 
 from tpharness.apps.client import Addresses, Route, require_known_client
 from tpharness.errors import InputError, UsageError, did_you_mean
+from tpharness.findings import quote
 from tpharness.project_file import PROJECT_FILE, check_keys, read_project_file
 from tpharness.targets.children import split_command
 from tpharness.targets.endpoint import is_loopback
 
-__all__ = ["CONFIG_FILE", "LEDGER", "AppConfig", "config_of_url", "load_config", "require_loopback"]
+__all__ = ["CONFIG_FILE", "LAST_PORT", "LEDGER", "AppConfig", "config_of_url", "load_config", "require_loopback"]
 
 CONFIG_FILE = PROJECT_FILE
 LEDGER = "ledger"
 """The value of `effects` with which tools of ours are served to the application, which know when they ran."""
+LAST_PORT = 65533
+"""The last port that the model's API may have: the two after it are those of the ledger and of MCP."""
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
@@ -118,33 +121,37 @@ class AppConfig:
         return Route(method=method, url=urljoin(self.url, path), body=body if method == "POST" else None)
 
 
-_LAST_PORT = 65534  # the one behind it is that of the tools
 _TABLE = {f.name: f for f in fields(AppConfig) if f.name not in ("name", "allow", "args", "folder")}
 _KEYS = (*_TABLE, "tools")
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "url": (str,),
-    "history": (str,),
-    "client": (str,),
-    "on_disconnect": (str,),
-    "stop": (str,),
-    "stop_body": (dict,),
-    "thread": (str,),
-    "resume": (str,),
-    "effects": (str,),
-    "headers": (dict,),
-    "body": (dict,),
-    "env": (dict,),
-    "cwd": (str,),
-    "baseline": (str,),
-    "provider_port": (int,),
-    "concurrency": (int,),
-    "ready": (int, float),
-    "answer": (int, float),
-    "stop_within": (int, float),
-    "quiet": (int, float),
-    "command": (str, list),
-    "tools": (dict,),
+_TEXT = ((str,), "a string")
+_OBJECT = ((dict,), "a table")
+_COUNT = ((int,), "a whole number")
+_NUMBER = ((int, float), "a number")
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "url": _TEXT,
+    "history": _TEXT,
+    "client": _TEXT,
+    "on_disconnect": _TEXT,
+    "stop": _TEXT,
+    "stop_body": _OBJECT,
+    "thread": _TEXT,
+    "resume": _TEXT,
+    "effects": _TEXT,
+    "headers": _OBJECT,
+    "body": _OBJECT,
+    "env": _OBJECT,
+    "cwd": _TEXT,
+    "baseline": _TEXT,
+    "provider_port": _COUNT,
+    "concurrency": _COUNT,
+    "ready": _NUMBER,
+    "answer": _NUMBER,
+    "stop_within": _NUMBER,
+    "quiet": _NUMBER,
+    "command": ((str, list), "a string or an array of strings"),
+    "tools": _OBJECT,
 }
+_HINT = "`tpharness docs APPLICATIONS` has every key"
 
 
 def load_config(name: str | None, path: Path | None = None) -> AppConfig:
@@ -165,7 +172,7 @@ def load_config(name: str | None, path: Path | None = None) -> AppConfig:
     table = apps[chosen]
     where = f"{file} [apps.{chosen}]"
     if not isinstance(table, dict):
-        raise UsageError(f"{where} is not a table")
+        raise UsageError(f"{where} is {quote(table)}, expected a table", hint=_HINT)
     return _config(chosen, table, where, file.resolve().parent)
 
 
@@ -187,9 +194,9 @@ def require_loopback(config: AppConfig, *, owned: str | None) -> None:
 def _config(name: str, table: Mapping[str, Any], where: str, folder: Path) -> AppConfig:
     check_keys(table, _KEYS, where)
     for key, value in table.items():
-        if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
-            wanted = " or ".join(kind.__name__ for kind in _KINDS[key])
-            raise UsageError(f"{where}: {key} is {type(value).__name__}, expected {wanted}")
+        types, expected = _KINDS[key]
+        if not isinstance(value, types) or isinstance(value, bool):
+            raise UsageError(f"{where}: {key} is {quote(value)}, expected {expected}", hint=_HINT)
     if "url" not in table:
         raise UsageError(
             f"{where} has no url", hint='the address that takes the posts: url = "http://127.0.0.1:3000/…"'
@@ -245,11 +252,12 @@ def _checked(config: AppConfig, where: str) -> AppConfig:
             raise UsageError(
                 f"{where}: {key} is {route!r}", hint=f'a method and a path: {key} = "GET /api/chat/{{id}}"'
             )
-    if not 0 <= config.provider_port <= _LAST_PORT:
+    if not 0 <= config.provider_port <= LAST_PORT:
         raise UsageError(
-            f"{where}: provider_port is {config.provider_port}, expected at most {_LAST_PORT}; 0 is a free one"
+            f"{where}: provider_port is {config.provider_port}, expected 1 to {LAST_PORT}, or 0 for a free one",
+            hint="the two ports after it are those of the ledger and of MCP",
         )
     for key in ("concurrency", "ready", "answer", "stop_within", "quiet"):
         if getattr(config, key) <= 0:
-            raise UsageError(f"{where}: {key} is {getattr(config, key)}, expected a positive number")
+            raise UsageError(f"{where}: {key} is {getattr(config, key)}, expected a number above 0", hint=_HINT)
     return config

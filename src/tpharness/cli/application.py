@@ -17,7 +17,7 @@ from rich.markup import escape
 from tpharness.apps.cases.case import Tool
 from tpharness.apps.cases.catalogue import all_cases
 from tpharness.apps.client import require_known_client
-from tpharness.apps.config import CONFIG_FILE, AppConfig, config_of_url, load_config
+from tpharness.apps.config import CONFIG_FILE, LAST_PORT, AppConfig, config_of_url, load_config
 from tpharness.apps.effects import COMMAND_VARIABLE, MCP_VARIABLE, URL_VARIABLE
 from tpharness.apps.engine import AppOptions, client_name, run_app
 from tpharness.apps.init import describe_application, require_new_table, write_table
@@ -90,7 +90,8 @@ def application(
         str | None, Option(metavar="stop|continue", help="What it means to do when its client leaves.")
     ] = None,
     provider_port: Annotated[
-        int | None, Option(help="The port of the model's API; 9100 for an application that runs.")
+        int | None,
+        Option(min=0, max=LAST_PORT, help="The port of the model's API; 9100 for an application that runs."),
     ] = None,
     concurrency: Annotated[int | None, Option(min=1, help="Cases at once.")] = None,
     sweep: Annotated[bool, Option("--sweep", help="Also cut after every piece of the model's answers.")] = False,

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tpharness.errors import UsageError
+from tpharness.findings import quote
 from tpharness.project_file import check_keys, find_project_file, read_project_file
 
 __all__ = ["Configured", "read_configured"]
@@ -74,5 +75,5 @@ def read_configured(folder: Path | None = None) -> Configured:
 def _words(where: str, key: str, value: object) -> tuple[str, ...]:
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
-        raise UsageError(f"{where}: {key} is {value!r}, expected a name or a list of names", hint=f'{key} = "…"')
+        raise UsageError(f"{where}: {key} is {quote(value)}, expected a name or a list of names", hint=f'{key} = "…"')
     return tuple(words)

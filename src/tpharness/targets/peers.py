@@ -228,11 +228,11 @@ def _peer(name: str, table: Mapping[str, Any], file: Path) -> Peer:
     if not any("{port}" in word for word in command):
         raise UsageError(f"{where}: the command does not have {{port}}", hint="the peer has to listen on that port")
     if not isinstance(base, str) or (base and not base.startswith("/")):
-        raise UsageError(f"{where}: base is {base!r}, which is not a path", hint='base = "/tp"')
+        raise UsageError(f"{where}: base is {quote(base)}, which is not a path", hint='base = "/tp"')
     if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
         raise UsageError(f"{where}: env is not a table of strings", hint='env = {MODE = "test"}')
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= 600:
-        raise UsageError(f"{where}: start_seconds is {seconds!r}, expected a number above 0 and up to 600")
+        raise UsageError(f"{where}: start_seconds is {quote(seconds)}, expected a number above 0 and up to 600")
     return Peer(
         name=name, command=tuple(command), base=base.rstrip("/"), cwd=file.parent, env=env, start_seconds=seconds
     )
