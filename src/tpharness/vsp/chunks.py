@@ -8,10 +8,12 @@ checked elsewhere, by `fold`.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Union
 
 import msgspec
 
+from tpharness.findings import json_type
 from tpharness.vsp.records import (
     CHUNK_BAD_FIELD,
     CHUNK_NOT_JSON,
@@ -42,6 +44,9 @@ __all__ = [
 _FIELDS = {
     kind: tuple(field.encode_name for field in msgspec.structs.fields(record)) for kind, record in RECORDS.items()
 }
+
+_PYTHON_TYPE = re.compile("(?<=`)(str|int|float|bool)(?=[` ])")
+_JSON_TYPES = {"str": "string", "int": "number", "float": "number", "bool": "boolean"}
 
 REFUSED = (msgspec.DecodeError, ValueError, RecursionError, IndexError)
 """What `decode_typed` raises for anything that is not a well-formed typed chunk, and `data[TYPE_AT]` for short data."""
@@ -94,10 +99,10 @@ def decode_untyped(data: bytes) -> Chunk:
 def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
     """Make a chunk of decoded JSON, such as a line of a scenario; `raw` is kept in `Malformed` only. Never raises."""
     if not isinstance(value, dict):
-        return Malformed(kind=CHUNK_NOT_OBJECT, reason=f"not an object but {_json_type(value)}", raw=raw)
+        return Malformed(kind=CHUNK_NOT_OBJECT, reason=f"not an object but {json_type(value)}", raw=raw)
     kind = value.get("type")
     if not isinstance(kind, str) or not kind:
-        wrong = "empty" if kind == "" else f"no name but {_json_type(kind)}"
+        wrong = "empty" if kind == "" else f"not text but {json_type(kind)}"
         reason = f"`type` is {wrong}" if "type" in value else "no field `type`"
         return Malformed(kind=CHUNK_NOT_OBJECT, reason=reason, raw=raw)
     if kind == "data":  # the amendments' framing (R33)
@@ -120,7 +125,7 @@ def chunk_from_object(value: Any, *, raw: bytes = b"") -> Chunk:
             kind=CHUNK_BAD_FIELD, reason=f"{kind}: text with a lone surrogate stands for another type", raw=raw
         )
     except (*REFUSED, OverflowError) as error:
-        return Malformed(kind=CHUNK_BAD_FIELD, reason=f"{kind}: {error}", raw=raw)
+        return Malformed(kind=CHUNK_BAD_FIELD, reason=f"{kind}: {_in_words_of_json(str(error))}", raw=raw)
 
 
 def _data_chunk(name: str, value: dict[str, Any], payload: str, own: frozenset[str], raw: bytes) -> Chunk:
@@ -129,9 +134,9 @@ def _data_chunk(name: str, value: dict[str, Any], payload: str, own: frozenset[s
     if payload not in value:
         wrong = f"Object missing required field `{payload}`"
     elif not (identity is None or isinstance(identity, str)):
-        wrong = f"Expected `str | null`, got `{_json_type(identity)}` - at `$.id`"
+        wrong = f"Expected `string | null`, got {json_type(identity)} - at `$.id`"
     elif not (transient is None or isinstance(transient, bool)):
-        wrong = f"Expected `bool | null`, got `{_json_type(transient)}` - at `$.transient`"
+        wrong = f"Expected `boolean | null`, got {json_type(transient)} - at `$.transient`"
     if wrong:
         return Malformed(kind=CHUNK_BAD_FIELD, reason=f"{name}: {wrong}", raw=raw)
     extra = {key: item for key, item in value.items() if key not in own}
@@ -146,6 +151,6 @@ def _integer(digits: str) -> float:
         return float(digits)
 
 
-def _json_type(value: Any) -> str:
-    names = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}
-    return names.get(type(value), "null")
+def _in_words_of_json(reason: str) -> str:
+    """Return a message of msgspec with its names of types, which are those of Python, in the words of JSON."""
+    return _PYTHON_TYPE.sub(lambda name: _JSON_TYPES[name[0]], reason)
