@@ -48,12 +48,19 @@ def test_a_changed_payload_or_another_key_is_no_valid_signature() -> None:
 
 
 @pytest.mark.parametrize(
-    "envelope",
-    [[], {}, seal(b"") | {"payloadType": "text/plain"}, seal(b"") | {"payload": "#"}, seal(b"") | {"signatures": [1]}],
+    ("envelope", "why"),
+    [
+        ([], "not a DSSE envelope"),
+        ({}, "not a DSSE envelope"),
+        (seal(b"") | {"payloadType": "text/plain"}, "holds 'text/plain', and not application/"),
+        (seal(b"") | {"payloadType": None}, "holds null, and not application/"),
+        (seal(b"") | {"payload": "#"}, "is not base64"),
+        (seal(b"") | {"signatures": [1]}, "not a list of objects"),
+    ],
 )
-def test_what_is_not_an_envelope_is_refused(envelope: object) -> None:
+def test_what_is_not_an_envelope_is_refused(envelope: object, why: str) -> None:
     """By an error that says why, and not by a traceback."""
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=why):
         open_envelope(envelope)
 
 

@@ -124,6 +124,8 @@ class Application:
                 await connection.answer("200 OK", BOMB, kind, "Content-Encoding: deflate\r\n")
             case "GET", "/thread":
                 await connection.json(self.thread)
+            case "GET", "/versions":
+                await connection.answer("200 OK", b'{"version": ["0.0.4"]}', "application/json")
             case "GET", "/page":
                 await connection.answer("200 OK", b"<html>", "text/html")
             case _:
@@ -290,6 +292,7 @@ def test_a_server_under_test_is_recorded_with_its_verdict(call: Call, tmp_path: 
         (("http://127.0.0.1:9/x",), "http://127.0.0.1:9/x: nothing listens there: Connection refused"),
         (("URL/chat", "--prompt", "Hi", "--thread", "URL/none"), "--thread takes the URL of the thread"),
         (("URL/chat", "--prompt", "Hi", "--thread", "URL/page"), "--thread takes the URL of the thread"),
+        (("URL/chat", "--prompt", "Hi", "--thread", "URL/versions"), """is not a thread: its version is ["0.0.4"]"""),
         (("URL/chat", "--prompt", "Hi", "--header", "no-colon"), "write 'Name: value'"),
         (("URL/chat", "--body", "missing.json"), "missing.json"),
         (("peer:serve",), "with --play ID"),

@@ -359,6 +359,8 @@ def test_a_return_without_its_call_is_left_out_and_reported() -> None:
     [
         ({}, "a list was expected, not an object"),
         (None, "a list was expected, not null"),
+        ("hi", "a list was expected, not a string"),
+        (1.5, "a list was expected, not a number"),
         ([5], "/0 has no kind"),
         ([{"kind": "request"}], "/0/parts is not a list"),
         ([{"kind": "request", "parts": [{}]}], "/0/parts/0 has no text part_kind"),

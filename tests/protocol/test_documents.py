@@ -327,8 +327,9 @@ def test_downgrade_drops_interrupted_turns_and_says_so() -> None:
 
 def test_converting_an_unknown_version_is_a_usage_error() -> None:
     """The error names the versions that are known."""
-    with pytest.raises(UsageError, match="unknown version"):
-        convert({"version": "1.0", "turns": []}, Version.V0_0_4)
+    for version, shown in (("1.0", "'1.0'"), (None, "null"), ({}, "{}")):
+        with pytest.raises(UsageError, match=f"unknown version {shown}"):
+            convert({"version": version, "turns": []}, Version.V0_0_4)
 
 
 def test_history_prefixes_other_agents_and_supplies_the_prompt() -> None:

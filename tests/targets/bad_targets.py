@@ -369,7 +369,7 @@ BAD = (
         "no capabilities in its JSON",
         declaring({}),
         "refused",
-        "its capabilities does not fit the contract: it: .*contract.* is a required property",
+        "its declaration does not fit the contract: .contract. is a required property",
     ),
     Bad("capabilities that are a list", declaring([1]), "refused", "is not of type .object."),
     Bad(

@@ -229,10 +229,10 @@ GOES_WRONG = {
     "hangs": ("time.sleep(60)", r"does not answer within 0\.3 s"),
     "writes garbage": ("sys.stdout.buffer.write(b'\\xff\\xfe\\n'); sys.stdout.flush()", "is not JSON"),
     "writes no number": ("sys.stdout.write('{\"id\": NaN}\\n'); sys.stdout.flush()", "NaN is not JSON"),
-    "answers no object": ("sys.stdout.write('[1]\\n'); sys.stdout.flush()", r"is not a JSON object: \[1\]"),
+    "answers no object": ("sys.stdout.write('[1, null]\\n'); sys.stdout.flush()", r"is not a JSON object: \[1, null\]"),
     "answers another id": ("say(id=q['id'] + 7, served={})", "has the id 9, the request has the id 2"),
     "answers out of order": ("say(id=q['id'] - 1, capabilities=told)", "has the id 1, the request has the id 2"),
-    "answers no id": ("say(served={})", "has the id None, the request has the id 2"),
+    "answers no id": ("say(served={})", "has the id null, the request has the id 2"),
     "answers something else": ("say(id=q['id'], received={})", "has neither 'served' nor 'error', only id, received"),
     "answers twice": ("print('{}\\n{}', flush=True)", "answers one request with more than one line"),
     "answers with an error": (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tpharness.certificate.suite import sha256
 from tpharness.errors import InputError, UsageError
 from tpharness.extras import needs_extra
+from tpharness.findings import quote
 from tpharness.protocol.jcs import jcs
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def open_envelope(envelope: Any) -> bytes:
     if not isinstance(envelope, dict) or not {"payload", "payloadType", "signatures"} <= envelope.keys():
         raise InputError("this is not a DSSE envelope: it needs payload, payloadType and signatures", hint=hint)
     if envelope["payloadType"] != PAYLOAD_TYPE:
-        raise InputError(f"the envelope holds {envelope['payloadType']!r}, and not {PAYLOAD_TYPE}", hint=hint)
+        raise InputError(f"the envelope holds {quote(envelope['payloadType'])}, and not {PAYLOAD_TYPE}", hint=hint)
     signatures = envelope["signatures"]
     if not isinstance(signatures, list) or not all(isinstance(one, dict) for one in signatures):
         raise InputError("the signatures of the envelope are not a list of objects", hint=hint)

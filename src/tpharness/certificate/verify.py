@@ -20,7 +20,7 @@ from tpharness.certificate.statement import PREDICATE_TYPE, STATEMENT_TYPE, read
 from tpharness.certificate.suite import describe_suite, find_suite_differences, sha256
 from tpharness.certificate.traces import find_trace_refusals
 from tpharness.errors import InputError
-from tpharness.findings import shorten
+from tpharness.findings import quote, shorten
 from tpharness.printable import counted
 from tpharness.resources import schema_path
 
@@ -48,7 +48,9 @@ def read_statement(payload: bytes) -> dict[str, Any]:
     if not isinstance(statement, dict) or statement.get("_type") != STATEMENT_TYPE:
         raise InputError(f"the payload is not an in-toto statement ({STATEMENT_TYPE})", hint=hint)
     if statement.get("predicateType") != PREDICATE_TYPE:
-        raise InputError(f"the statement is {statement.get('predicateType')!r}, and not {PREDICATE_TYPE}", hint=hint)
+        raise InputError(
+            f"the statement is {quote(statement.get('predicateType'))}, and not {PREDICATE_TYPE}", hint=hint
+        )
     problem = _misfit("certificate", statement.get("predicate"))
     if problem:
         raise InputError(f"the predicate does not fit certificate.schema.json: {problem}", hint=hint)

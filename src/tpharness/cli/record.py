@@ -199,10 +199,10 @@ def _thread(url: str, headers: Mapping[str, str]) -> dict[Version, Any]:
     document = asyncio.run(fetch_json(url, headers))
     said = document.get("version") if isinstance(document, dict) else None
     known = {str(version.value): version for version in Version}
-    if said not in known:
+    if not isinstance(said, str) or said not in known:
         shown = shorten(without_credentials(url))
-        raise InputError(f"{shown} is not a thread: its version is {shorten(str(said), 40)}", hint=", ".join(known))
-    return {known[str(said)]: document}
+        raise InputError(f"{shown} is not a thread: its version is {shorten(said, 40)}", hint=", ".join(known))
+    return {known[said]: document}
 
 
 def _of_stream(

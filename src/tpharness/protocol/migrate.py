@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from tpharness.errors import ThreadError, UsageError
-from tpharness.findings import Level
+from tpharness.findings import Level, quote
 from tpharness.printable import counted
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.rules import check_thread
@@ -50,7 +50,7 @@ def version_of(thread: Mapping[str, Any]) -> Version:
         return Version(thread.get("version"))
     except ValueError:
         hint = f"known versions are {version_names()}"
-        raise UsageError(f"unknown version {thread.get('version')!r}", hint=hint) from None
+        raise UsageError(f"unknown version {quote(thread.get('version'))}", hint=hint) from None
 
 
 def convert(thread: Mapping[str, Any], to: Version, *, check: bool = True) -> Migration:

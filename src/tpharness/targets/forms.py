@@ -60,8 +60,8 @@ _MOST = 3
 _FLAGS = ("marks", "cancel", "limits", "resume", "seed", "durable", "integrity")
 
 
-def problems(name: str, value: Any) -> list[str]:
-    """Return why a value is not a `name` of the contract: at most 3 problems with their JSON pointers."""
+def problems(name: str, value: Any, pointer: str = "") -> list[str]:
+    """Return why the value at a JSON pointer is not a `name` of the contract: at most 3 problems with their places."""
     validator = _validator(name)
     try:
         if validator.is_valid(value):
@@ -69,9 +69,9 @@ def problems(name: str, value: Any) -> list[str]:
         errors = list(validator.iter_errors(value))[:_MOST]
     except (ValueError, TypeError, OverflowError) as error:
         return [f"it has a value that JSON cannot represent: {error}"]
-    return [
-        f"{''.join(f'/{escape(str(s))}' for s in e.instance_path) or 'it'}: {shorten(e.message, 160)}" for e in errors
-    ]
+    places = [pointer + "".join(f"/{escape(str(step))}" for step in error.instance_path) for error in errors]
+    texts = [shorten(error.message, 160) for error in errors]
+    return [f"{place}: {text}" if place else text for place, text in zip(places, texts, strict=True)]
 
 
 def require_valid(name: str, value: Any, what: str) -> Any:
@@ -124,7 +124,7 @@ def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
             f"{what} has version {shorten(spoken, 40)} of the contract, tpharness has {CONTRACT}",
             hint="use the tpharness that goes with the target, or update the target",
         )
-    require_valid("capabilities", value, f"{what}: its capabilities")
+    require_valid("capabilities", value, f"{what}: its declaration")
     if role not in value["roles"]:
         raise TargetError(f"{what} does not declare the role {role}, only {', '.join(value['roles'])}")
     return Capabilities(

@@ -172,11 +172,10 @@ class _Stdio:
                 hint="write only answers to standard output; anything else goes to standard error",
             ) from error
         if not isinstance(answer, dict):
-            raise TargetError(f"{what} is not a JSON object: {shorten(str(answer), 120)}")
+            raise TargetError(f"{what} is not a JSON object: {shorten(answer, 120)}", hint=shape_hint("stdioAnswer"))
         if answer.get("id") != number or isinstance(answer.get("id"), bool):
-            got = shorten(str(answer.get("id")), 40)
             raise TargetError(
-                f"{what} has the id {got}, the request has the id {number}",
+                f"{what} has the id {shorten(answer.get('id'), 40)}, the request has the id {number}",
                 hint="answer requests in the order in which they come, each with its own id",
             )
         field = _ANSWERS[op]
@@ -186,7 +185,7 @@ class _Stdio:
                 hint=shape_hint("stdioAnswer"),
             )
         if "error" not in answer and op != "start":  # capabilities_from says more about another contract
-            found = [f"/{field}{problem.removeprefix('it')}" for problem in problems(field, answer[field])]
+            found = problems(field, answer[field], f"/{field}")
             if found:
                 raise TargetError(
                     f"{what} does not fit the contract: {'; '.join(found)}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpharness.errors import InputError, ThreadError
-from tpharness.findings import Level
+from tpharness.findings import Level, json_type
 from tpharness.protocol.losses import Loss
 from tpharness.protocol.rules import check_thread
 from tpharness.protocol.versions import newest_version
@@ -30,7 +30,7 @@ def require_messages(value: Any, name: str, *, tag: str, tags: Sequence[str], pa
     """
     hint = f"a list of messages with {tag} and parts, as in {name}"
     if not isinstance(value, list):
-        raise InputError(f"not {name}: a list was expected, not {_kind(value)}", hint=hint)
+        raise InputError(f"not {name}: a list was expected, not {json_type(value)}", hint=hint)
     for index, message in enumerate(value):
         if not isinstance(message, Mapping) or message.get(tag) not in tags:
             raise InputError(f"not {name}: /{index} has no {tag} that is one of {', '.join(tags)}", hint=hint)
@@ -41,10 +41,6 @@ def require_messages(value: Any, name: str, *, tag: str, tags: Sequence[str], pa
             if not isinstance(part, Mapping) or not isinstance(part.get(part_tag), str):
                 raise InputError(f"not {name}: /{index}/parts/{number} has no text {part_tag}", hint=hint)
     return value
-
-
-def _kind(value: Any) -> str:
-    return "an object" if isinstance(value, Mapping) else "null" if value is None else f"a {type(value).__name__}"
 
 
 def make_thread(
