@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from tpharness.clauses import clause_texts, load_rulings
+from tpharness.clauses import clause_texts, load_app_clauses, load_rulings
 from tpharness.finding_log import FindingLog, keep_first
 from tpharness.findings import Kind, Level, Place, load_kinds, quote, shorten_both
 from tpharness.protocol.diff import diff
@@ -27,6 +28,7 @@ from tpharness.suite_yaml import load_suite_yaml
 
 SRC = Path(__file__).parent.parent / "src" / "tpharness"
 PACKAGES_BESIDE_THE_CORE = ("acceptance", *ROOMS)
+IN_A_CHECKOUT = re.compile(r"\b(conformance|docs|examples|scripts|tests)/")
 
 
 @cache
@@ -103,6 +105,23 @@ def test_the_words_of_a_kind_are_plain() -> None:
             assert not re.match(r"[A-Z][a-z]", words), (code, words)
         for words in (kind.title, kind.meaning, kind.remedy):
             assert not re.search(r"\b(is|are|was|were|names|answers) no (?!longer\b)", words), (code, words)
+
+
+def hints_of(path: Path) -> Iterator[str]:
+    """Yield the texts that a module gives as hints."""
+    text = path.read_text("utf-8")
+    for node in ast.walk(ast.parse(text)) if IN_A_CHECKOUT.search(text) else ():
+        keyword = isinstance(node, ast.keyword) and node.arg == "hint"
+        if keyword or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "hint"):
+            yield from (str(one.value) for one in ast.walk(node) if isinstance(one, ast.Constant))
+
+
+def test_what_to_do_names_nothing_that_only_a_checkout_has() -> None:
+    """Hints and remedies name commands, such as `tpharness docs`, which every installation has."""
+    of_kinds = [text for kind in load_kinds().values() for text in (kind.title, kind.meaning, kind.remedy)]
+    of_clauses = [clause.remedy for clause in load_app_clauses().values()]
+    hints = [hint for path in SRC.rglob("*.py") for hint in hints_of(path)]
+    assert [text for text in (*of_kinds, *of_clauses, *hints) if IN_A_CHECKOUT.search(text)] == []
 
 
 def test_an_unknown_code_says_what_is_wrong_and_which_code_is_near() -> None:

@@ -100,7 +100,7 @@ def require_valid(name: str, value: Any) -> Any:
     """Return the value if it is a `name` of the contract, else raise Refusal with the place that does not fit."""
     found = forms.problems(name, value)
     if found:
-        raise Refusal(422, "; ".join(found), hint=f"conformance/schemas/control.schema.json, $defs/{name}")
+        raise Refusal(422, "; ".join(found), hint=forms.shape_hint(name))
     return value
 
 
@@ -182,7 +182,7 @@ def _check_events(events: list[Any], settings: Settings) -> None:
         mismatches = EVENT.mismatches(event)
         if mismatches:
             steps = "".join(f"/{step}" for step in (index, *mismatches[0].path))
-            hint = "events are as Pydantic AI serialises them: conformance/schemas/server-event.schema.json"
+            hint = "events are as Pydantic AI serialises them; `tpharness docs EVENTS` has every field"
             raise Refusal(422, f"/run/events{steps}: {mismatches[0].message()}", hint=hint)
 
 

@@ -267,7 +267,7 @@ def _lines(container: Container, name: str, schema: str) -> Iterator[dict[str, A
         misfit = find_misfit(schema, line)
         if misfit:
             raise InputError(
-                f"{container.name}: {name}:{number} does not fit conformance/schemas/{schema}.schema.json: {misfit}",
+                f"{container.name}: {name}:{number} does not fit {schema}.schema.json: {misfit}",
                 hint="was it written by another version of tpharness?",
             )
         yield line
