@@ -37,6 +37,7 @@ from tpharness.targets.server_process import ServerProcess
 __all__ = ["Peer", "PeerClient", "PeerServer", "known_peers"]
 
 _PEERS_FOLDER = Path(__file__).parent.parent / "peers"
+_START_SECONDS = 20.0
 _KEYS = ("command", "base", "env", "start_seconds")
 _RELEASE = "{release}"
 
@@ -50,7 +51,7 @@ class Peer:
     base: str = ""
     cwd: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
-    start_seconds: float = 20.0
+    start_seconds: float = _START_SECONDS
     packages: str = ""
     """The folder of a peer of ours whose npm packages have to be there; `{node}` and `{scripts}` stand for them."""
     shared: tuple[str, ...] = ()
@@ -220,7 +221,7 @@ def _peer(name: str, table: Mapping[str, Any], file: Path) -> Peer:
     where = f"{file}: [peers.{name}]"
     check_keys(table, _KEYS, where)
     command, base, env = table.get("command"), table.get("base", ""), table.get("env", {})
-    seconds = table.get("start_seconds", 20)
+    seconds = table.get("start_seconds", _START_SECONDS)
     if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
         raise UsageError(
             f"{where}: command is not a list of strings", hint='command = ["node", "server.mjs", "{port}"]'
