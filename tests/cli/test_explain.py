@@ -111,6 +111,7 @@ def test_every_rule_of_an_api_is_explained(call: Call) -> None:
         assert rule.kind.code in told
         ruling = load_rulings().get(rule.id)
         assert ruling is None or told.startswith(f"{rule.id}: {ruling.title}\n")
+        assert call("explain", rule.id.lower()).out == told
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -108,14 +108,25 @@ def test_both_suffixes_of_yaml_are_scenarios(call: Any, tmp_path: Path) -> None:
 
 
 def test_an_id_is_looked_for_in_the_folder_that_was_named(call: Any, tmp_path: Path) -> None:
-    """The error names the folder, and a command that lists what is in it."""
+    """The error names the folder, and a command that lists what is in it, or how built-in scenarios are named."""
     folder = tmp_path / "chat"
     folder.mkdir()
     (folder / "one.yaml").write_text(SCENARIO, "utf-8")
-    called = call("run", "basics", "--scenarios", str(tmp_path))
+    called = call("run", "zzz", "--scenarios", str(tmp_path))
     assert called.code == 2
-    assert f"no scenario in {tmp_path} is called 'basics'" in called.err
+    assert f"no scenario in {tmp_path} is called 'zzz'" in called.err
     assert f"tpharness list scenarios --scenarios {tmp_path}" in called.err
+    for built_in in ("basics", "cycles/three-steps@event-12", "cycles/three*"):
+        told = call("run", built_in, "--scenarios", str(tmp_path)).err
+        assert f"is called '{built_in}'" in told
+        assert "that is built in: name it with --scenarios built-in" in told
+
+
+def test_a_command_as_a_target_is_told_how_it_is_written(call: Any) -> None:
+    """It has a blank, as no other target has."""
+    told = call("run", "basics", "--server", "node my_target.mjs").err
+    assert "there is no target 'node my_target.mjs'" in told
+    assert "write 'stdio:node my_target.mjs' for a program" in told
 
 
 def test_check_reads_server_events(call: Any, tmp_path: Path) -> None:

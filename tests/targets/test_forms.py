@@ -136,6 +136,13 @@ def test_capabilities_that_are_wrong_are_refused_with_their_place(told: Any, wor
     assert words in str(raised.value)
 
 
+def test_a_target_of_the_other_role_is_told_how_it_is_named() -> None:
+    """It may also have forgotten to declare the role."""
+    with pytest.raises(TargetError) as raised:
+        forms.capabilities_from({**GOOD, "roles": ["client"]}, "server", "http://x")
+    assert raised.value.hint == "declare it under roles if it can be a server, or name it as --client"
+
+
 def test_the_shape_of_an_answer_is_found_without_a_clone() -> None:
     """The hint names a command that every installation has, and not a folder that only a clone has."""
     with pytest.raises(TargetError) as raised:

@@ -38,11 +38,11 @@ def explain(
 ) -> None:
     """Explain a clause, ruling, rule, scenario, finding, profile, fault, check or outcome."""
     roots = tuple(scenarios or (scenarios_dir(),))
-    scenario, numbered = "/" in name, _NUMBERED_ID.match(name)  # nothing else has such names
+    scenario, numbered = "/" in name, _NUMBERED_ID.match(name.upper())  # nothing else has such names
     if not (scenario or numbered) and any(explained(name, roots) for explained in _TEXTS):
         return
     kinds = (_explained_scenario,) if scenario else _NUMBERED if numbered else _OTHERS
-    found = [explained(name, roots) for explained in kinds]
+    found = [explained(name.upper() if numbered else name, roots) for explained in kinds]
     if not any(found):
         raise _unknown(name, roots)
 

@@ -16,7 +16,7 @@ from tpharness.clauses import load_clauses
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.faults import FAULTS
 from tpharness.resources import scenarios_dir
-from tpharness.scenario_files import find_files, is_built_in
+from tpharness.scenario_files import BUILT_IN, find_files, is_built_in
 
 __all__ = ["SelectedScenario", "select_scenarios"]
 
@@ -83,11 +83,13 @@ def _find_named(base: str, names: Sequence[str]) -> set[str]:
 
 
 def _explain_unknown(wanted: str, near: Sequence[str], listing: str) -> str:
-    """Return what somebody meant by a name that is not an id: a clause, a file, or one of the nearest ids."""
+    """Return what somebody meant by an unknown name: a clause, a file, what is built in, or one of the nearest ids."""
     if wanted in load_clauses():
         return f"that is a clause: tpharness run --clause {wanted}"
     if os.path.exists(wanted):  # noqa: PTH110  # pathlib raises for a name that is too long
         return f"that is a path: name it with --scenarios {shlex.quote(wanted)}"
+    if _find_named(wanted.partition("@")[0], sorted(find_files([scenarios_dir()]))):
+        return f"that is built in: name it with --scenarios {BUILT_IN}"
     return f"did you mean {', '.join(near)}?" if near else listing
 
 

@@ -126,7 +126,10 @@ def capabilities_from(value: Any, role: str, what: str) -> Capabilities:
         )
     require_valid("capabilities", value, f"{what}: its declaration")
     if role not in value["roles"]:
-        raise TargetError(f"{what} does not declare the role {role}, only {', '.join(value['roles'])}")
+        raise TargetError(
+            f"{what} does not declare the role {role}, only {', '.join(value['roles'])}",
+            hint=f"declare it under roles if it can be a {role}, or name it as --{value['roles'][0]}",
+        )
     return Capabilities(
         name=value["name"],
         implementation_version=value.get("version", ""),

@@ -5,6 +5,7 @@ The module of a target is imported when it is named, so a run without a network 
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -64,6 +65,8 @@ def _resolve(spec: str, needs: tuple[str, ...], role: str, patience: Patience | 
         raise UsageError(f"{spec!r} cannot be a {role}", hint=f"targets are {', '.join(TARGETS)}")
     if kind == "python" and rest:
         return _python(spec, rest, needs, role)
+    if len(spec.split()) > 1:  # nothing but a command has blanks in it
+        raise UsageError(f"there is no target {spec!r}", hint=f"write {shlex.quote(f'stdio:{spec}')} for a program")
     hint = did_you_mean(spec, TARGETS, f"targets are {', '.join(TARGETS)}")
     raise UsageError(f"there is no target {spec!r}", hint=hint)
 
