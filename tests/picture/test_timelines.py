@@ -172,6 +172,8 @@ def test_server_events_alone_are_played_to_a_client() -> None:
     assert last["server"] == last["client"]
     found = {row["index"]: [one["code"] for one in row["found"]] for row in timeline["rows"] if "found" in row}
     assert found == {1: ["server-part-unknown"], 2: ["server-open-part-discarded", "open-part-discarded"]}
+    said = [one["message"] for row in timeline["rows"] for one in row.get("found", ())]
+    assert said[1:] == ["open parts that are discarded: 1", "parts still open when their response finished: 1"]
 
 
 def lines_run(play: Callable[[], object]) -> int:

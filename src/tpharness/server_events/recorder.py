@@ -356,7 +356,7 @@ class Recorder:
                 self._calls[handle.fields["tool_call_id"]] = handle
         opened = self._writer.finish_response()
         if opened:
-            self._report(v.DISCARDED, f"{opened} open part(s) discarded")
+            self._report(v.DISCARDED, f"open parts that are discarded: {opened}")
 
     def _amend_call(self, call_id: str, part: Mapping[str, Any], args: Any) -> None:
         """Give a call of a response that has ended the arguments of its tool-call event, if it has had none (R10)."""

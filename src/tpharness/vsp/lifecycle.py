@@ -92,7 +92,7 @@ class Lifecycle:
         if self._writer.response_open:
             opened = self._writer.finish_response()
             if opened:
-                self._context.report(v.OPEN_DISCARDED, f"{opened} part(s) were still open when their response finished")
+                self._context.report(v.OPEN_DISCARDED, f"parts still open when their response finished: {opened}")
             self._context.open_parts.clear()
             self.state = StreamState.BETWEEN
         elif facts and self._writer.running:
