@@ -354,6 +354,12 @@ def test_a_return_without_its_call_is_left_out_and_reported() -> None:
     assert outline(made.thread) == ["complete: text"]
 
 
+def test_no_messages_are_a_thread_of_the_time_that_was_named() -> None:
+    """As of the AI SDK's messages; no message has a time of its own."""
+    thread = imported([]).thread
+    assert (thread["created_at"], thread["updated_at"], thread["turns"]) == (*["1970-01-01T00:00:00Z"] * 2, [])
+
+
 @pytest.mark.parametrize(
     ("value", "part"),
     [

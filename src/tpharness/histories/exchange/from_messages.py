@@ -74,7 +74,7 @@ def thread_of_messages(value: Any, *, agent_id: str, thread_id: str, at: str) ->
         reader.read(message, f"/{index}")
     turns = reader.finish()
     agent = {"agent_id": agent_id, "agent_name": agent_id}
-    thread = make_thread(turns, thread_id=thread_id, agent=agent, at=reader.began, until=reader.now)
+    thread = make_thread(turns, thread_id=thread_id, agent=agent, at=reader.began or at, until=reader.now)
     return Imported(thread=thread, losses=tuple(sorted(reader.losses, key=lambda loss: _order(loss.pointer))))
 
 
