@@ -314,7 +314,9 @@ def test_a_bad_or_missing_signature_is_refused(call: Call, copy: Path) -> None:
 
 
 def test_what_is_not_a_certificate_is_wrong_input(call: Call, copy: Path) -> None:
-    """A report, another statement, a name that is a path: exit code 2, and what to name."""
+    """A report, a folder, another statement, a name that is a path: exit code 2, and what to name."""
+    done = call("verify", str(copy))
+    assert (done.code, f"tpharness verify {copy / 'certificate.json'}" in done.err) == (2, True)
     done = call("verify", str(copy / "report-1.json"))
     assert (done.code, "not a DSSE envelope" in done.err) == (2, True)
     for kind, shown in ((True, "true"), ("https://slsa.dev/provenance/v1", "'https://slsa.dev/provenance/v1'")):

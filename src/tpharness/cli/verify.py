@@ -45,6 +45,8 @@ def verify(
     """
     if not replay and (server != "reference" or client):
         raise UsageError("--server and --client are for --replay", hint="add --replay to play it again")
+    if certificate.is_dir():
+        raise InputError(f"{certificate} is a folder", hint=f"tpharness verify {certificate / 'certificate.json'}")
     public = None if key is None else load_public_key(read_bytes(key), key)
     envelope = read_json(str(certificate))
     statement = read_statement(open_envelope(envelope))
