@@ -104,7 +104,11 @@ def test_an_address_that_runs_already_has_its_port() -> None:
         (f"[apps.chat]\n{URL}stop = '/stop'", "stop is '/stop'", "a method and a path"),
         (f"[apps.chat]\n{URL}tools = {{alow = []}}", "unknown key 'alow'", "allow, args"),
         (f"[apps.chat]\n{URL}tools = {{allow = 'x'}}", "not a list of names", "allow ="),
-        (f"[apps.chat]\n{URL}tools = {{args = {{x = {{}}}}}}", "names 'x', which tools.allow does not allow", ""),
+        (
+            f"[apps.chat]\n{URL}tools = {{args = {{x = {{}}}}}}",
+            "names 'x', which tools.allow does not allow",
+            'allow = ["x"]',
+        ),
         ("[apps.chat]\nurl = 'chat'", "not an http address", "http://127.0.0.1"),
         ("[apps.chat]\nurl = 'http://127.0.0.1:99999/chat'", "not an http address", "http://127.0.0.1"),
         ("[apps.chat]\nurl = 'http://[::1/chat'", "not an http address", "http://127.0.0.1"),

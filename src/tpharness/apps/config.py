@@ -7,6 +7,7 @@ the file, the table and the key, and says what is allowed.
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -220,7 +221,8 @@ def _tools(table: Mapping[str, Any], where: str) -> dict[str, Any]:
         )
     beside = sorted(set(args) - set(allow))
     if beside:
-        raise UsageError(f"{where}: tools.args names {beside[0]!r}, which tools.allow does not allow")
+        hint = f"allow = [{', '.join(map(json.dumps, (*allow, beside[0])))}]"
+        raise UsageError(f"{where}: tools.args names {beside[0]!r}, which tools.allow does not allow", hint=hint)
     return {"allow": tuple(allow), "args": args}
 
 
