@@ -112,10 +112,8 @@ class Application:
                     await asyncio.sleep(0.005)  # as often as it likes: it says nothing new
             case "GET", "/moved":
                 await connection.answer("302 Found", more="Location: /text\r\n")
-            case "GET", path if path in WITHOUT_EVENT:
-                await connection.answer("200 OK", WITHOUT_EVENT[path], "text/event-stream")
-            case "GET", "/text":
-                await connection.answer("200 OK", TEXT, "text/event-stream")
+            case "GET", path if path == "/text" or path in WITHOUT_EVENT:
+                await connection.answer("200 OK", WITHOUT_EVENT.get(path, TEXT), "text/event-stream")
             case _, "/elsewhere":
                 await connection.answer("307 Temporary Redirect", more=f"Location: {self.other}/chat\r\n")
             case "GET", "/bomb" | "/bomb-page" | "/bomb-thread":
