@@ -133,6 +133,13 @@ def test_a_baseline_of_ones_own_has_to_fit(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["STALE cycles/late-return@event-9", "*baseline-unmatched: *"])
 
 
+def test_a_baseline_may_name_faults_that_are_not_played(project: pytest.Pytester) -> None:
+    """As in `tpharness run`: the test plays the scenario without them, which says nothing of them."""
+    project.makeini(INI.format("cycles/late-return") + "tpharness_baseline = known.yaml\n")
+    (project.path / "known.yaml").write_text(BASELINE.replace("return,", "return@fault-reset,"), "utf-8")
+    run(project).assert_outcomes(passed=2)
+
+
 def test_a_scenario_that_does_not_apply_is_skipped_with_the_reason(project: pytest.Pytester) -> None:
     """Without a wire no fault can be made: nothing was judged, which is not a pass."""
     project.makeini(INI.format("cycles/late-return") + "tpharness_faults = fin-in-middle\n")

@@ -74,11 +74,57 @@ def test_an_entry_that_explains_nothing_is_told_after_a_whole_run(tmp_path: Path
         "- {id: a/b@event-9, findings: [outline-differs], reason: known}\n",
     )
     played = [known.apply(failed("a/b")), Result(id="cycles/c", outcome=Outcome.PASSED)]
-    assert [f.got for f in known.find_unmatched(played)] == ["a/gone", "a/b@event-9", "cycles/*"]
-    assert [f.got for f in known.find_unmatched(played[1:])] == ["a/gone", "a/b@event-9", CAUSE, "cycles/*"]
-    assert [f.got for f in known.find_unmatched(played, complete=False)] == ["a/b@event-9"]
+    assert [f.got for f in known.find_outdated(played)] == ["a/gone", "a/b@event-9", "cycles/*"]
+    assert [f.got for f in known.find_outdated(played[1:])] == ["a/gone", "a/b@event-9", CAUSE, "cycles/*"]
+    assert [f.got for f in known.find_outdated(played, complete=False)] == ["a/b@event-9"]
     place = [Result(id="a/b@event-3", outcome=Outcome.PASSED)]
-    assert known.find_unmatched(place, complete=False) == [], "one place was played, and not the others"
+    assert known.find_outdated(place, complete=False) == [], "one place was played, and not the others"
+
+
+SWEPT = [
+    Result(id="a/b", outcome=Outcome.PASSED),
+    Result(id="a/b@event-*", outcome=Outcome.PASSED, cases=4),
+    failed("a/b@event-2"),
+]
+"""A scenario with five places, of which one fails."""
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ("id: a/b@event-3", "baseline-stale"),
+        ("id: a/b@turn-1-event-3:cancelled", "baseline-stale"),
+        ("id: a/b@event-5", "baseline-unmatched"),
+        ("id: a/b@byte-3", "baseline-unmatched"),
+        ("id: a/gone", "baseline-unmatched"),
+        ("id: a/b@fault-reset", ""),
+        ("id: 'a/*@fault-re*'", ""),
+        ("id: a/gone@fault-reset", "baseline-unmatched"),
+        ("id: a/b@fault-no-such", "baseline-unmatched"),
+        ("id: 'gone/*@fault-reset'", "baseline-unmatched"),
+        ("id: broken/*", ""),
+        ("id: broken/one@event-3", ""),
+        ("id: broken/one", ""),
+    ],
+)
+def test_a_whole_run_without_faults_judges_what_it_plays(tmp_path: Path, entry: str, code: str) -> None:
+    """Cases with faults are not in it, and of a case that could not be played nothing was learned."""
+    known = baseline(tmp_path, f"- {{{entry}, findings: [outline-differs], reason: known}}\n")
+    broken = Result(id="broken/one", outcome=Outcome.ERRORED, reason="no answer")
+    assert known.apply(broken) is broken
+    assert [finding.code for finding in known.find_outdated([*SWEPT, broken])] == [code] * bool(code)
+
+
+def test_a_run_of_a_part_judges_no_fault_that_it_does_not_play(tmp_path: Path) -> None:
+    """The scenario was played without it. The places of its sweep were played."""
+    known = baseline(
+        tmp_path,
+        "- {id: a/b@fault-reset, findings: [outline-differs], reason: known}\n"
+        "- {id: a/b@event-3, findings: [outline-differs], reason: known}\n"
+        "- {id: a/gone, findings: [outline-differs], reason: known}\n",
+    )
+    found = known.find_outdated(SWEPT, complete=False)
+    assert [(one.code, one.place.case, one.got) for one in found] == [("baseline-stale", "a/b@event-3", "passed")]
 
 
 @pytest.mark.parametrize("reason", ["''", "", "'  '"])

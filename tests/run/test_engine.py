@@ -233,7 +233,7 @@ def test_the_baseline_of_a_peer_is_used_when_it_plays() -> None:
     passed = Result(id="tools/null-output", outcome=Outcome.PASSED)
     assert pair.apply(passed) is passed
     assert alone.apply(passed).outcome is Outcome.STALE
-    assert pair.find_unmatched([]) == []
+    assert pair.find_outdated([]) == []
 
 
 def test_a_recorded_departure_may_pass_with_another_client() -> None:
@@ -265,10 +265,10 @@ def test_a_run_that_judges_less_need_not_find_all_of_a_departure() -> None:
 
 def test_an_entry_that_matches_no_case_is_found() -> None:
     """A baseline does not rot unseen."""
-    assert [f.code for f in entry("a").find_unmatched([Result(id="other/case", outcome=Outcome.PASSED)])] == [
+    assert [f.code for f in entry("a").find_outdated([Result(id="other/case", outcome=Outcome.PASSED)])] == [
         "baseline-unmatched"
     ]
-    assert entry("a").find_unmatched([Result(id="x/y", outcome=Outcome.PASSED)]) == []
+    assert entry("a").find_outdated([Result(id="x/y", outcome=Outcome.PASSED)]) == []
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,7 @@ def _with_last_words(result: Result, process: AppProcess) -> Result:
 
 def _finished(results: list[Result], baseline: Baseline, seconds: float, *, whole: bool) -> RunFinished:
     counts = {outcome: sum(r.outcome is outcome for r in results) for outcome in Outcome}
-    problems: list[Finding] = baseline.find_unmatched(results) if whole else []
+    problems: list[Finding] = baseline.find_outdated(results) if whole else []
     exercised: dict[str, tuple[str, ...]] = {}
     for result in results:
         for clause in result.clauses:

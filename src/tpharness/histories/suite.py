@@ -49,7 +49,7 @@ def run_history(options: RunOptions) -> Iterator[RunEvent]:
     ended = yield from end_after(options.maxfail, playing, len(selected))
     whole = not options.ids and not options.roots
     owed = whole or options.baseline is not None
-    problems = baseline.find_unmatched(played, complete=not (ended or options.restricted)) if owed else []
+    problems = baseline.find_outdated(played, complete=not (ended or options.restricted)) if owed else []
     finished = finish_run(played, problems, time.perf_counter() - begun)
     yield replace(finished, passed=finished.passed and not ended, ended=ended)
 

@@ -164,7 +164,7 @@ class Player:
         results = [baseline.apply(r) for r in running.play(replace(one, faults=() if one.place else self.faults))]
         whole = one.swept and not (one.place or self.faults)
         if self.options.baseline is not None and whole:
-            problems = baseline.find_unmatched(results, complete=False)
+            problems = baseline.find_outdated(results, complete=False)
             results += [
                 Result(id=str(problem.place.case), outcome=Outcome.STALE, findings=(problem,)) for problem in problems
             ]

@@ -2,12 +2,14 @@
 
 A known failure has to fail, and with the findings that the baseline names. If it passes, has other findings, or matches
 no case, the run fails, so that a baseline cannot become stale unnoticed. An entry may also name a pattern of ids, or a
-cause: it explains every failure that fits, and one at least has to fit. When both the server and the client have a
-baseline, an entry of either explains a failure, but is allowed to pass.
+cause: it explains every failure that fits, and one at least has to fit. What a run has not played, by its options or
+because it could not, says nothing of an entry. When both the server and the client have a baseline, an entry of either
+explains a failure, but is allowed to pass.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +19,10 @@ from typing import Any
 
 from tpharness.causes import leading_cause
 from tpharness.errors import InputError, UsageError
+from tpharness.faults import FAULTS
 from tpharness.findings import Finding, Kind, Place
 from tpharness.resources import conformance_dir
+from tpharness.run.fault_cases import fault_name
 from tpharness.run.judge import Outcome, Result
 from tpharness.scenario.problems import Problems
 from tpharness.scenario.yaml_nodes import plain, read_yaml
@@ -28,6 +32,10 @@ __all__ = ["Baseline", "BaselineEntry", "load_baseline"]
 
 STALE = Kind("baseline-stale")
 UNMATCHED = Kind("baseline-unmatched")
+
+_JUDGED = (Outcome.PASSED, Outcome.FAILED, Outcome.EXPECTED, Outcome.STALE)
+"""The outcomes of cases of which something was learned."""
+_PLACE = re.compile(r"([^@]+)@(?:turn-\d+-)?(event|byte)-(\d+)(?::.+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +66,19 @@ class BaselineEntry:
         """Whether the entry may explain several cases, and cases that it fits may also pass."""
         return bool(self.cause) or "*" in self.id
 
+    @property
+    def name(self) -> str:
+        """What a finding calls the entry: its id, its cause, or both."""
+        return f"{self.cause} in {self.id}" if self.cause and self.id else self.cause or self.id
+
+    def fits(self, case: str) -> bool:
+        """Whether an entry for many cases may explain the case with this id."""
+        return fnmatchcase(case, self.id or "*")
+
     def explains(self, result: Result) -> bool:
         """Whether an entry for many cases explains a failure."""
         failed = result.outcome in (Outcome.FAILED, Outcome.EXPECTED)
-        if not failed or not fnmatchcase(result.id, self.id or "*"):
+        if not failed or not self.fits(result.id):
             return False
         if self.findings and result.failing_codes != self.findings:
             return False
@@ -93,7 +110,7 @@ class Baseline:
         if entry is None:
             entry = next((one for one in self.many if one.explains(result)), None)
             return result if entry is None else replace(result, outcome=Outcome.EXPECTED, reason=entry.reason)
-        if result.outcome in (Outcome.NOT_APPLICABLE, Outcome.NO_PART):
+        if result.outcome not in _JUDGED:
             return result
         if not self.strict:
             failed = result.outcome is Outcome.FAILED
@@ -105,28 +122,62 @@ class Baseline:
             return replace(result, outcome=Outcome.EXPECTED, reason=entry.reason)
         if entry.may_pass:  # it has failed in ways of its own, which are what its author wants to read
             return result
-        got = ", ".join(sorted(result.failing_codes)) or result.outcome.value
-        finding = STALE.at(Place(case=result.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))
+        finding = self._describe_stale(entry, ", ".join(sorted(result.failing_codes)) or result.outcome.value)
         return replace(result, outcome=Outcome.STALE, findings=(finding, *result.findings), reason=entry.reason)
 
-    def find_unmatched(self, played: Iterable[Result], *, complete: bool = True) -> list[Finding]:
-        """Return a finding for each entry whose id is not among those played, or that explains none of them.
+    def _describe_stale(self, entry: BaselineEntry, got: str) -> Finding:
+        return STALE.at(Place(case=entry.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))
 
-        If the run is not `complete`, entries are judged only where their scenario was played, with all of its places,
-        and patterns are not.
+    def find_outdated(self, played: Iterable[Result], *, complete: bool = True) -> list[Finding]:
+        """Return a finding for each entry that explains nothing, where `apply` has not found that itself.
+
+        The entry of a place is judged where its scenario was played, with all of its places. What fits no case, and
+        patterns and causes, are judged only if the run is `complete`: of every scenario, and without faults.
         """
         if not self.strict:
             return []
         results = list(played)
         seen = {result.id for result in results}
-        missing = [
-            entry.id
-            for entry in self.entries.values()
-            if entry.id not in seen and (complete or entry.id.partition("@")[0] in seen)
-        ]
-        if complete:
-            missing += [one.cause or one.id for one in self.many if not any(map(one.explains, results))]
-        return [UNMATCHED.at(Place(file=self.path, case=name), got=name) for name in missing]
+        judged = {result.id for result in results if result.outcome in _JUDGED}
+        possible = _name_cases(seen) if complete else frozenset()
+        found: list[Finding] = []
+        for entry in self.entries.values():
+            if entry.id in seen:
+                continue
+            case = entry.id if "@fault-" in entry.id else entry.id.partition("@")[0]
+            if _passed_in_sweep(entry.id, results):
+                found += [] if entry.may_pass else [self._describe_stale(entry, Outcome.PASSED.value)]
+            elif case in judged or (complete and case not in possible):
+                found.append(self._describe_unmatched(entry))
+        for one in self.many if complete else ():
+            fits = [result for result in results if one.fits(result.id)]
+            owed = not judged.isdisjoint(r.id for r in fits) if fits else not any(map(one.fits, possible))
+            if owed and not any(map(one.explains, fits)):
+                found.append(self._describe_unmatched(one))
+        return found
+
+    def _describe_unmatched(self, entry: BaselineEntry) -> Finding:
+        return UNMATCHED.at(Place(file=self.path, case=entry.name), got=entry.name)
+
+
+def _name_cases(seen: Iterable[str]) -> frozenset[str]:
+    """Return the ids of the scenarios that were seen, as they are and with each fault, which another run may play."""
+    scenarios = {case.partition("@")[0] for case in seen}
+    return frozenset(scenarios.union(fault_name(scenario, fault) for scenario in scenarios for fault in FAULTS))
+
+
+def _passed_in_sweep(case: str, results: Iterable[Result]) -> bool:
+    """Whether the case is one of the places of a sweep that have passed, which share a result.
+
+    The number is compared with that of all places, also where they are those of several turns or reasons.
+    """
+    place = _PLACE.fullmatch(case)
+    if place is None:
+        return False
+    scenario, unit, number = place.groups()
+    places = [result for result in results if result.id.startswith(f"{scenario}@") and "@fault-" not in result.id]
+    swept = any(r.id == f"{scenario}@{unit}-*" and r.outcome is Outcome.PASSED for r in places)
+    return swept and int(number) < sum(result.cases for result in places)
 
 
 _SAME_BEHAVIOUR = {"ai-sdk-browser": "ai-sdk-client"}

@@ -68,7 +68,7 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
     found = map_exercised_clauses(played)
     problems: list[Finding] = []
     if options.shard is None and (options.whole_suite or options.baseline is not None):
-        problems += baseline.find_unmatched(played, complete=not (ended or options.restricted or options.faults))
+        problems += baseline.find_outdated(played, complete=not (ended or options.restricted or options.faults))
     if options.shard is None and options.whole_suite and not ended:
         problems += find_unexercised_clauses(clauses, map_exercised_clauses(map(count_as_played, played)))
     finished = finish_run(played, problems, time.perf_counter() - begun)

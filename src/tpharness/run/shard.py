@@ -106,7 +106,7 @@ def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
     played_scenarios = sum(_count_played(report, shards[name]) for name, report in reports.items())
     incomplete = merge_incomplete(reports, played_scenarios, scenarios)
     if shards[first]["whole_suite"] and incomplete is None:
-        problems += load_baseline(server=shards[first]["spec"][0], client=shards[first]["spec"][1]).find_unmatched(
+        problems += load_baseline(server=shards[first]["spec"][0], client=shards[first]["spec"][1]).find_outdated(
             played
         )
         problems += find_unexercised_clauses(load_clauses(), map_exercised_clauses(map(count_as_played, played)))
