@@ -173,53 +173,6 @@ def test_a_baseline_is_written_refused_and_then_explains(call: Call, tmp_path: P
     )
 
 
-@pytest.mark.parametrize("words", [("sse",), ("-k", "sse/"), ("sse", "--fault", "rechunk")])
-def test_a_run_of_some_scenarios_judges_the_entries_of_these(
-    call: Call, tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    """However they are chosen: an entry of what is not played is not known to be stale."""
-    known = tmp_path / "known.yaml"
-    known.write_text("- {id: cycles/three-steps, findings: [outline-differs], reason: known}\n", encoding="utf-8")
-    done = call("run", *words, "--baseline", str(known))
-    assert "baseline-" not in done.out
-    assert "baseline-stale" in call("run", "cycles/three-steps", "--baseline", str(known)).out
-
-
-@pytest.mark.parametrize("words", [("sse",), ("-k", "sse"), ("--profile", "stream"), ("--clause", "sse.line-ends")])
-def test_a_baseline_does_not_lose_what_a_run_does_not_play(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Nobody would write the reason again. The entries that the run plays may be replaced."""
-    known = tmp_path / "known.yaml"
-    text = "- {id: cycles/three-steps@event-3, findings: [outline-differs], reason: somebody wrote this}\n"
-    known.write_text(text, encoding="utf-8")
-    called = call("run", *words, "--baseline", str(known), "--write-baseline", str(known))
-    assert called.code == 2
-    assert "would lose the reason for cycles/three-steps@event-3" in " ".join(called.err.split())
-    assert known.read_text("utf-8") == text
-    call("run", "cycles/three-steps", "--baseline", str(known), "--write-baseline", str(known))
-    assert known.read_text("utf-8") != text
-
-
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ("id: cycles/three-steps@event-3", ("cycles/three-steps@event-4",)),
-        ("id: cycles/three-steps", ("cycles/three-steps", "--fault", "rechunk")),
-        ("id: 'cycles/*'", ("cycles/three-steps",)),
-        ("cause: identity-differs at server", ("-k", "three-steps")),
-    ],
-)
-def test_an_entry_is_not_lost_where_a_part_of_it_is_played(
-    call: Call, tmp_path: Path, entry: str, words: tuple[str, ...]
-) -> None:
-    """Another place, the scenario without the fault, and what else a pattern or a cause explains."""
-    known = tmp_path / "known.yaml"
-    text = f"- {{{entry}, findings: [outline-differs], reason: somebody wrote this}}\n"
-    known.write_text(text, encoding="utf-8")
-    called = call("run", *words, "--baseline", str(known), "--write-baseline", str(known))
-    assert (called.code, "would lose the reason for " in " ".join(called.err.split())) == (2, True), called.err
-    assert known.read_text("utf-8") == text
-
-
 @pytest.mark.parametrize(
     "words",
     [

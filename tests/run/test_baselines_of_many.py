@@ -115,6 +115,16 @@ def test_a_whole_run_without_faults_judges_what_it_plays(tmp_path: Path, entry: 
     assert [finding.code for finding in known.find_outdated([*SWEPT, broken])] == [code] * bool(code)
 
 
+def test_an_entry_for_a_cause_in_some_cases_is_named_with_both(tmp_path: Path) -> None:
+    """Another one for the same cause may explain a failure."""
+    text = f"- {{cause: '{CAUSE}', id: 'a/*', reason: one}}\n- {{cause: '{CAUSE}', id: 'gone/*', reason: other}}\n"
+    known = baseline(tmp_path, text)
+    problems = known.find_outdated([failed("a/b")])
+    assert [finding.got for finding in problems] == [f"{CAUSE} in gone/*"]
+    left = yaml.safe_load(baseline_text([], problems, tmp_path / "known.yaml"))
+    assert [item["reason"] for item in left] == ["one"]
+
+
 def test_a_run_of_a_part_judges_no_fault_that_it_does_not_play(tmp_path: Path) -> None:
     """The scenario was played without it. The places of its sweep were played."""
     known = baseline(

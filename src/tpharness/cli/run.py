@@ -164,7 +164,7 @@ def run(
         if len(plays) > 1 or shared.maxfail or shared.shard is not None or last_failed:
             hint = "run one pair, without -x, --maxfail, --lf and --shard"
             raise UsageError("--write-baseline is for one whole run", hint=hint)
-        check_new_baseline(write_baseline, shared)
+        check_new_baseline(write_baseline, baseline)
     pipe = any(destination.path == "-" for destination in destinations)
     how = _Display(
         wanted=wants_console,
@@ -183,7 +183,8 @@ def run(
         ):
             _play(options, played, traced, how)
             if write_baseline is not None:
-                write_atomically(str(write_baseline), baseline_text(played.results))
+                problems = played.finished.problems if played.finished is not None else ()
+                write_atomically(str(write_baseline), baseline_text(played.results, problems, baseline))
                 _tell_baseline(write_baseline, played)
         raise Exit(0 if played.passed else 1)
 

@@ -28,10 +28,12 @@ from tpharness.scenario.problems import Problems
 from tpharness.scenario.yaml_nodes import plain, read_yaml
 from tpharness.targets.releases import is_tested_release
 
-__all__ = ["Baseline", "BaselineEntry", "load_baseline"]
+__all__ = ["OUTDATED", "Baseline", "BaselineEntry", "load_baseline", "parse_item", "read_items"]
 
 STALE = Kind("baseline-stale")
 UNMATCHED = Kind("baseline-unmatched")
+OUTDATED = (STALE, UNMATCHED)
+"""What is wrong with an entry that explains nothing any more. The place of the finding has the name of the entry."""
 
 _JUDGED = (Outcome.PASSED, Outcome.FAILED, Outcome.EXPECTED, Outcome.STALE)
 """The outcomes of cases of which something was learned."""
@@ -216,7 +218,8 @@ def load_baseline(
     return Baseline(entries=entries, path=str(folder), strict=alone, many=tuple(many))
 
 
-def _read_file(path: Path) -> Baseline:
+def read_items(path: Path) -> list[Any]:
+    """Return the items of a baseline file as they are written. InputError or UsageError if it is not a list."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -227,12 +230,14 @@ def _read_file(path: Path) -> Baseline:
     if problems.findings:
         first = problems.sorted_findings()[0]
         raise InputError(f"{first.place}: {first.message}", hint=hint)
-    if root is None:
-        return Baseline(entries={}, path=str(path))
-    loaded = plain(root)
+    loaded = [] if root is None else plain(root)
     if not isinstance(loaded, list):
         raise UsageError(f"{path} is not a list of entries", hint=hint)
-    entries = [entry for index, item in enumerate(loaded) for entry in _parse_item(item, index, path)]
+    return loaded
+
+
+def _read_file(path: Path) -> Baseline:
+    entries = [entry for index, item in enumerate(read_items(path)) for entry in parse_item(item, index, path)]
     exact = [entry for entry in entries if not entry.many]
     twice = sorted(case for case, count in Counter(entry.id for entry in exact).items() if count > 1)
     if twice:
@@ -241,8 +246,11 @@ def _read_file(path: Path) -> Baseline:
     return Baseline(entries={entry.id: entry for entry in exact}, path=str(path), many=many)
 
 
-def _parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
-    """Return the entries of one item: a case, or a departure with its cases grouped by finding."""
+def parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
+    """Return the entries of one item: a case, or a departure with its cases grouped by finding.
+
+    UsageError names the file and the item, of which `index` is the number from 0.
+    """
     if not isinstance(item, dict):
         raise UsageError(f"{path}: entry {index + 1} is not a map", hint="write id, findings, reason and clauses")
     if "cases" not in item:

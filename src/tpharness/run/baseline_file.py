@@ -1,24 +1,24 @@
 """The failures of a run as the text of a baseline, for `--write-baseline`: who adopts it fills in the reasons.
 
-In: results. Out: YAML with an entry for each cause, its reason empty, so that reading it back is refused until somebody
-has said why. What is known already keeps its reason.
+In: results, and the baseline that the run has read. Out: YAML with an entry for each new cause, its reason empty, so
+that reading it back is refused until somebody has said why. What is known already stays as somebody has written it,
+but for the entries that the run has reported as outdated: what it does not play it cannot judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tpharness.errors import UsageError
+from tpharness.findings import Finding
 from tpharness.output import check_writable
-from tpharness.run.baseline import Baseline, load_baseline
+from tpharness.run.baseline import OUTDATED, parse_item, read_items
 from tpharness.run.grouping import group_failures
 from tpharness.run.judge import Outcome, Result
-from tpharness.run.options import RunOptions
-from tpharness.run.selection import choose_scenarios
 
 __all__ = ["baseline_text", "check_new_baseline"]
 
@@ -28,39 +28,22 @@ _HEAD = """\
 """
 
 
-def check_new_baseline(path: Path, options: RunOptions) -> None:
-    """Check before a run that a baseline can be written. UsageError also for a file with reasons that would be lost."""
+def check_new_baseline(path: Path, known: Path | None) -> None:
+    """Check before a run that a baseline can be written. UsageError for a file other than the baseline it reads."""
     check_writable(path, "the baseline")
-    if not path.exists():
-        return
-    known = options.baseline
-    if known is None or known.resolve() != path.resolve():
+    if path.exists() and (known is None or known.resolve() != path.resolve()):
         raise UsageError(
             f"{path} exists, and may have reasons that somebody wrote",
             hint=f"read it as well, so that its reasons are kept: --baseline {path}; or name another file",
         )
-    if options.restricted or options.faults:
-        lost = next(_find_lost(load_baseline(path), options), None)
-        if lost is not None:
-            raise UsageError(
-                f"{path} would lose the reason for {lost}",
-                hint="play all scenarios that it names, or name another file",
-            )
 
 
-def _find_lost(known: Baseline, options: RunOptions) -> Iterator[str]:
-    """Yield the entries of which a run of some scenarios, or with faults alone, does not play all that they explain."""
-    played = set(map(str, choose_scenarios(options)))
-    for case in known.entries:
-        place, _, fault = case.partition("@fault-")
-        if played.isdisjoint((place, place.partition("@")[0])) or (options.faults and fault not in options.faults):
-            yield f"{case}, which this run does not play"
-    for entry in known.many:
-        yield f"{entry.cause or entry.id}, which may explain what this run does not play"
+def baseline_text(results: Iterable[Result], problems: Iterable[Finding] = (), known: Path | None = None) -> str:
+    """Return the baseline after a run: what has failed in it, and what was known and is not outdated.
 
-
-def baseline_text(results: Iterable[Result]) -> str:
-    """Return the baseline of a run that explains everything that failed in it."""
+    `problems` are those of the run, `known` is the file that it has read. Without one, what was expected has been
+    explained by a built-in baseline, and is written with its reason.
+    """
     results = list(results)
     entries = [
         {
@@ -72,14 +55,35 @@ def baseline_text(results: Iterable[Result]) -> str:
         }
         for group in group_failures(result for result in results if result.outcome is Outcome.FAILED)
     ]
+    if known is None:
+        entries += _list_expected(results)
+    else:
+        found = (*problems, *(finding for result in results for finding in result.findings))
+        outdated = {str(finding.place.case) for finding in found if finding.kind in OUTDATED}
+        entries += _without(outdated, read_items(known), known)
+    return _HEAD + "".join(
+        "\n" + yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=110) for entry in entries
+    )
+
+
+def _list_expected(results: Iterable[Result]) -> list[dict[str, Any]]:
     known: dict[str, list[Result]] = {}
     for result in results:
         if result.outcome is Outcome.EXPECTED:
             known.setdefault(result.reason, []).append(result)
-    entries += [{"reason": reason, "cases": _by_findings(found)} for reason, found in known.items()]
-    return _HEAD + "".join(
-        "\n" + yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=110) for entry in entries
-    )
+    return [{"reason": reason, "cases": _by_findings(found)} for reason, found in known.items()]
+
+
+def _without(outdated: Collection[str], items: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the items of a baseline file without the entries of these names."""
+    for index, item in enumerate(items):
+        entries = parse_item(item, index, path)
+        left = {entry.name for entry in entries}.difference(outdated)
+        if "cases" in item and left:
+            cases = {codes: [case for case in ids if case in left] for codes, ids in item["cases"].items()}
+            yield {**item, "cases": {codes: ids for codes, ids in cases.items() if ids}}
+        elif left:
+            yield item
 
 
 def _by_findings(results: Sequence[Result]) -> dict[str, Any]:
