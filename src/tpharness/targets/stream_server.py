@@ -33,7 +33,7 @@ __all__ = ["Ending", "ServedStream", "StreamServer"]
 
 _HEAD_LIMIT = 64 << 10  # bytes of a request's head
 _HEAD_SECONDS = 5.0
-_BURST = 64  # chunks of a body that are sent at once
+_BURST = 512  # chunks of a body that are sent at once
 _LINGER = 1.0  # seconds in which a refused client may still send
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
 _KEEP_ALIVE = re.compile(rb"^connection:[^\r\n]*\bkeep-alive\b", re.IGNORECASE | re.MULTILINE)
@@ -241,10 +241,10 @@ class StreamServer:
         try:
             async with asyncio.timeout_at(sent_at + self._silence) as patience:
                 head = _head(chunked=chunked, kept=kept)
-                for burst in _bursts(pieces, chunked=chunked):
+                end = _LAST_CHUNK if chunked and breaks is None and offer.ending is Ending.PLAIN else b""
+                for burst, body in _bursts(pieces, end, chunked=chunked):
                     sent_at = loop.time()
                     patience.reschedule(sent_at + self._silence)
-                    body = b"".join([b"%x\r\n%b\r\n" % (len(p), p) for p in burst] if chunked else burst)
                     writer.write(head + body)
                     head = b""
                     await writer.drain()
@@ -252,15 +252,10 @@ class StreamServer:
                         for piece in burst:
                             told = "the stream that the client fetches"
                             offer.tape.note("sent", told, run=offer.run, size=len(piece))
-                if head:
-                    writer.write(head)
-                    await writer.drain()
             if breaks is not None:
                 return False
             offer.whole = True
             if gone is None:
-                writer.write(_LAST_CHUNK)
-                await writer.drain()
                 return True
             await self._end(offer, gone, writer, sent_at, chunked=chunked)
         except (TimeoutError, ConnectionError) as error:
@@ -287,8 +282,7 @@ class StreamServer:
         """End a body as its stream says; its last bytes were sent from `sent_at` on, by the loop's clock."""
         match offer.ending:
             case Ending.PLAIN:
-                writer.write(_LAST_CHUNK if chunked else b"")
-                await writer.drain()
+                pass  # the end was sent with the last piece
             case Ending.BROKEN if chunked:
                 pass  # the end of the body is missing
             case Ending.BROKEN | Ending.RESET:
@@ -308,15 +302,18 @@ class StreamServer:
                     offer.stayed = True
 
 
-def _bursts(pieces: Sequence[bytes], *, chunked: bool) -> Iterator[Sequence[bytes]]:
-    """Yield what is sent at once: pieces that are not empty, each alone unless the body is chunked.
+def _bursts(pieces: Sequence[bytes], end: bytes, *, chunked: bool) -> Iterator[tuple[Sequence[bytes], bytes]]:
+    """Yield what is sent at once, as pieces and as bytes: pieces that are not empty, each alone unless in chunks.
 
     A client of a chunked body is given a read for each chunk, however many of them came at once. What is sent alone
-    arrives as the network has it.
+    arrives as the network has it. `end` follows the last piece.
     """
     there = [piece for piece in pieces if piece]
     size = _BURST if chunked else 1
-    return (there[start : start + size] for start in range(0, len(there), size))
+    for start in range(0, max(len(there), 1), size):
+        burst = there[start : start + size]
+        body = b"".join([b"%x\r\n%b\r\n" % (len(piece), piece) for piece in burst] if chunked else burst)
+        yield burst, body if start + size < len(there) else body + end
 
 
 async def _beat(
