@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from tpharness.checks import CHECKS, Delivery, Evidence, OpenCall, Resolution, Side, Variant
+from tpharness.checks import CHECKS, Check, Delivery, Evidence, OpenCall, Resolution, Side, Variant
 from tpharness.checks.expectations import EXPECTATIONS
 from tpharness.findings import Kind, Level, Place
 from tpharness.protocol.versions import Version
+from tpharness.run.judge import Outcome, holds, judge
 from tpharness.scenario import Compare, Expectation
 
 Document = dict[str, Any]
@@ -225,6 +226,13 @@ def test_what_is_wrong_is_found(check: Any) -> None:
     """Each check has wrong evidence that it finds under its own code."""
     for code, piece in WRONG[check.name]:
         assert code in judged(check.name, piece)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_what_holds_is_what_a_verdict_passes(check: Check) -> None:
+    """A campaign asks only whether something is wrong; what is wrong at SHOULD alone is not."""
+    for piece in (*RIGHT[check.name], *(piece for _, piece in WRONG.get(check.name, ()))):
+        assert holds([piece], [check]) is (judge("", [piece], checks=[check]).outcome is Outcome.PASSED)
 
 
 def test_a_history_that_is_rewritten_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from msgspec.structs import replace
 from tests.seeded_defects.seeding import defect, each_chunk, on_chunk, on_wire, put, wrap
 
@@ -110,7 +112,7 @@ def latest_first(was):
             "kind": "request",
             "parts": [{"part_kind": "user-prompt", "content": f"[{len(found.messages)} messages]"}],
         }
-        return history.ModelHistory(messages=[summary, *found.messages], left_out=found.left_out, pending=found.pending)
+        return dataclasses.replace(found, messages=[summary, *found.messages])
 
     return rebuilt
 

@@ -42,7 +42,7 @@ def _find_rejections(thread: Thread) -> list[Finding]:
     if turns and turns[-1]["turn_type"] == "agent":
         before = history.model_history({**thread, "turns": turns[:-1]})
         # While calls are pending (R30) the model is not called, so nothing was sent that could be rewritten.
-        if not before.pending and messages[: len(before.messages)] != before.messages:
+        if messages[: len(before.messages)] != before.messages and not before.pending:
             findings.append(REWRITTEN.at(Place(pointer=f"/turns/{len(turns) - 1}")))
     return findings
 

@@ -9,7 +9,8 @@ not resolved (R6): the caller supplies them, or the calls of that response are l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from tpharness.findings import Finding, Kind, Place
@@ -39,13 +40,18 @@ class PendingCall:
     pointer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelHistory:
-    """The messages for the model, what was left out, and the calls that wait for a return."""
+    """The messages for the model of a thread, and what was left out."""
 
+    thread: Mapping[str, Any] = field(default_factory=dict, repr=False)
     messages: list[dict[str, Any]]
     left_out: tuple[Loss, ...] = ()
-    pending: tuple[PendingCall, ...] = ()
+
+    @cached_property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for a return."""
+        return tuple(pending_calls(self.thread))
 
 
 def pending_calls(thread: Mapping[str, Any]) -> list[PendingCall]:
@@ -94,7 +100,7 @@ def model_history(
     if system_prompt is not None:
         prompt = {"part_kind": "system-prompt", "content": system_prompt}
         messages = [{"kind": "request", "parts": [prompt]}, *messages]
-    return ModelHistory(messages=messages, left_out=tuple(builder.left_out), pending=tuple(pending_calls(thread)))
+    return ModelHistory(thread=thread, messages=messages, left_out=tuple(builder.left_out))
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from tpharness.protocol.versions import Version
 from tpharness.trace.secrets import Secrets
 from tpharness.trace.write import CaseFiles
 
-__all__ = ["CheckState", "NotJudged", "Outage", "Outcome", "Recorded", "Result", "judge", "merge_not_judged"]
+__all__ = ["CheckState", "NotJudged", "Outage", "Outcome", "Recorded", "Result", "holds", "judge", "merge_not_judged"]
 
 NotJudged = Mapping[Version, Mapping[str, NotApplicable]]
 """By version, the names of the checks that had nothing to judge in it, each with its reason."""
@@ -148,6 +148,17 @@ def judge(
         not_judged=not_judged,
         findings=tuple(findings.values()),
         clauses=clauses,
+    )
+
+
+def holds(evidence: Iterable[Evidence], checks: Iterable[Check]) -> bool:
+    """Whether no check finds anything at MUST in any of the evidence, which `judge` says with what was found."""
+    return not any(
+        finding.level is Level.MUST
+        for piece in evidence
+        for check in checks
+        if check.not_applicable(piece) is None
+        for finding in _run_check(check, piece)
     )
 
 

@@ -14,7 +14,7 @@ from tpharness.checks.idempotence import IDEMPOTENCE
 from tpharness.checks.prefix import PREFIX
 from tpharness.explore.generate.programs import Program
 from tpharness.journal import Interrupted
-from tpharness.run.judge import Outcome, judge
+from tpharness.run.judge import holds
 from tpharness.run.plan import base_case, cut_time, make_script
 from tpharness.run.sweeps.evidence import ThreadsByVersion, is_unchanged, place_evidence
 from tpharness.run.sweeps.pair import SessionPair
@@ -32,8 +32,7 @@ def passes(made: Program, server: SteppableServer, client: SteppableClient, *, i
     The evidence has no variants: what is split or repeated is for a case that is played by itself.
     """
     checks = CHECKS if idempotence else _WITHOUT_IDEMPOTENCE
-    judged = (judge("", piece, checks=some) for some, piece in _evidence(made, server, client, checks))
-    return all(result.outcome is Outcome.PASSED for result in judged)
+    return all(holds(pieces, some) for some, pieces in _evidence(made, server, client, checks))
 
 
 def _evidence(
