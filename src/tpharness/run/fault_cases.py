@@ -27,7 +27,7 @@ from tpharness.scenario.records import AgentRun, Compare, Expectation
 from tpharness.targets.relay import Relay
 from tpharness.targets.remote import KillableServer, RelayedClient, RelayedServer, UnreachableError
 
-__all__ = ["FaultCase", "fault_name", "find_obstacle", "plan_faults", "play_fault", "unplayed_result"]
+__all__ = ["FaultCase", "fault_name", "find_obstacle", "for_each_fault", "plan_faults", "play_fault", "unplayed_result"]
 
 
 _SILENCE = 0.5  # seconds without a byte after which a connection is taken to be silent
@@ -44,11 +44,6 @@ class FaultCase:
     reason: str = ""
     where: str = ""
     unharmed: Sequence[Evidence] = ()
-
-    @classmethod
-    def unplayed(cls, case: Case, name: str, reason: str) -> FaultCase:
-        """Return the case for a fault that is not played, with the reason."""
-        return cls(id=fault_name(case.id, name), fault=FAULTS[name], plan=None, struck=0, reason=reason)
 
 
 def fault_name(scenario: str, fault: str) -> str:
@@ -152,6 +147,11 @@ def unplayed_result(struck: FaultCase, case: Case) -> Result:
     """Return the not-applicable result of a fault that was not played."""
     clauses = case.scenario.clauses
     return Result(id=struck.id, outcome=Outcome.NOT_APPLICABLE, reason=struck.reason, clauses=clauses)
+
+
+def for_each_fault(result: Result, faults: Sequence[str]) -> list[Result]:
+    """Return the result of a scenario that came to no fault as that of each of these; as it is if there are none."""
+    return [replace(result, id=fault_name(result.id, name)) for name in faults] or [result]
 
 
 def _check_reached(relay: Relay) -> None:

@@ -21,7 +21,7 @@ from tpharness.findings import Finding
 from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import adapt_scenario, needs_carriers, without_carrier_clauses
-from tpharness.run.fault_cases import FaultCase, find_obstacle, plan_faults, play_fault, unplayed_result
+from tpharness.run.fault_cases import FaultCase, find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
 from tpharness.run.judge import Outage, Outcome, Result, judge
 from tpharness.run.loop_lag import LoopLag
 from tpharness.run.plan import Case, case_size, cut_case, cut_places
@@ -165,13 +165,15 @@ class Session:
         With `faults`, or those of the session, it is played with each of them instead.
         """
         begun = time.perf_counter()
+        faults = (place.partition("@fault-")[2],) if place and "@fault-" in place else faults or self._faults
         unasked = self.find_no_part(scenario)
         if unasked:
-            return [Result(id=scenario.id, outcome=Outcome.NO_PART, reason=unasked, clauses=scenario.clauses)]
+            unplayed = Result(id=scenario.id, outcome=Outcome.NO_PART, reason=unasked, clauses=scenario.clauses)
+            return for_each_fault(unplayed, faults)
         case, reason = await self.adapt(scenario)
         if reason:
-            return [Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)]
-        faults = (place.partition("@fault-")[2],) if place and "@fault-" in place else faults or self._faults
+            unplayed = Result(id=scenario.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=scenario.clauses)
+            return for_each_fault(unplayed, faults)
         if faults:
             return await self._with_faults(case, faults)
         results = [] if place is not None else [await self._play_judged(case, partial(play, case, self.players))]
@@ -225,8 +227,9 @@ class Session:
         """Play a case once with each fault."""
         reason = find_obstacle(case, self.players)
         if reason:
-            unplayed = [FaultCase.unplayed(case, name, reason) for name in faults]
-            return [unplayed_result(one, case) for one in unplayed]
+            clauses = case.scenario.clauses
+            unplayed = Result(id=case.id, outcome=Outcome.NOT_APPLICABLE, reason=reason, clauses=clauses)
+            return for_each_fault(unplayed, faults)
         found: list[FaultCase] = []
 
         async def unharmed() -> list[Evidence]:
@@ -235,7 +238,7 @@ class Session:
 
         first = await self._play_judged(case, unharmed)
         if not found:
-            return [first]
+            return for_each_fault(first, faults)
         results = []
         for one in found:
             if one.plan is None:
