@@ -12,7 +12,7 @@ from tests.apps.chat_app import ChatApp, running
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import URL_VARIABLE
 from tpharness.apps.engine import AppOptions, play_app
-from tpharness.run import Result, ResultReady
+from tpharness.run import Result, ResultReady, RunEvent
 
 STOP, THREAD = "POST /api/chat/{id}/stop", "GET /api/chat/{id}"
 
@@ -33,6 +33,12 @@ def together(*plays: Awaitable[list[Result]]) -> list[list[Result]]:
 
 async def playing(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[Result]:
     """Serve the application, play cases on it and return their results."""
+    events = await run_on(app, *ids, options=options, **config)
+    return [event.result for event in events if isinstance(event, ResultReady)]
+
+
+async def run_on(app: ChatApp, *ids: str, options: dict[str, Any] | None = None, **config: Any) -> list[RunEvent]:
+    """Serve the application, play cases on it and return the events of the run."""
 
     def ready(environment: dict[str, str]) -> None:
         app.base_url, app.api_key = environment["OPENAI_BASE_URL"], environment["OPENAI_API_KEY"]
@@ -42,8 +48,7 @@ async def playing(app: ChatApp, *ids: str, options: dict[str, Any] | None = None
     given: dict[str, Any] = usual | config
     async with running(app) as port:
         known = AppConfig(name="chat", url=f"http://127.0.0.1:{port}/api/chat", **given)
-        events = play_app(AppOptions(config=known, ids=ids, on_ready=ready, **(options or {})))
-        return [event.result async for event in events if isinstance(event, ResultReady)]
+        return [event async for event in play_app(AppOptions(config=known, ids=ids, on_ready=ready, **(options or {})))]
 
 
 def count_lines(file: Path) -> str:

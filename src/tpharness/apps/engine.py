@@ -182,7 +182,9 @@ async def _play_all(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    yield _finished(results, baseline, time.monotonic() - begun, whole=not options.ids)
+    others = _name_others(sources, stage.config, tool)
+    problems = [] if options.ids else baseline.find_outdated(results, elsewhere=others)
+    yield _finished(results, problems, time.monotonic() - begun)
 
 
 async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunEvent]:
@@ -196,7 +198,7 @@ async def _report_trouble(stage: _Stage, contact: Contact) -> AsyncIterator[RunE
     elif stage.process is not None:
         result = _with_last_words(result, stage.process)
     yield ResultReady(result=result)
-    yield _finished([result], Baseline(entries={}), contact.seconds, whole=False)
+    yield _finished([result], [], contact.seconds)
 
 
 async def _play_one(stage: _Stage, source: CaseSource, tape: Tape | None) -> list[Result]:
@@ -272,6 +274,13 @@ def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) ->
     return sources
 
 
+def _name_others(played: Sequence[CaseSource], config: AppConfig, tool: Tool | None) -> list[str]:
+    """Return what only a run that sweeps, or that has the ledger, calls its results."""
+    known = {source.id for source in played}
+    ids = [one.id for one in all_cases(tool, ledger=True, sweep=True) if one.id not in known]
+    return ids if config.thread is None else [*ids, *(f"{case}{THREAD_SUFFIX}" for case in ids)]
+
+
 def _wanted(source: CaseSource, patterns: Sequence[str]) -> bool:
     """Whether a case is asked for: by its id, a pattern, its theme, the group `basic`, or the id that was swept.
 
@@ -315,9 +324,8 @@ def _with_last_words(result: Result, process: AppProcess) -> Result:
     return replace(result, findings=told)
 
 
-def _finished(results: list[Result], baseline: Baseline, seconds: float, *, whole: bool) -> RunFinished:
+def _finished(results: list[Result], problems: list[Finding], seconds: float) -> RunFinished:
     counts = {outcome: sum(r.outcome is outcome for r in results) for outcome in Outcome}
-    problems: list[Finding] = baseline.find_outdated(results) if whole else []
     exercised: dict[str, tuple[str, ...]] = {}
     for result in results:
         for clause in result.clauses:

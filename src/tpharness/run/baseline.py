@@ -130,18 +130,23 @@ class Baseline:
     def _describe_stale(self, entry: BaselineEntry, got: str) -> Finding:
         return STALE.at(Place(case=entry.id, file=self.path), got=got, expected=", ".join(sorted(entry.findings)))
 
-    def find_outdated(self, played: Iterable[Result], *, complete: bool = True) -> list[Finding]:
+    def find_outdated(
+        self, played: Iterable[Result], *, complete: bool = True, elsewhere: Iterable[str] = ()
+    ) -> list[Finding]:
         """Return a finding for each entry that explains nothing, where `apply` has not found that itself.
 
         The entry of a place is judged where its scenario was played, with all of its places. What fits no case, and
-        patterns and causes, are judged only if the run is `complete`: of every scenario, and without faults.
+        patterns and causes, are judged only if the run is `complete`: of every scenario, and without faults. Ids that a
+        run with other options may play are `elsewhere`.
         """
         if not self.strict:
             return []
         results = list(played)
         seen = {result.id for result in results}
         judged = {result.id for result in results if result.outcome in _JUDGED}
-        possible = _name_cases(seen) if complete else frozenset()
+        others = set(elsewhere)
+        possible = _name_cases(seen | others) | others if complete else frozenset()
+        played_through = {case.partition("@")[0] for case in judged} if complete else judged
         found: list[Finding] = []
         for entry in self.entries.values():
             if entry.id in seen:
@@ -149,7 +154,7 @@ class Baseline:
             case = entry.id if "@fault-" in entry.id else entry.id.partition("@")[0]
             if _passed_in_sweep(entry.id, results):
                 found += [] if entry.may_pass else [self._describe_stale(entry, Outcome.PASSED.value)]
-            elif case in judged or (complete and case not in possible):
+            elif case in played_through or (complete and case not in possible):
                 found.append(self._describe_unmatched(entry))
         for one in self.many if complete else ():
             fits = [result for result in results if one.fits(result.id)]
