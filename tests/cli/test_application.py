@@ -94,7 +94,20 @@ def test_a_safe_application_passes_the_basic_cases(call: Call) -> None:
     assert done.code == 0, done.out
     assert "PASSED 9 scenarios, 9 cases (9 passed)" in done.out
     assert "user-leaves/while-tool-runs  passed" in done.out
-    assert "interruption-safe in these cases. This is not a statement about ThreadProtocol." in done.out
+    assert "interruption-safe in 9 of 9 cases. This is not a statement about ThreadProtocol." in done.out
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "said"),
+    [
+        ("safe", "model-drops/in-text", "interruption-safe in 1 of 3 cases; 2 did not apply. This is"),
+        ("broken", "user-leaves/in-arguments", "Not interruption-safe: 1 of 3 cases failed; 2 did not apply."),
+    ],
+)
+def test_the_verdict_says_of_how_many_cases_it_is(call: Call, name: str, case: str, said: str) -> None:
+    """A case that does not apply shows nothing of the application."""
+    done = call("app", name, case, "stop-button/in-text", "reload/in-text", "--trace", "none")
+    assert f"\n{said}" in done.out, done.out
 
 
 def test_a_broken_application_fails_with_what_to_do(failed: tuple[str, Path]) -> None:
@@ -135,7 +148,7 @@ def test_what_is_broken_at_should_is_told_once_with_what_to_do(call: Call, folde
     assert "    expected  an error chunk\n" in told
     assert "    to do     catch the failure of the model's stream" in told
     assert done.out.count("passed, but    failure-unsaid") > 1
-    assert "interruption-safe in these cases." in told
+    assert re.search(r"\ninterruption-safe in (\d+) of \1 cases\.", told)
 
 
 def test_the_readme_shows_what_is_printed(failed: tuple[str, Path], folder: Path) -> None:
@@ -169,7 +182,7 @@ def test_the_verdict_on_threads_is_apart(call: Call, folder: Path, words: tuple[
     own = re.sub("effects = .*", "", own)  # it does not write down any
     (folder / "tpharness.toml").write_text(own.replace("[apps.writer]\n", f"[apps.writer]\nthread = {THREAD!r}\n"))
     done = call("app", "writer", "uncut/tool-call", "user-leaves/in-answer")
-    assert "interruption-safe in these cases." in done.out, done.out
+    assert "interruption-safe in 2 of 2 cases." in done.out, done.out
     if words:
         assert done.code == 1
         told = "ThreadProtocol: the thread is wrong in 2 of 2 cases: "
@@ -187,8 +200,8 @@ def test_a_known_failure_is_expected_and_a_stale_one_is_not(call: Call, folder: 
     (folder / "known.yaml").write_text(entry.format("user-leaves") + entry.format("model-drops"), "utf-8")
     done = call("app", "broken", "*/in-arguments", "--baseline", "known.yaml")
     assert (done.code, "2 expected" in done.out) == (0, True), done.out
-    assert "Not interruption-safe: 2 of these cases fail as the baseline says." in done.out
-    assert "interruption-safe in these cases" not in done.out
+    assert "Not interruption-safe: 2 of 4 cases fail as the baseline says; 2 did not apply." in done.out
+    assert "\ninterruption-safe" not in done.out
     done = call("app", "safe", "user-leaves/in-arguments", "--baseline", "known.yaml")
     assert (done.code, "baseline-stale" in done.out) == (1, True), done.out
 

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -241,19 +242,25 @@ def _print_table(out: Console, model: Report) -> None:
         judged = result.outcome in (Outcome.PASSED, Outcome.FAILED)
         said = escape(make_printable(notes or ("" if judged else result.reason)))
         out.print(f"  {escape(make_printable(result.id)):<{width}}  [{colour}]{word:<14}[/] {said}".rstrip())
-    known = sum(result.outcome is Outcome.EXPECTED for result in cases)
-    problems = model.finished.problems if model.finished is not None else ()
-    played = any(result.outcome is not Outcome.NOT_APPLICABLE for result in cases)
-    safe = played and not problems and all(result.outcome.green for result in cases)
-    if safe and known:
-        out.print(f"\nNot interruption-safe: {known} of these cases fail as the baseline says.")
-    elif safe:
-        out.print("\n[bold green]interruption-safe[/] in these cases. This is not a statement about ThreadProtocol.")
-    elif any(result.outcome is Outcome.FAILED for result in cases):
-        failed = sum(result.outcome is Outcome.FAILED for result in cases)
-        out.print(f"\n[bold red]Not interruption-safe[/]: {failed} of {len(cases)} cases failed.")
+    _print_conclusion(out, cases, model.finished.problems if model.finished is not None else ())
     if threads:
         _print_threads(out, threads)
+
+
+def _print_conclusion(out: Console, cases: Sequence[Result], problems: Sequence[Finding]) -> None:
+    """Say whether the application is safe, and in how many of the cases: those that do not apply show nothing."""
+    count = Counter(result.outcome for result in cases)
+    unplayed, known, failed = count[Outcome.NOT_APPLICABLE], count[Outcome.EXPECTED], count[Outcome.FAILED]
+    of_all = f"of {counted(len(cases), 'case')}"
+    rest = f"; {unplayed} did not apply" if unplayed else ""
+    safe = unplayed < len(cases) and not problems and all(result.outcome.green for result in cases)
+    if safe and known:
+        out.print(f"\nNot interruption-safe: {known} {of_all} fail as the baseline says{rest}.")
+    elif safe:
+        judged = f"{len(cases) - unplayed} {of_all}{rest}"
+        out.print(f"\n[bold green]interruption-safe[/] in {judged}. This is not a statement about ThreadProtocol.")
+    elif failed:
+        out.print(f"\n[bold red]Not interruption-safe[/]: {failed} {of_all} failed{rest}.")
 
 
 def _print_advice(out: Console, cases: list[Result]) -> None:
