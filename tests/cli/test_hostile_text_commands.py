@@ -77,7 +77,8 @@ def test_no_command_obeys_a_scenario(call: Call, tmp_path: Path) -> None:
     said = json.dumps(f"::set-output name=x::y {evil}")
     (folder / f"{evil}.yaml").write_text(
         f"description: {said}\nclauses: [cycle.kept]\ntags: [a]\nturns:\n  - user: {said}\n"
-        f"  - steps:\n      - response: [{{text: {said}}}]\nexpect:\n  outline: [{said}]\n"
+        f"  - steps:\n      - response: [{{text: {said}}}]\nexpect:\n"
+        f"  outline: [{json.dumps(f'agent interrupted ::set-output name=x::y {evil}')}]\n"
     )
     (folder / "broken.yaml").write_text(f"description: {said}\n{said}: 1\nclauses: [{said}]\n")
     roots = ("--scenarios", str(tmp_path / "theirs"))

@@ -155,6 +155,12 @@ def test_without_carriers_the_content_comparison_is_owed(load):
         ),
         ({"expect": "{outline: {}}"}, "scenario-bad-value", "expect.outline names no version"),
         ({"expect": "{outline: {0.0.4: user}}"}, "scenario-bad-value", "a list of strings, one for each turn"),
+        ({"expect": "{outline: [user, agent]}"}, "scenario-bad-value", "does not have the form of a turn; got agent;"),
+        (
+            {"expect": "{outline: {0.0.4: [agent interrupted user_canceled]}}"},
+            "scenario-bad-value",
+            "'user_cancelled'?",
+        ),
         ({"versions": "[0.0.3]", "expect": "{outline: {0.0.4: []}}"}, "scenario-contradiction", "0.0.4"),
         ({"expect": "{thread: 1}"}, "scenario-bad-value", "expect.thread"),
         ({"expect": "{tread: {}}"}, "scenario-unknown-key", "did you mean 'thread'?"),

@@ -8,6 +8,7 @@ from typing import Any
 from tpharness.findings import load_kinds
 from tpharness.protocol.versions import Version, version_names
 from tpharness.scenario.fields import Fields, describe_node
+from tpharness.scenario.outline import OUTLINE_FORM, find_outline_slip
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, Problems, suggest_name
 from tpharness.scenario.records import Expectation
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
@@ -57,11 +58,15 @@ def _outlines(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mapp
 
 def _lines(problems: Problems, node: Node) -> tuple[str, ...]:
     items = node.items if isinstance(node, ListNode) else []
-    texts = [item.value for item in items if isinstance(item, ScalarNode) and isinstance(item.value, str)]
-    if not isinstance(node, ListNode) or len(texts) != len(items):
+    texts = [(item.position, item.value) for item in items if isinstance(item, ScalarNode)]
+    lines = [(position, " ".join(text.split())) for position, text in texts if isinstance(text, str)]
+    if not isinstance(node, ListNode) or len(lines) != len(items):
         message = "expect.outline must be a list of strings, one for each turn, or a map from version to such a list"
         problems.add(BAD_VALUE, node.position, message, got=describe_node(node))
-    return tuple(" ".join(text.split()) for text in texts)
+    for position, line in lines:
+        if slip := find_outline_slip(line):
+            problems.add(BAD_VALUE, position, f"expect.outline: {slip}", got=line, expected=OUTLINE_FORM)
+    return tuple(line for _, line in lines)
 
 
 def _threads(expect: Fields, node: Node, versions: tuple[Version, ...]) -> Mapping[Version, Any]:

@@ -4,15 +4,48 @@
     agent interrupted user_cancelled: response(text tool-call:c1) request(tool-return:c1) event(data-tp-error)
 
 In: a thread document of any version, well-formed or not. Out: lines. It shares no code with the dialects, since
-scenarios use it to check them.
+scenarios use it to check them. Whether a line that somebody has written can be one of a thread is decided here too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["outline"]
+from tpharness.protocol.rules.parts import DEFINED_KINDS
+from tpharness.scenario.problems import suggest_name
+from tpharness.scenario.reasons import find_misspelt_reason
+
+__all__ = ["OUTLINE_FORM", "find_outline_slip", "outline"]
+
+OUTLINE_FORM = (
+    "user, agent complete or agent interrupted REASON; behind agent and ': ' the messages, "
+    "such as response(KIND KIND:CALL-ID) request(KIND:CALL-ID) event(TYPE)"
+)
+_OWN = ("custom:", "meta:")
+_KINDS = (*sorted(DEFINED_KINDS), "system-prompt", *_OWN)
+_HEAD = re.compile(r"agent (?:complete|interrupted (.+))")
+_PART = r"[^\s:()]+(?::\S+)?"
+_EVENT = r"event\([^)]+\)"
+_MESSAGE = rf"(?:(?:response|request)\((?:{_PART}(?: {_PART})*)?\)|{_EVENT})"
+_MESSAGES = re.compile(rf"{_MESSAGE}(?: {_MESSAGE})*")
+_KIND = re.compile(rf"{_EVENT}|(?:response|request)\(\)?|((?:custom:|meta:)?[^\s:()]+)\S*")
+
+
+def find_outline_slip(line: str) -> str:
+    """Return why a line cannot be one of a well-formed thread, "" if it can. Types of events and reasons are open."""
+    head, colon, messages = line.partition(": ")
+    agent = _HEAD.fullmatch(head)
+    if (agent is None and line != "user") or (colon and not _MESSAGES.fullmatch(messages)):
+        return "this line does not have the form of a turn"
+    meant = find_misspelt_reason(agent[1]) if agent is not None and agent[1] else None
+    if meant is not None:
+        return f"the reason is misspelt; did you mean {meant!r}?"
+    for kind in filter(None, _KIND.findall(messages)):
+        if kind not in _KINDS and not kind.startswith(_OWN):
+            return f"there is no part of the kind {kind!r}{suggest_name(kind, _KINDS)}"
+    return ""
 
 
 def outline(thread: Mapping[str, Any]) -> list[str]:
