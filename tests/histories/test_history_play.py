@@ -273,7 +273,7 @@ def test_a_stale_entry_fails_the_run(tmp_path: Any) -> None:
 def test_the_rules_of_a_departure_are_those_of_its_cases(tmp_path: Any) -> None:
     """Read with each case, beside clauses and rulings."""
     file = tmp_path / "mine.yaml"
-    file.write_text("- {departure: d, cases: {x: [a, b]}, reason: same, rules: [C1]}")
+    file.write_text("- {departure: d, cases: {history-orphan-return: [a, b]}, reason: same, rules: [C1]}")
     assert {e.id: e.rules for e in load_baseline(file).entries.values()} == {"a": ("C1",), "b": ("C1",)}
 
 

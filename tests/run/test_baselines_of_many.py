@@ -151,6 +151,32 @@ def test_an_empty_reason_is_refused(tmp_path: Path, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "- {id: a/c, findings: [outline-difers], reason: c}",
+            "outline-difers: no finding has this code; did you mean 'outline-differs'?",
+        ),
+        ("- {id: a/c, cause: a, findings: [7], reason: c}", "7: no finding has this code"),
+        ("- {reason: c, cases: {outline-differs outline: [a/c]}}", "outline: no finding has this code"),
+    ],
+)
+def test_a_code_that_no_finding_has_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """In every kind of entry: such an entry explains nothing, and nobody would see why."""
+    with pytest.raises(UsageError) as refused:
+        baseline(tmp_path, f"- {{id: a/b, findings: [outline-differs], reason: c}}\n{text}")
+    assert f"known.yaml: entry 2 (a/c): {said}" in str(refused.value)
+    assert "`tpharness list findings`" in refused.value.hint
+
+
+def test_findings_are_a_list(tmp_path: Path) -> None:
+    """A text would be a code for each letter."""
+    with pytest.raises(UsageError, match=r"known\.yaml: findings of entry 1 \(a/b\) is not a list") as refused:
+        baseline(tmp_path, "- {id: a/b, findings: outline-differs, reason: c}")
+    assert refused.value.hint == "write [outline-differs]"
+
+
+@pytest.mark.parametrize(
     ("text", "wrong"),
     [
         ("- {id: 'a/*', reason: c}", "has no key findings"),

@@ -24,7 +24,7 @@ from tpharness.findings import Finding, Kind, Place
 from tpharness.resources import conformance_dir
 from tpharness.run.fault_cases import fault_name
 from tpharness.run.judge import Outcome, Result
-from tpharness.scenario.problems import Problems
+from tpharness.scenario.problems import CODES, Problems, describe_unknown_code
 from tpharness.scenario.yaml_nodes import plain, read_yaml
 from tpharness.targets.releases import is_tested_release
 
@@ -290,10 +290,17 @@ def _parse_entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
         words += [f"has an unknown key {', '.join(unknown)}"] if unknown else []
         keys = "id or cause, findings, reason, clauses, rulings, rules"
         raise UsageError(f"{path}: entry {index + 1} ({named}) {' and '.join(words)}", hint=f"an entry has {keys}")
+    codes = item.get("findings") or []
+    if not isinstance(codes, list):
+        raise UsageError(f"{path}: findings of entry {index + 1} ({named}) is not a list", hint=f"write [{codes}]")
+    for code in map(str, codes):
+        if wrong := describe_unknown_code(code):
+            where = f"{path}: entry {index + 1} ({named}): {code}"
+            raise UsageError(f"{where}: {wrong}", hint=f"each of its findings is {CODES}")
     return BaselineEntry(
         id=str(item.get("id") or ""),
         cause=str(item.get("cause") or ""),
-        findings=frozenset(map(str, item.get("findings") or ())),
+        findings=frozenset(map(str, codes)),
         clauses=tuple(map(str, item.get("clauses") or ())),
         rulings=tuple(map(str, item.get("rulings") or ())),
         reason=str(item["reason"]),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpharness.findings import load_kinds
 from tpharness.protocol.versions import Version, version_names
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.outline import OUTLINE_FORM, find_outline_slip
-from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, Problems, suggest_name
+from tpharness.scenario.problems import BAD_VALUE, CODES, CONTRADICTION, Problems, describe_unknown_code, suggest_name
 from tpharness.scenario.records import Expectation
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
@@ -37,11 +36,8 @@ def _codes(expect: Fields) -> tuple[str, ...]:
     codes = []
     for item in expect.items("findings"):
         code = str(describe_node(item))
-        if not isinstance(item, ScalarNode) or code not in load_kinds():
-            message = f"expect.findings: no finding has this code{suggest_name(code, load_kinds())}"
-            expect.problems.add(
-                BAD_VALUE, item.position, message, got=code, expected="a code of `tpharness list findings`"
-            )
+        if wrong := describe_unknown_code(code):
+            expect.problems.add(BAD_VALUE, item.position, f"expect.findings: {wrong}", got=code, expected=CODES)
         codes.append(code)
     return tuple(codes)
 

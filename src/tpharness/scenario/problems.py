@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from tpharness.findings import Finding, Kind, Place
+from tpharness.findings import Finding, Kind, Place, load_kinds
 
 if TYPE_CHECKING:
     from tpharness.scenario.position import Position
 
-__all__ = ["Problems", "suggest_name"]
+__all__ = ["CODES", "Problems", "describe_unknown_code", "suggest_name"]
 
 
 UNREADABLE = Kind("scenario-unreadable")
@@ -34,6 +34,8 @@ UNKNOWN_LABEL = Kind("scenario-unknown-label")
 DUPLICATE_LABEL = Kind("scenario-duplicate-label")
 CUT_OUTSIDE = Kind("scenario-cut-outside")
 CONTRADICTION = Kind("scenario-contradiction")
+
+CODES = "a code of `tpharness list findings`"
 
 
 class Problems:
@@ -60,3 +62,8 @@ def suggest_name(got: str, allowed: Iterable[str]) -> str:
     """Return the end of a message, `; did you mean 'x'?`, or "" if no allowed name is similar."""
     near = get_close_matches(got, list(allowed), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def describe_unknown_code(code: str) -> str:
+    """Return the message for a code that no finding has, "" for one that there is."""
+    return "" if code in load_kinds() else f"no finding has this code{suggest_name(code, load_kinds())}"
