@@ -29,10 +29,14 @@ __all__ = ["InputError", "ScenarioError", "TargetError", "ThreadError", "Tpharne
 
 
 class TpharnessError(Exception):
-    """Base of every exception that tpharness raises on purpose."""
+    """Base of every exception that tpharness raises on purpose.
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(without_credentials(message))
+    `detail` is what the message ends with, and what differs from one time to another; `symptom` is the message without.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
+        super().__init__(without_credentials(f"{message}; {detail}" if detail else message))
+        self.symptom = without_credentials(message)
         self.hint = hint
         if hint:  # a traceback, such as in somebody's own test, shows it too
             self.add_note(hint)

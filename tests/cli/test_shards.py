@@ -118,6 +118,21 @@ def test_cases_of_one_outage_are_one_cause_in_the_whole_run(call: Call, shards: 
     assert (cause["cause"], cause["cases"]) == ("no-answer at nothing listens there any more", 3)
 
 
+def test_cases_of_one_symptom_are_one_cause_in_the_whole_run(call: Call, shards: list[str], tmp_path: Path) -> None:
+    """What differs in their reasons parts them no more than in one run."""
+    for index, name in enumerate(shards):
+        report = read(name)
+        told = {"outcome": "errored", "reason": f"it broke; it wrote {index}", "symptom": "it broke"}
+        report["results"][0] |= told
+        Path(name).write_text(json.dumps(report), encoding="utf-8")
+    merged = tmp_path / "merged.json"
+    assert call("merge", *shards, "-o", str(merged)).code == 1
+    document = read(merged)
+    jsonschema_rs.validate(read(schema_path("report")), document)
+    (cause,) = document["causes"]
+    assert (cause["cause"].partition(" [")[0], cause["cases"]) == ("errored at it broke", 3)
+
+
 def test_the_whole_suite_owes_its_clauses_and_its_baseline(call: Call, shards: list[str], tmp_path: Path) -> None:
     """A shard of it passes alone, and says what it is a part of; together every clause and known failure is owed."""
     one = tmp_path / "one.json"

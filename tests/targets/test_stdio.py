@@ -23,6 +23,7 @@ from tpharness.errors import TargetError, UsageError
 from tpharness.protocol.versions import Version
 from tpharness.run import Outcome as Verdict
 from tpharness.run import RunOptions, play_one
+from tpharness.run.grouping import group_failures
 from tpharness.run.plan import base_case, make_script
 from tpharness.scenario import load_text
 from tpharness.targets import Reference, Script
@@ -464,6 +465,19 @@ def test_the_engine_plays_a_process() -> None:
     errored = play_one(scenario, RunOptions(server=spec(at_serve("os._exit(5)"))))
     assert {r.outcome for r in errored} == {Verdict.ERRORED}
     assert "exited with code 5" in errored[0].reason
+
+
+def test_lines_that_are_not_answers_are_one_cause() -> None:
+    """Whatever they say, and whether they come before the answer, behind it, or instead of it."""
+    noise = """
+        line, answer = f"request {q['id']}\\n", json.dumps({"id": q["id"]}) + "\\n"
+        sys.stdout.write([line, line + answer, answer + line][q["id"] % 3])
+        sys.stdout.flush()
+    """
+    results = play_one(load_builtin("cycles/three-steps"), RunOptions(server=spec(at_serve(noise))))
+    assert len({result.reason for result in results}) > 2
+    (group,) = group_failures(results)
+    assert str(group.cause).endswith(": the process writes to standard output what is not an answer")
 
 
 NO_BYTES = """

@@ -67,6 +67,7 @@ def _result(result: Result) -> dict[str, Any]:
         "cases": result.cases,
         "seconds": round(result.seconds, 4),
         "reason": result.reason,
+        **({"symptom": result.symptom} if result.symptom else {}),
         "played_again": result.played_again,
         **({} if result.outcome.green else {"cause": str(leading_cause_of_result(result)), "size": result.size}),
         **({} if outage is None else {"outage": {"what": outage.what, "began": outage.began}}),

@@ -83,7 +83,7 @@ def _cause_without_finding(result: Result) -> Cause:
     """Return the reason as the cause, and for all cases of an outage the outage."""
     if result.outage is not None:
         return Cause(codes=(NO_ANSWER,), where=result.outage.what)
-    return Cause(codes=(result.outcome.value,), where=result.reason)
+    return Cause(codes=(result.outcome.value,), where=result.symptom or result.reason)
 
 
 def group_failures(results: Iterable[Result]) -> list[Group]:

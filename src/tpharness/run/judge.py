@@ -89,7 +89,8 @@ class Result:
 
     `played_again` counts the playings that were discarded because this machine had stood still.
     `size` is how many events a case that is not green plays, 0 where that is not known.
-    `outage` is set if a target had stopped answering.
+    `outage` is set if a target had stopped answering. `symptom` is what of the reason is the same wherever one mistake
+    shows, "" for all of it.
     `checks` has the state of each check over all versions; `not_judged` says where a check had nothing to judge, and
     why. `record` is what a trace needs, which no verdict depends on.
     """
@@ -101,6 +102,7 @@ class Result:
     findings: tuple[Finding, ...] = ()
     cases: int = 1
     reason: str = ""
+    symptom: str = ""
     seconds: float = 0.0
     played_again: int = 0
     size: int = 0

@@ -339,7 +339,9 @@ class Session:
 
 
 def _errored_result(case: Case, error: TargetError) -> Result:
-    return Result(id=case.id, outcome=Outcome.ERRORED, reason=error.line, clauses=case.scenario.clauses)
+    return Result(
+        id=case.id, outcome=Outcome.ERRORED, reason=error.line, symptom=error.symptom, clauses=case.scenario.clauses
+    )
 
 
 def _judge_evidence(case: Case, evidence: list[Evidence]) -> Result:

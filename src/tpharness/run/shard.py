@@ -214,6 +214,7 @@ def _parse_result(result: Mapping[str, Any]) -> Result:
         outcome=Outcome(result["outcome"]),
         cases=int(result["cases"]),
         reason=str(result["reason"]),
+        symptom=str(result.get("symptom", "")),
         played_again=int(result["played_again"]),
         size=int(result.get("size", 0)),
         outage=Outage(**result["outage"]) if "outage" in result else None,

@@ -26,7 +26,7 @@ from tpharness.targets.pipes import Piece, Pipes, pipes_of
 from tpharness.targets.remote import UnreachableError
 from tpharness.trace.tape import note_stderr
 
-__all__ = ["LineProcess"]
+__all__ = ["NOT_AN_ANSWER", "STDOUT_HINT", "LineProcess"]
 
 _POLL_SECONDS = 0.05  # seconds of silence after which the state of the process is checked
 _EXIT_SECONDS = 0.2  # seconds for a process that has closed its pipes to end
@@ -37,7 +37,8 @@ _TAIL_BYTES = 16 << 10
 _LINE_SHOWN = 300
 _FLUSH_HINT = "end each answer with a newline, and flush standard output after it"
 _BUILD_HINT = "if the command builds or installs first (go run, cargo run, npx), do that before and name the program"
-_STDOUT_HINT = "write only answers to standard output, one JSON object a line; anything else goes to standard error"
+NOT_AN_ANSWER = "writes to standard output what is not an answer"
+STDOUT_HINT = "write only answers to standard output, one JSON object a line; anything else goes to standard error"
 
 
 class LineProcess:
@@ -140,9 +141,9 @@ class LineProcess:
         line, rest = bytes(self._out[:end]), bytes(self._out[end + 1 :])
         self._out.clear()
         if not asked:
-            raise self._error("writes to standard output before it has read its request", line)
+            raise self._error(NOT_AN_ANSWER, line, detail="it had not read its request")
         if rest.strip():
-            raise self._error("answers one request with more than one line", rest)
+            raise self._error(NOT_AN_ANSWER, rest, detail="it answers one request with more than one line")
         self._has_answered = True
         return line
 
@@ -191,13 +192,20 @@ class LineProcess:
         return self._error(what, self._out, hint="a target reads requests until it is asked to stop", unreachable=True)
 
     def _error(
-        self, what: str, shown: bytes | bytearray = b"", *, hint: str = _STDOUT_HINT, unreachable: bool = False
+        self,
+        what: str,
+        shown: bytes | bytearray = b"",
+        *,
+        hint: str = STDOUT_HINT,
+        detail: str = "",
+        unreachable: bool = False,
     ) -> TargetError:
-        got = f"; it wrote {shorten(bytes(shown[:_LINE_SHOWN]).decode('utf-8', 'replace'), 120)}" if shown else ""
+        got = f"it wrote {shorten(bytes(shown[:_LINE_SHOWN]).decode('utf-8', 'replace'), 120)}" if shown else ""
         tail = self.stderr_tail
-        said = f"; the end of its standard error: {tail}" if tail else ""
+        said = f"the end of its standard error: {tail}" if tail else ""
         kind = UnreachableError if unreachable else TargetError
-        return kind(f"{self.name}: the process {what}{got}{said}", hint=hint)
+        details = "; ".join(filter(None, (detail, got, said)))
+        return kind(f"{self.name}: the process {what}", hint=hint, detail=details)
 
     @property
     def stderr_tail(self) -> str:

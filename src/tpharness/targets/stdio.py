@@ -39,7 +39,7 @@ from tpharness.targets.forms import (
     turns_json,
     versions_for,
 )
-from tpharness.targets.process import LineProcess
+from tpharness.targets.process import NOT_AN_ANSWER, STDOUT_HINT, LineProcess
 from tpharness.targets.reference import Reference
 from tpharness.targets.remote import CannotPlayError, Limits, Patience
 from tpharness.trace.tape import current_tape
@@ -168,8 +168,9 @@ class _Stdio:
         except (ValueError, RecursionError) as error:
             shown = shorten(line[:400].decode("utf-8", "replace"), 120)
             raise TargetError(
-                f"{what} is not JSON: {shorten(str(error), 120)}; it wrote {shown}",
-                hint="write only answers to standard output; anything else goes to standard error",
+                f"{self._name}: the process {NOT_AN_ANSWER}",
+                detail=f"the answer to {op} is not JSON: {shorten(str(error), 120)}; it wrote {shown}",
+                hint=STDOUT_HINT,
             ) from error
         if not isinstance(answer, dict):
             raise TargetError(f"{what} is not a JSON object: {shorten(answer, 120)}", hint=shape_hint("stdioAnswer"))
@@ -255,8 +256,8 @@ def _raise_error(name: str, op: str, error: Any, process: LineProcess) -> NoRetu
     message = error.get("message") if isinstance(error, dict) else error
     if isinstance(error, dict) and error.get("cannot_play") is True:
         raise CannotPlayError(shorten(str(message), 200))
-    said = f"; the end of its standard error: {process.stderr_tail}" if process.stderr_tail else ""
-    raise TargetError(f"{name} answers {op} with an error: {shorten(str(message), 300)}{said}")
+    said = f"the end of its standard error: {process.stderr_tail}" if process.stderr_tail else ""
+    raise TargetError(f"{name} answers {op} with an error: {shorten(str(message), 300)}", detail=said)
 
 
 def _encode(value: Any) -> bytes:
