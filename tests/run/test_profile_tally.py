@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tpharness.findings import Kind, Place
+from tpharness.report.html_tables import profiles_table
 from tpharness.report.profiles import profile_lines
 from tpharness.run import Outcome, Result
 from tpharness.run.profile_tally import next_profile, tallies_json, tally_profiles
@@ -87,3 +88,12 @@ def test_profiles_are_lines_for_people() -> None:
         "next: documents, where 2 causes are left (with --profile documents the same command plays it alone)",
     ]
     assert profile_lines([]) == []
+
+
+def test_a_profile_that_was_played_alone_is_not_the_next_to_play() -> None:
+    """Some of its cases may be of others, too. In the same way on a page."""
+    tools = [one for one in RESULTS if "tool.denied" in one.clauses]
+    for results, told in (([*tools, result("mine/k", "stream.text")], True), (tools, False)):
+        tallies = tally_profiles(results)
+        assert any(line.startswith("next: tools") for line in profile_lines(tallies)) is told
+        assert ("--profile tools" in profiles_table(tallies)) is told

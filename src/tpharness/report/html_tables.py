@@ -92,7 +92,7 @@ def profiles_table(tallies: Sequence[ProfileTally]) -> str:
     heads = ("profile", "whole scenarios", "cases passed", "failed", "known", "not judged")
     following = next_profile(tallies)
     to_do = ""
-    if following is not None:
+    if following is not None and not following.alone:
         name = text_html(following.profile.name)
         to_do = f"<p>Take on <strong>{name}</strong> next: <code>tpharness run --profile {name}</code></p>"
     return table_html(heads, rows) + to_do

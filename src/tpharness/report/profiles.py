@@ -11,7 +11,10 @@ __all__ = ["profile_lines"]
 
 
 def profile_lines(tallies: Sequence[ProfileTally]) -> list[str]:
-    """Return a line for each profile that was played, and one that says what to do next if one is not whole."""
+    """Return a line for each profile that was played, and one that says which to play next if one is not whole.
+
+    There is none where that one was played alone, as with `--profile`: there is nothing else to play.
+    """
     rows = [
         (
             tally.profile.name,
@@ -29,7 +32,7 @@ def profile_lines(tallies: Sequence[ProfileTally]) -> list[str]:
         shown = f"  {name:<{widths[0]}}  {scenarios:>{widths[1]}} scenarios  {cases:>{widths[2]}} cases"
         lines.append(f"{shown}{f'  {notes}' if notes else ''}")
     following = next_profile(tallies)
-    if following is not None:
+    if following is not None and not following.alone:
         name, causes = following.profile.name, len(following.causes)
         left = "one cause is" if causes == 1 else f"{causes} causes are"
         lines.append(f"next: {name}, where {left} left (with --profile {name} the same command plays it alone)")

@@ -24,7 +24,8 @@ class ProfileTally:
     """The counts of one profile. A scenario is whole if all of its cases are green and one at least was judged.
 
     `scenarios` and `cases` are those that were judged; `expected` counts known departures; `unjudged` the cases that do
-    not apply to the target or ask nothing of it. `faults` says whether cases with faults were played.
+    not apply to the target or ask nothing of it. `faults` says whether cases with faults were played, `alone` whether
+    every case of the run is of the profile.
     """
 
     profile: Profile
@@ -36,6 +37,7 @@ class ProfileTally:
     unjudged: int
     causes: tuple[Cause, ...]
     faults: bool
+    alone: bool
 
     @property
     def failed(self) -> int:
@@ -45,11 +47,16 @@ class ProfileTally:
 
 def tally_profiles(results: Iterable[Result]) -> list[ProfileTally]:
     """Return the tally of each profile that cases were played of."""
+    played = list(results)
     members: dict[str, list[Result]] = {}
-    for result in results:
+    for result in played:
         for profile in find_profiles(result.id, result.clauses):
             members.setdefault(profile.name, []).append(result)
-    return [_tally(profile, members[name]) for name, profile in load_profiles().items() if name in members]
+    return [
+        _tally(profile, members[name], alone=len(members[name]) == len(played))
+        for name, profile in load_profiles().items()
+        if name in members
+    ]
 
 
 def next_profile(tallies: Sequence[ProfileTally]) -> ProfileTally | None:
@@ -83,7 +90,7 @@ def tallies_json(tallies: Sequence[ProfileTally]) -> dict[str, Any]:
     }
 
 
-def _tally(profile: Profile, results: Sequence[Result]) -> ProfileTally:
+def _tally(profile: Profile, results: Sequence[Result], *, alone: bool) -> ProfileTally:
     judged = [result for result in results if result.outcome not in _UNJUDGED]
     scenarios = {result.id.partition("@")[0] for result in judged}
     broken = {result.id.partition("@")[0] for result in judged if not result.outcome.green}
@@ -98,6 +105,7 @@ def _tally(profile: Profile, results: Sequence[Result]) -> ProfileTally:
         unjudged=sum(result.cases for result in results) - sum(result.cases for result in judged),
         causes=tuple(causes),
         faults=any("@fault-" in result.id for result in results),
+        alone=alone,
     )
 
 
