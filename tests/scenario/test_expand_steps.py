@@ -345,6 +345,8 @@ def test_labels_name_the_last_event_the_first_and_the_middle(play):
         (["response: []\n        returns: {}"], "scenario-bad-value", "one of the keys"),
         (["response: [{txt: a}]"], "scenario-bad-value", "did you mean 'text'?"),
         (["response: [{call: f}]"], "scenario-missing-key", "'id'"),
+        (["response: [{call: f}]", "start_tools: [x]", "returns: {x: 1}"], "scenario-missing-key", "'id'"),
+        (["response: [{provider_call: f}, {provider_return: x}]"], "scenario-missing-key", "'id'"),
         (["response: [{text: a, lable: b}]"], "scenario-unknown-key", "did you mean 'label'?"),
         (["response: [{text: 1}]"], "scenario-bad-value", "put it in quotes"),
         (["response: [{call: f, id: c, args: {}, raw: '{}'}]"], "scenario-contradiction", "args and raw"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tpharness.scenario.fields import Fields
 from tpharness.scenario.position import Position
-from tpharness.scenario.problems import BAD_VALUE, DUPLICATE_LABEL, Problems
+from tpharness.scenario.problems import BAD_VALUE, DUPLICATE_LABEL, UNKNOWN_CALL, Problems, suggest_name
 from tpharness.scenario.script_clock import ScriptClock
 
 __all__ = ["RESERVED_LABELS", "Call", "EventLog"]
@@ -40,11 +40,11 @@ class Call:
 
 @dataclass(slots=True, kw_only=True)
 class EventLog:
-    """The events of a run so far. `calls` has the latest call of the whole thread with each id."""
+    """The events of a run so far. `calls` has the thread's latest call with each id, None where the id is missing."""
 
     problems: Problems
     script_clock: ScriptClock
-    calls: dict[str, Call]
+    calls: dict[str | None, Call]
     events: list[dict[str, Any]] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
 
@@ -90,6 +90,16 @@ class EventLog:
     def add_call(self, part: Mapping[str, Any]) -> None:
         """Remember a call, so that later steps and runs can return its result."""
         call_id, name, args = part.get("tool_call_id"), part.get("tool_name"), part.get("args")
-        if isinstance(call_id, str) and isinstance(name, str):
+        if isinstance(call_id, str | None) and isinstance(name, str):
             text = args if args is None or isinstance(args, str) else json.dumps(args, ensure_ascii=False)
             self.calls[call_id] = Call(tool_name=name, args=text)
+
+    def require_call(
+        self, call_id: str, position: Position, known: Collection[str | None], *, noun: str = "call"
+    ) -> None:
+        """Report an id that no known call has, unless a call without its id, which is reported itself, may be meant."""
+        if call_id in known or None in known:
+            return
+        ids = [one for one in known if one is not None]
+        message = f"no {noun} has the id {call_id!r}{suggest_name(call_id, ids)}"
+        self.problems.add(UNKNOWN_CALL, position, message, expected=", ".join(ids) or None)

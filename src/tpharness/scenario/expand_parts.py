@@ -16,7 +16,7 @@ from tpharness.facts import binary_identifier
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.pieces import split_args, split_text
-from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, suggest_name
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
 __all__ = ["EVENT_KEYS", "PART_KEYS", "ResponseContext", "emit_event", "emit_parts", "user_content"]
@@ -170,7 +170,7 @@ def _call(log: EventLog, fields: Fields, index: int, context: ResponseContext) -
         log.emit("part_delta", index=index, delta=delta)
     whole = {**facts, **_without_none(args=joined)}
     _end(log, fields, index, whole)
-    log.add_call(whole)
+    log.add_call({**whole, "tool_call_id": call_id})
     return call_id
 
 
@@ -185,11 +185,10 @@ def _file(log: EventLog, fields: Fields, index: int, context: ResponseContext) -
 
 
 def _provider_call(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
-    call_id = fields.text("id", required=True) or "?"
     part = _without_none(
         part_kind="builtin-tool-call",
         tool_name=fields.text("provider_call") or "?",
-        tool_call_id=call_id,
+        tool_call_id=fields.text("id", required=True),
         args=json.dumps(fields.any("args", {}), ensure_ascii=False),
         provider_name=fields.text("provider") or context.provider,
     )
@@ -200,16 +199,11 @@ def _provider_call(log: EventLog, fields: Fields, index: int, context: ResponseC
 def _provider_return(log: EventLog, fields: Fields, index: int, context: ResponseContext) -> None:
     call_id = fields.text("provider_return") or "?"
     names = {
-        event["part"]["tool_call_id"]: event["part"]["tool_name"]
+        event["part"].get("tool_call_id"): event["part"]["tool_name"]
         for event in log.events
         if event["event_kind"] == "part_start" and event["part"]["part_kind"] == "builtin-tool-call"
     }
-    if call_id not in names:
-        near = suggest_name(call_id, names)
-        message = f"no provider_call has the id {call_id!r}{near}"
-        log.problems.add(
-            UNKNOWN_CALL, fields.value_position("provider_return"), message, expected=", ".join(names) or None
-        )
+    log.require_call(call_id, fields.value_position("provider_return"), names, noun="provider_call")
     part = {
         "part_kind": "builtin-tool-return",
         "tool_name": names.get(call_id, "?"),

@@ -13,7 +13,7 @@ from typing import Any
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.expand_parts import EVENT_KEYS, ResponseContext, emit_event, emit_parts, user_content
 from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, UNKNOWN_CALL, suggest_name
+from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.server_events.returns import DENIAL
 
@@ -264,10 +264,7 @@ def _start_calls(run: _Expansion, *, extra: MapNode | None = None, only: MapNode
     log = run.log
     named = only if only is not None else extra
     for call_id, position in (named.keys if named is not None else {}).items():
-        if call_id not in log.calls:
-            near = suggest_name(call_id, log.calls)
-            message = f"no call has the id {call_id!r}{near}"
-            log.problems.add(UNKNOWN_CALL, position, message, expected=", ".join(log.calls) or None)
+        log.require_call(call_id, position, log.calls)
     due = list(only.keys) if only is not None else [*run.call_ids, *(extra.keys if extra is not None else ())]
     run.has_open_request = run.response_unfinished = False
     for call_id in due:

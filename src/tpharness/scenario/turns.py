@@ -63,7 +63,7 @@ class _Turns:
         self._agents = agents
         self._ticker = script_clock
         self._carriers = carriers
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str | None, Call] = {}
         self._user_parts: tuple[Mapping[str, Any], ...] = ()
         self._first = True
 
