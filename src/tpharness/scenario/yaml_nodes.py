@@ -107,9 +107,11 @@ def read_yaml(data: bytes, problems: Problems) -> Node | None:
                 return None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        message = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
         where = _position(mark) if mark is not None else _offset_position(text, getattr(error, "position", None))
-        problems.add(NOT_YAML, where, f"the file is not YAML: {message}{_beginning(error)}")
+        message = _describe(error)
+        if mark is not None and text[mark.index : mark.index + 1] == "\t":
+            message = "a tab stands here, and YAML is indented with spaces"
+        problems.add(NOT_YAML, where, f"the file is not YAML: {message}")
         return None
     return builder.root
 
@@ -121,6 +123,12 @@ def _parse_events(text: str) -> Iterator[Any]:
             yield parser.get_event()
     finally:
         parser.dispose()
+
+
+def _describe(error: yaml.YAMLError) -> str:
+    """Return what the parser says, and where what it did not read to its end begins."""
+    message = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).split("\n", 1)[0]
+    return f"{message}{_beginning(error)}"
 
 
 def _beginning(error: yaml.YAMLError) -> str:
