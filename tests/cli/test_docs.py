@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call
+from tests.test_wheel import INCLUDED
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -15,7 +16,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 def test_the_pages_are_listed_with_their_titles(call: Call) -> None:
     """Each page once, by the name that prints it: the README first, then in order."""
-    lines = call("docs").out.splitlines()
+    *lines, _, _ = call("docs").out.splitlines()
     assert [line.split()[0] for line in lines] == [page.stem for page in PAGES]
     assert "CONTROL         Test an implementation: the control contract" in lines
 
@@ -30,6 +31,24 @@ def test_a_page_is_printed_however_it_is_named(name: str, call: Call) -> None:
 def test_a_page_is_printed_as_it_is(page: Path, call: Call) -> None:
     """Also one that shows what a CI server obeys."""
     assert call("docs", page.stem).out == page.read_text("utf-8")
+
+
+def test_the_list_ends_with_where_the_files_are_that_pages_name(call: Call) -> None:
+    """In a checkout that is its top."""
+    assert f"conformance/ and scenarios/ are in {ROOT};" in call("docs").out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_says_of_what_a_wheel_has_not_that_it_is_in_the_repository(page: Path) -> None:
+    """In the first paragraph that names such a file, or its commands do. An installation would be searched for it."""
+    named = re.compile(
+        r"(?<![\w./-])(?:\.\./)?((?:conformance|scripts|examples|benchmarks|tests|src|\.github)/[\w./-]*\w)"
+    )
+    for paragraph in re.split(r"\n\n(?! )", page.read_text("utf-8")):
+        files = [file for file in named.findall(paragraph) if (ROOT / file).exists()]
+        if any(not any(f"{file}/".startswith(f"{one}/") for one in INCLUDED) for file in files):
+            assert re.search("repository|checkout|clone", paragraph), paragraph
+            return
 
 
 def test_the_readme_is_a_page(call: Call) -> None:

@@ -9,7 +9,7 @@ from tpharness.cli.options import Argument
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.output import write_atomically
 from tpharness.printable import say
-from tpharness.resources import docs_dir, readme_path
+from tpharness.resources import conformance_dir, docs_dir, readme_path
 
 __all__ = ["docs", "pages"]
 
@@ -18,7 +18,7 @@ def docs(page: Annotated[str, Argument(help="A page, such as CONTROL; none lists
     """Print a page of the documentation, or list the pages."""
     known = pages()
     if not page:
-        say(*(f"{name:14}  {_title(file)}" for name, file in known.items()))
+        say(*(f"{name:14}  {_title(file)}" for name, file in known.items()), "", _where())
         return
     name = page.removeprefix("docs/").removesuffix(".md").upper()
     if name not in known:
@@ -30,6 +30,12 @@ def docs(page: Annotated[str, Argument(help="A page, such as CONTROL; none lists
 def pages() -> dict[str, Path]:
     """Return the file of each page by its name: the README, then the others in alphabetical order."""
     return {path.stem: path for path in (readme_path(), *sorted(docs_dir().glob("*.md")))}
+
+
+def _where() -> str:
+    """Return where the files are that the pages name: of the repository, an installation has only what it reads."""
+    folder = conformance_dir().parent
+    return f"conformance/ and scenarios/ are in {folder}; what a page names and is not there is in the repository"
 
 
 def _title(file: Path) -> str:
