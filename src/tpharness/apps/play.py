@@ -15,7 +15,7 @@ import aiohttp
 
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
 from tpharness.apps.checks.view import messages_in
-from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Profile, RealClients, Reply
+from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Profile, RealClients, Reply, keeps_history
 from tpharness.apps.config import AppConfig
 from tpharness.apps.effects import CaseTools, Ledger, count_effects
 from tpharness.apps.evidence import (
@@ -102,7 +102,7 @@ class Player:
         self._real = real
         self.tool_seconds: float | None = None
         self.tool_has_run = False
-        self.keeps_history = bool(getattr(profile, "keeps_history", False))
+        self.keeps_history = keeps_history(profile)
 
     async def play(self, case: AppCase, mark: str) -> AppEvidence:
         """Play a case; `mark` is the token that its messages carry. NotPlayedError where it does not apply."""

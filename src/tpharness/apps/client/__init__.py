@@ -2,7 +2,7 @@
 
 from tpharness.apps.client.buttons import CLIENTS, require_known_client
 from tpharness.apps.client.message_parts import is_tool_part
-from tpharness.apps.client.profile import Chat, Profile, Trigger, text_of
+from tpharness.apps.client.profile import Chat, Profile, Trigger, keeps_history, text_of
 from tpharness.apps.client.profiles import PROFILES, find_profile
 from tpharness.apps.client.real import RealClient, RealClients
 from tpharness.apps.client.reply import End, Limits, Reply, SeenChunk, Translator, as_event
@@ -30,6 +30,7 @@ __all__ = [
     "as_event",
     "find_profile",
     "is_tool_part",
+    "keeps_history",
     "require_known_client",
     "text_of",
 ]

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 from tpharness.apps.client.own_code import calling
 from tpharness.apps.client.reply import Translator
+from tpharness.errors import UsageError
 
-__all__ = ["Chat", "Profile", "Trigger", "make_body", "make_translator", "text_of"]
+__all__ = ["Chat", "Profile", "Trigger", "keeps_history", "make_body", "make_translator", "text_of"]
 
 Message = Mapping[str, Any]
 
@@ -50,7 +51,7 @@ class Chat:
 class Profile(Protocol):
     """How a client posts and what it is answered.
 
-    A class whose client keeps the history, so that a second tab does not know the first, says `keeps_history = True`.
+    A class may say `keeps_history`: whether its page keeps the history, so that a second tab does not know the first.
     One that stands for another version of the AI SDK's client than the newest says which: `version = VERSIONS[6]`.
     """
 
@@ -67,6 +68,23 @@ def make_body(profile: Profile, chat: Chat, trigger: Trigger, extra: Mapping[str
     """Return the body of a POST as JSON, with the fields of `extra`. UsageError for what a profile does wrong."""
     with calling(profile, "body"):
         return json.dumps({**profile.body(chat, trigger), **extra}).encode()
+
+
+def keeps_history(profile: Profile) -> bool:
+    """Whether the page keeps the history: as its profile says, else whether this posts the earlier messages, too."""
+    said = getattr(profile, "keeps_history", None)
+    if said is not None:
+        return bool(said)
+    texts = (("user", "a first question"), ("assistant", "a first answer"), ("user", "a second question"))
+    messages = [
+        {"id": str(number), "role": role, "parts": [{"type": "text", "text": text}]}
+        for number, (role, text) in enumerate(texts)
+    ]
+    try:
+        body = make_body(profile, Chat(id="a-chat", messages=messages, posts=2), Trigger.SUBMIT, {})
+    except UsageError:  # it may need what only a played chat has; what it raises there is told there
+        return False
+    return all(text.encode() in body for _, text in texts)
 
 
 def make_translator(profile: Profile) -> Translator | None:
