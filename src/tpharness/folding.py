@@ -117,15 +117,16 @@ def fold_stream(
 ) -> tuple[Journal, list[Finding]]:
     """Fold the bytes of one stream, all or the first `after` events, into a journal and findings.
 
-    UsageError where it has fewer events.
+    Without a byte there is a finding, unless the run was cut. UsageError where it has fewer events.
     """
     side = _ClientSide(agent)
+    missing = [] if data or after is not None or cut is not None else [NO_EVENTS.at(Place(byte=0))]
     if after is not None:
         frames = SseParser().feed(data)
         _within(after, len(frames), file)
         data = data[: frames[after - 1].end] if after else b""
     side.feed(data, cut, at)
-    return side.fold.journal(), side.findings
+    return side.fold.journal(), [*missing, *side.findings]
 
 
 def fold_events(
@@ -133,15 +134,16 @@ def fold_events(
 ) -> tuple[Journal, list[Finding]]:
     """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
 
-    Events of the 0.0.3 guide are read too.
+    Events of the 0.0.3 guide are read too. Without an event there is a finding, unless the run was cut.
     """
     lines = event_lines(data)
+    missing = [] if lines or after is not None or cut is not None else [NO_EVENTS.at(Place(side="server", event=0))]
     if after is not None:
         _within(after, len(lines), file)
         lines = lines[:after]
     side = _ServerSide(agent)
     side.feed([_event(line, file, number) for number, line in lines], cut, at)
-    return side.fold.journal(), side.findings
+    return side.fold.journal(), [*missing, *side.findings]
 
 
 class _ClientSide:

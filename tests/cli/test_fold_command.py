@@ -183,3 +183,15 @@ def test_a_stream_with_carried_times_is_cut_after_them(after: int, call: Any, tm
         tmp_path, {"type": "start"}, carrier(timestamp=END, started_at=END), *TEXT, {"type": "finish-step"}, *TEXT
     )
     folded(call, file, "--after", str(after))
+
+
+@pytest.mark.parametrize("name", ["nothing.sse", "nothing.jsonl"])
+def test_an_empty_file_is_found(call: Any, tmp_path: Path, name: str) -> None:
+    """It may be a download that failed, as `check` says of it; a run that was cut may have sent nothing."""
+    file = tmp_path / name
+    file.write_bytes(b"")
+    done = call("fold", str(file))
+    assert (done.code, "stream-without-events" in done.err) == (1, True)
+    assert json.loads(done.out)["version"] == "0.0.4"
+    assert call("fold", str(file), "--interrupt", f"user_cancelled@{END}").code == 0
+    assert call("fold", str(file), "--after", "0").code == 0

@@ -185,3 +185,19 @@ def test_a_shard_is_a_part_of_one_run_on_one_pair(call: Call) -> None:
     """A matrix is several runs."""
     done = call("run", "basics", "--shard", "1/2", "--server", "reference", "--server", "reference")
     assert (done.code, "one run on one pair" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_a_shard_without_a_scenario_passes(call: Call, tmp_path: Path, command: str) -> None:
+    """There may be more machines than scenarios; alone it says that it has none, and the whole is judged by merge."""
+    names = [str(tmp_path / f"{index}.json") for index in (1, 2)]
+    for index, name in enumerate(names, start=1):
+        options = ("cycles/three-steps", "--shard", f"{index}/2")
+        if command == "run":
+            assert call("run", *options, "--report", f"json:{name}").code == 0
+        else:
+            Path(name).write_text(call("sweep", *options, "--json").out, "utf-8")
+        assert read(name)["passed"]
+    told = call(command, "cycles/three-steps", "--shard", "2/2")
+    assert (told.code, "this shard has no" in told.out) == (0, True)
+    assert call("merge", *names).code == 0

@@ -162,7 +162,11 @@ class ConsoleReport:
                 f"\n[bold red]RUN[/] {escape(make_printable(problem.line()))}\n  {escape(problem.kind.remedy)}"
             )
         if not any(event.counts.values()):
-            self._out.print("\nnothing was played: places of a sweep are called ID@event-12 or ID@byte-340")
+            shard = report.started.shard if report.started is not None else None
+            why = "places of a sweep are called ID@event-12 or ID@byte-340"
+            if shard is not None and report.passed:
+                why = f"this shard has no scenario, the run has {shard['scenarios']}"
+            self._out.print(f"\nnothing was played: {why}")
         word = "[bold green]PASSED[/]" if report.passed else "[bold red]FAILED[/]"
         if report.started is not None and report.started.order and not report.passed:
             again = f"in this order again: --order {shlex.quote(report.started.order)}"

@@ -66,7 +66,7 @@ def _run_failure(report: Report) -> str:
         why = report.error or "the run did not finish"
         started = report.started
         return why if started is None else f"{why}; {report.scenarios} of {started.scenarios} scenarios were played"
-    if not report.results:
+    if not report.results and not report.passed:
         return "nothing was played"
     ended = [report.finished.ended] if report.finished.ended else []
     return "\n".join([*ended, *(finding.line() for finding in report.finished.problems)])
