@@ -42,14 +42,14 @@ def test_a_campaign_prints_its_seed_and_goes_on(call: Call) -> None:
 
 def test_a_campaign_goes_on_with_what_it_plays(call: Call) -> None:
     """The line that says how to go on is enough, whatever the campaign was begun with; others are another campaign."""
-    begun = call("fuzz", "--cases", "20", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--db", "c")
+    begun = call("fuzz", "--cases", "20", "--kind", "programs", "--client", TARGET, "--shrink", "0", "--db", "a c")
     line = begun.out.splitlines()[-1]
-    assert line.startswith("continue with: tpharness fuzz --db c; ")
+    assert line.startswith("continue with: tpharness fuzz --db 'a c'; ")
     again = call(*shlex.split(line.partition("continue with: tpharness ")[2].partition(";")[0]), "--cases", "5")
     assert again.code == begun.code == 1
-    assert again.out.startswith("seed 0, programs, kept in c, case ")
-    assert "plays --client" in call("fuzz", "--client", "reference", "--db", "c").err
-    assert "is one of programs" in call("fuzz", "--kind", "bytes", "--db", "c").err
+    assert again.out.startswith("seed 0, programs, kept in a c, case ")
+    assert "plays --client" in call("fuzz", "--client", "reference", "--db", "a c").err
+    assert "is one of programs" in call("fuzz", "--kind", "bytes", "--db", "a c").err
 
 
 def test_a_lock_that_is_something_else_is_named(call: Call, folder: Path) -> None:

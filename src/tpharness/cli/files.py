@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,7 +51,10 @@ def read_json(path: str) -> Any:
     """Return the JSON value in a file. InputError if there is none; other findings go to standard error."""
     data = read_bytes(path)
     if data.startswith((b"data:", b"event:", b":")):
-        raise InputError(f"{path} is a stream, not JSON", hint=f"`tpharness fold {path}` makes a thread of a stream")
+        raise InputError(
+            f"{path} is a stream, not JSON",
+            hint=f"`tpharness fold {shlex.quote(str(path))}` makes a thread of a stream",
+        )
     parsed = parse_json(data, file=path)
     broken = [f for f in parsed.findings if f.level is Level.MUST]
     if broken and not parsed.ok:

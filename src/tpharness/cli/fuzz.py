@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -202,4 +203,4 @@ def _tell(campaign: Campaign, cases: int, took: float, stopped: str, *, as_json:
     rate, causes = f"{cases / max(took, 0.001):.0f} a second", counted(len(state.failures), "cause")
     say(f"{word} {done} in {took:.1f} s ({rate}), {causes}, seed {state.seed}{why}")
     so_far = f"{counted(state.cases, 'case')} so far in {state.seconds:.0f} s"
-    say(f"continue with: tpharness fuzz --db {campaign.options.db}; {so_far}")
+    say(f"continue with: tpharness fuzz --db {shlex.quote(str(campaign.options.db))}; {so_far}")

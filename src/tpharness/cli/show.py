@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -73,7 +74,9 @@ def _write_page(trace: Trace, entry: Entry | None, path: str) -> None:
     entries, left_out = entries_of_trace(trace, MOST_BYTES, only=entry)
     sections = application_sections("What happened", applications_of_trace(trace, only=entry).values())
     if not entries and not sections:
-        raise UsageError(f"{trace.name} has no case to show", hint=f"tpharness show {trace.name} says what is in it")
+        raise UsageError(
+            f"{trace.name} has no case to show", hint=f"tpharness show {shlex.quote(trace.name)} says what is in it"
+        )
     title = trace.name if entry is None else entry.case
     lead = f'<p class="muted">{text_html(str(trace.about["command"]))}</p>'
     plain = [plain_timeline(one.timeline) for one in entries]
@@ -107,7 +110,7 @@ def _list_lines(trace: Trace, *, whole: bool) -> list[Line]:
         lines.append(("dim", f"  … {len(entries) - len(shown)} more (--all lists them)"))
     first = next((one for one in entries if one.file), None)
     if first is not None:
-        lines += [("", ""), ("", f"look at one: tpharness show {trace.name} {first.case}")]
+        lines += [("", ""), ("", f"look at one: tpharness show {shlex.quote(trace.name)} {shlex.quote(first.case)}")]
     return lines
 
 

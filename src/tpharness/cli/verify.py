@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,7 +47,9 @@ def verify(
     if not replay and (server != "reference" or client):
         raise UsageError("--server and --client are for --replay", hint="add --replay to play it again")
     if certificate.is_dir():
-        raise InputError(f"{certificate} is a folder", hint=f"tpharness verify {certificate / 'certificate.json'}")
+        raise InputError(
+            f"{certificate} is a folder", hint=f"tpharness verify {shlex.quote(str(certificate / 'certificate.json'))}"
+        )
     public = None if key is None else load_public_key(read_bytes(key), key)
     envelope = read_json(str(certificate))
     statement = read_statement(open_envelope(envelope))

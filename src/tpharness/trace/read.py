@@ -10,6 +10,7 @@ wrote the file. InputError names the file and the line.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -231,7 +232,9 @@ class Trace:
             if one.case == name and server in ("", one.server) and client in ("", one.client)
         ]
         if not found:
-            hint = did_you_mean(name, [one.case for one in self.entries], f"tpharness show {self.name} lists its cases")
+            hint = did_you_mean(
+                name, [one.case for one in self.entries], f"tpharness show {shlex.quote(self.name)} lists its cases"
+            )
             raise UsageError(f"{self.name} has no case {name}", hint=hint)
         return next((one for one in found if one.file), found[0])
 
