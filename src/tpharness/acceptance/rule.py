@@ -116,9 +116,11 @@ class Rule:
         """Return the API's texts as they are searched for, with an ellipsis for what differs between requests."""
         return tuple(_GAP.sub("…", error) for error in self.errors)
 
-    def basis(self) -> str:
-        """Return how sure the rule is, from what source, and for which requests, as a phrase."""
-        return f"{_SURE[self.confidence]}: {self.source}" + (f" ({self.only})" if self.only else "")
+    def basis(self) -> tuple[str, ...]:
+        """Return lines that say how sure the rule is, its source and its requests, and the addresses of the reports."""
+        only = f" ({self.only})" if self.only else ""
+        sure = f"how sure: {_SURE[self.confidence]}: {self.source}{only}"
+        return (sure, *(f"  {address}" for address in self.links().values()))
 
     def links(self) -> dict[str, str]:
         """Return the address of each public report that the source names, by its name there (`owner/repo#1`, `#2`)."""

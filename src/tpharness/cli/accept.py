@@ -82,9 +82,7 @@ def _print_finding(finding: Finding) -> None:
         say(f"  the API says: {shorten(says, 600)}")
     say(f"  to do: {finding.kind.remedy}")
     if rule:
-        say(f"  how sure: {rule.basis()}")
-        for address in rule.links().values():
-            say(f"    {address}")
+        say(*(f"  {line}" for line in rule.basis()))
 
 
 def _api_words(finding: Finding, rule: Rule | None) -> str:

@@ -62,8 +62,7 @@ def _explained_rule(name: str, _: tuple[Path, ...]) -> bool:
         kind = rule.kind.entry
         say(f"{name} (rule of the API {rule.provider}, {kind.level.name})", f"  {kind.meaning}")
         say(*(f"  the API says: {text}" for text in rule.texts()), f"  to do: {kind.remedy}")
-        say(f"  how sure: {rule.basis()}", *(f"    {address}" for address in rule.links().values()))
-        say(f"  a request that breaks it has the finding {kind.code}")
+        say(*(f"  {line}" for line in rule.basis()), f"  a request that breaks it has the finding {kind.code}")
     return bool(found)
 
 
