@@ -61,9 +61,9 @@ def _turn(turn: Any) -> str:
     if kind != "agent":
         return str(kind or "?")
     messages = turn.get("messages")
-    describe_node = [_message(message) for message in messages] if isinstance(messages, list | tuple) else ["?"]
+    shown = [_message(message) for message in messages] if isinstance(messages, list | tuple) else ["?"]
     head = f"agent {_status(turn)}"
-    return f"{head}: {' '.join(describe_node)}" if describe_node else head
+    return f"{head}: {' '.join(shown)}" if shown else head
 
 
 def _status(turn: Mapping[str, Any]) -> str:
@@ -82,8 +82,8 @@ def _message(message: Any) -> str:
     if kind == "system":
         return f"event({message.get('event_type', '?')})"
     parts = message.get("parts")
-    describe_node = [_part(part) for part in parts] if isinstance(parts, list | tuple) else ["?"]
-    return f"{kind or '?'}({' '.join(describe_node)})"
+    shown = [_part(part) for part in parts] if isinstance(parts, list | tuple) else ["?"]
+    return f"{kind or '?'}({' '.join(shown)})"
 
 
 def _part(part: Any) -> str:
