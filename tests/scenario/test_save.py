@@ -132,3 +132,15 @@ def test_a_file_is_written_whole_or_not_at_all(load, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
     with pytest.raises(InputError, match="cannot write"):
         write(scenario, tmp_path / "none" / "a.yaml")
+
+
+def test_a_link_to_a_scenario_file_stays_a_link(load, tmp_path):
+    """What it points to is replaced and keeps its mode, as for every other file that tpharness writes."""
+    file, link = tmp_path / "a.yaml", tmp_path / "link.yaml"
+    file.write_text("old")
+    file.chmod(0o664)
+    link.symlink_to(file)
+    write(load(FULL), link)
+    assert link.is_symlink()
+    assert load(file.read_text("utf-8")) == load(FULL)
+    assert file.stat().st_mode & 0o777 == 0o664

@@ -20,7 +20,7 @@ from tpharness.scenario.records import (
     Wire,
     WireEnd,
 )
-from tpharness.scenario.save import dump, write, write_text
+from tpharness.scenario.save import dump, write
 from tpharness.scenario_files import find_scenarios, scenario_id
 
 __all__ = [
@@ -47,5 +47,4 @@ __all__ = [
     "outline",
     "scenario_id",
     "write",
-    "write_text",
 ]

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tpharness.errors import InputError, UsageError
+from tpharness.errors import UsageError
+from tpharness.output import write_atomically
 from tpharness.readings import Readings
 from tpharness.scenario.eventlog import RESERVED_LABELS
 from tpharness.scenario.records import (
@@ -35,7 +34,7 @@ from tpharness.scenario.records import (
 from tpharness.scenario.yaml_nodes import FLOAT, INT
 from tpharness.server_events.shapes import EVENT
 
-__all__ = ["dump", "write", "write_text"]
+__all__ = ["dump", "write"]
 
 _WIDTH = 110
 _SHORT = 100
@@ -57,25 +56,9 @@ def dump(scenario: Scenario) -> str:
     return text
 
 
-def write(scenario: Scenario, path: Path | str) -> None:
-    """Write the scenario to a file. InputError if the file cannot be written."""
-    write_text(Path(path), dump(scenario))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file atomically, as UTF-8. InputError if it cannot be written."""
-    draft = None
-    try:
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-        Path(draft).chmod(0o644)
-        Path(draft).replace(path)
-    except OSError as error:
-        if draft is not None:
-            Path(draft).unlink(missing_ok=True)
-        hint = "name a file in a folder that you may write"
-        raise InputError(f"cannot write {path}: {error.strerror}", hint=hint) from error
+def write(scenario: Scenario, path: Path) -> None:
+    """Write the scenario to a file (`write_atomically`). InputError if the file cannot be written."""
+    write_atomically(str(path), dump(scenario))
 
 
 # ------------------------------------------------------------------ scenario → plain data

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from tpharness.errors import InputError
+from tpharness.output import write_atomically
 from tpharness.printable import without_credentials
-from tpharness.scenario import write_text
 
 __all__ = ["CampaignState", "FoundFailure", "load_state", "save_state"]
 
@@ -76,4 +76,5 @@ def load_state(folder: Path) -> CampaignState | None:
 
 def save_state(folder: Path, state: CampaignState) -> None:
     """Write the campaign into its folder."""
-    write_text(folder / _FILE, msgspec.json.format(msgspec.json.encode(state), indent=2).decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(state), indent=2).decode()
+    write_atomically(str(folder / _FILE), text + "\n")

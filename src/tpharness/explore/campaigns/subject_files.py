@@ -19,11 +19,12 @@ from tpharness.causes import Cause
 from tpharness.errors import InputError, ScenarioError, UsageError
 from tpharness.explore.generate.kinds import FuzzKind, Subject
 from tpharness.findings import Finding, Level
+from tpharness.output import write_atomically
 from tpharness.protocol.parse import parse_json
 from tpharness.run.play import play
 from tpharness.run.session import Session
 from tpharness.run.sweeps.failures import describe_failure, make_failure_file
-from tpharness.scenario import Expectation, Scenario, load_scenario, write_text
+from tpharness.scenario import Expectation, Scenario, load_scenario
 
 __all__ = ["load_subject", "save_subject"]
 
@@ -53,14 +54,14 @@ def save_subject(
             document = {"description": describe_failure(what, findings), "replay": command, "scenario": repr(subject)}
             return _json(folder / f"{cause.slug}.json", document), command
         head = f"# Kind: {kind.value}\n# Judge it again: {command}\n"
-        write_text(file.path, head + file.text)
+        write_atomically(str(file.path), head + file.text)
         return file.path, command
     if isinstance(subject, str):
         path = folder / f"{cause.slug}.yaml"
         command = _command(path, sides)
         said = describe_failure("A generated scenario file", findings)
         lines = (said, f"Fails with {cause}.", f"Kind: {kind.value}", f"Found by: {found_by}", f"Replay: {command}")
-        write_text(path, "".join(f"# {line}\n" for line in lines) + subject)
+        write_atomically(str(path), "".join(f"# {line}\n" for line in lines) + subject)
         return path, command
     path = folder / f"{cause.slug}.json"
     command = _command(path, sides)
@@ -116,7 +117,7 @@ def _command(path: Path, sides: Sequence[str]) -> str:
 
 
 def _json(path: Path, document: dict[str, Any]) -> Path:
-    write_text(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    write_atomically(str(path), json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     return path
 
 

@@ -16,8 +16,9 @@ from tpharness.causes import Cause
 from tpharness.clauses import load_clauses
 from tpharness.errors import InputError
 from tpharness.findings import Finding, Level, shorten
+from tpharness.output import write_atomically
 from tpharness.run.judge import Result
-from tpharness.scenario import Scenario, dump, write_text
+from tpharness.scenario import Scenario, dump
 
 __all__ = [
     "Failure",
@@ -83,7 +84,7 @@ class FailureFile:
     def write(self) -> None:
         """Write the file, and make its folder if it does not exist. InputError if that fails."""
         make_folder(self.path.parent)
-        write_text(self.path, self.text)
+        write_atomically(str(self.path), self.text)
 
 
 def make_failure_file(
