@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import SLOW
 from tests.scenarios import load_builtin
 from tests.targets.servers import ALL, Connection, ContractServer, RawServer, Request, in_thread
 
@@ -232,7 +233,7 @@ def test_a_server_that_crashes_is_one_cause_that_begins_with_whom_it_crashed_on(
     """However many cases it costs, and whatever each of them was told; no case is played again where nobody listens."""
     monkeypatch.setattr("tpharness.run.session.LoopLag", lag)
     with crashing(tmp_path, left=20) as url:
-        events = list(run_suite(RunOptions(server=url, ids=("basics", "cycles"), patience=CALM)))
+        events = list(run_suite(RunOptions(server=url, ids=("basics", "cycles"), patience=SLOW)))
     (group,) = group_failures(event.result for event in events if isinstance(event, ResultReady))
     assert str(group.cause) == f"no-answer at nothing listens at {url} any more; does it crash?"
     assert {result.outcome for result in group.results} == {Outcome.ERRORED, Outcome.COULD_NOT_RUN}

@@ -123,16 +123,34 @@ def gone_while_asked(error: Exception, what: str, endpoint: Endpoint) -> GoneErr
 
 
 async def is_gone(endpoint: Endpoint, patience: Patience) -> bool:
-    """Whether nothing listens there any more. A relay listens whatever is behind it, so it is not asked."""
+    """Whether nothing listens there any more. A relay listens whatever is behind it, so it is not asked.
+
+    When a process ends, the system may close its connections before the socket on which it listens. A connection that
+    is made in between is reset when that socket is closed, so the second attempt is decisive.
+    """
     if endpoint.relay:
         return False
     url = endpoint.url("")
     try:
         async with asyncio.timeout(min(patience.connect, 1.0)):
-            _, writer = await asyncio.open_connection(url.host, url.port)
+            return await _is_refused(url) or await _is_refused(url)
+    except TimeoutError:
+        return False
+
+
+async def _is_refused(url: URL) -> bool:
+    """Whether a connection is refused. One that is made is ended at once, and this waits until the other end agrees."""
+    try:
+        reader, writer = await asyncio.open_connection(url.host, url.port)
     except OSError as error:
         return isinstance(error, ConnectionRefusedError)
-    writer.transport.abort()
+    try:
+        writer.write_eof()
+        await reader.read(1)
+    except OSError:
+        pass  # it was reset
+    finally:
+        writer.transport.abort()
     return False
 
 
