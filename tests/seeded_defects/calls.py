@@ -20,7 +20,7 @@ from tests.seeded_defects.seeding import (
 from tests.seeded_defects.tools import on_returns
 
 from tpharness.journal import JournalWriter
-from tpharness.server_events import encoder, parts, recorder
+from tpharness.server_events import calls, encoder, parts, recorder
 from tpharness.server_events.events import EventKind
 from tpharness.vsp import records as c
 
@@ -37,9 +37,9 @@ class NullIsNothing(JournalWriter):
 def told_again(was):
     """The event of a call's tool has the last word about its arguments."""
 
-    def amend(self, call_id, part, args):
-        self._without_args.add(call_id)
-        was(self, call_id, part, args)
+    def amend(self, started, report):
+        self._without_args.add(started["tool_call_id"])
+        was(self, started, report)
 
     return amend
 
@@ -120,7 +120,7 @@ def broken_is_empty(was):
 
 def read_args(make):
     """Both readings of arguments on the server: what it stores and what it tells."""
-    return together(*(wrap(module, "parse_tool_args", make) for module in (recorder, parts, encoder)))
+    return together(*(wrap(module, "parse_tool_args", make) for module in (calls, parts, encoder)))
 
 
 def quoted(was):
@@ -309,6 +309,6 @@ DEFECTS = (
         "server",
         "The server stores the arguments of a tool-call event, where the client was told those of the call.",
         "part.call-complete-server R10",
-        wrap(recorder.Recorder, "_amend_call", told_again),
+        wrap(calls.RunCalls, "amend", told_again),
     ),
 )

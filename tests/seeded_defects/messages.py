@@ -36,9 +36,7 @@ def ended_at_part_end(was):
     def part_end(self, event):
         handle = self._parts.get(event["index"])
         if handle is not None and handle.kind == "tool-call" and not handle.complete:
-            text = "".join(handle.pieces)
-            self._writer.close_part(handle, args=handle.fields.get("args", parse_tool_args(text) if text else {}))
-            self._calls[handle.fields["tool_call_id"]] = handle
+            self._calls.complete(handle, None)
             return
         was(self, event)
 

@@ -11,7 +11,7 @@ from tests.seeded_defects.seeding import client_writer, defect, on_chunk, put, t
 
 from tpharness.dialects import messages
 from tpharness.journal import JournalWriter, Part
-from tpharness.server_events import recorder
+from tpharness.server_events import calls, recorder
 from tpharness.vsp import records as c
 from tpharness.vsp.content import ContentParts
 from tpharness.vsp.states import StreamState
@@ -206,7 +206,7 @@ DEFECTS = (
         together(
             client_writer(Composed),
             wrap(
-                recorder,
+                calls,
                 "parse_tool_args",
                 lambda was: lambda held: was(unicodedata.normalize("NFC", held) if isinstance(held, str) else held),
             ),
@@ -303,7 +303,7 @@ DEFECTS = (
             wrap(
                 recorder.Recorder,
                 "_provider",
-                lambda _: lambda self: str(self._request_facts.get("provider_name") or "unknown"),
+                lambda _: lambda self: str(self._model.get("provider_name") or "unknown"),
             ),
         ),
     ),

@@ -12,7 +12,7 @@ from typing import Any
 
 from tpharness.facts import normalize_finish_reason, normalize_usage
 from tpharness.journal import Event, Interrupted, JournalWriter
-from tpharness.server_events.parts import call_fields, file_content, part_fields
+from tpharness.server_events.parts import call_fields, part_fields
 from tpharness.server_events.returns import data_events, return_part
 
 __all__ = ["fold_messages", "write_messages"]
@@ -27,7 +27,7 @@ def fold_messages(
     """
     run_id = messages[-1].get("run_id") if messages else None
     earlier = [m for m in messages if m.get("run_id") != run_id]
-    if any(m.get("kind") == "response" for m in earlier):
+    if earlier:
         writer.begin_turn(agent_id, at)
         write_messages(writer, earlier, at)
         writer.complete_turn(at)
@@ -75,8 +75,6 @@ def _response(writer: JournalWriter, message: Mapping[str, Any], at: str) -> Non
             fields |= call_fields(part)
         if kind == "thinking":
             fields.setdefault("provider_name", "unknown")
-        if kind == "file":
-            fields["content"] = file_content(fields["content"])
         if finished:
             writer.add_part(kind, fields)
         else:

@@ -12,7 +12,7 @@ from typing import Any
 from tpharness.facts import binary_identifier, parse_tool_args
 from tpharness.journal import OpenPart
 
-__all__ = ["call_fields", "extend_part", "file_content", "find_prompts", "part_fields", "pick_fields"]
+__all__ = ["call_fields", "extend_part", "find_prompts", "part_fields", "pick_fields"]
 
 _PART_FIELDS = {
     "text": ("content", "id"),
@@ -37,6 +37,8 @@ def part_fields(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
     fields = pick_fields(part, names)
     if kind == "thinking" and "id" in fields:
         fields["thinking_id"] = fields.pop("id")
+    if kind == "file":
+        fields["content"] = _file_content(fields["content"])
     return fields
 
 
@@ -73,7 +75,7 @@ def find_prompts(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part for part in parts if part["part_kind"] == "user-prompt" and part["content"] != []]
 
 
-def file_content(content: Mapping[str, Any]) -> dict[str, Any]:
+def _file_content(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a file part; without an identifier of its own it has that of its bytes, or its address."""
     fields = pick_fields(content, ("kind", "data", "url", "media_type", "identifier", "vendor_metadata"))
     if "data" in fields:

@@ -15,23 +15,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tpharness.facts import interruption_reason, join_text, normalize_finish_reason, normalize_usage, parse_tool_args
+from tpharness.facts import interruption_reason, normalize_finish_reason, normalize_usage
 from tpharness.finding_log import FindingLog
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Entry, Event, Interrupted, Journal, JournalWriter, OpenPart, OpenResponse, UserTurn
-from tpharness.protocol.versions import ERROR_EVENT, NORMATIVE_PREFIX
+from tpharness.protocol.versions import ERROR_EVENT
 from tpharness.server_events import events as vocabulary
 from tpharness.server_events import violations as v
+from tpharness.server_events.calls import RunCalls
 from tpharness.server_events.events import EventKind, event_kind, event_time
-from tpharness.server_events.parts import (
-    call_fields,
-    extend_part,
-    file_content,
-    find_prompts,
-    part_fields,
-    pick_fields,
-)
-from tpharness.server_events.returns import SOURCES, custom_data, data_events, event_name, return_part
+from tpharness.server_events.parts import call_fields, extend_part, find_prompts, part_fields, pick_fields
+from tpharness.server_events.returns import custom_event, data_events, return_part, system_event
 from tpharness.server_events.shapes import DELTA
 from tpharness.server_events.states import RunState
 
@@ -69,9 +63,7 @@ class Recorder:
         self._index = -1
         self.state = RunState.BETWEEN
         self._parts: dict[int, OpenPart] = {}
-        self._calls: dict[str, OpenPart] = {}
-        self._without_args: set[str] = set()  # calls whose arguments may still come with their tool-call event (R10)
-        self._provider_calls: dict[str, dict[str, Any]] = {}  # what is known of them
+        self._calls = RunCalls(self._writer)
         self._newest_call: OpenPart | None = None
         self._model: dict[str, Any] = {}
         self._last_finish: str | None = None
@@ -149,16 +141,14 @@ class Recorder:
         fields = part_fields(kind, part)
         text_field = _TEXT_FIELDS.get(kind)
         if kind == "builtin-tool-call":
-            self._provider_calls[part["tool_call_id"]] = fields
-        if kind == "builtin-tool-return" and part["tool_call_id"] not in self._provider_calls:
-            self._report(v.UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
-            return  # R14, R36, R42
+            self._calls.add_provider_call(fields)
         if kind == "builtin-tool-return":
-            call = self._provider_calls.pop(part["tool_call_id"])  # beside an output the stream names neither of these
-            fields |= {name: call[name] for name in ("tool_name", "provider_name") if call.get(name) is not None}
+            names = self._calls.take_names(part)
+            if names is None:
+                self._report(v.UNKNOWN_CALL, f"output of the provider's call {part['tool_call_id']!r}", got=part)
+                return  # R14, R36, R42
+            fields |= names
         if text_field is None:
-            if kind == "file":
-                fields["content"] = file_content(fields["content"])
             self._writer.add_part(kind, fields)
             self._parts[index] = OpenPart(kind, fields, [], None, complete=True)
             return
@@ -236,7 +226,10 @@ class Recorder:
     def _tool_call(self, event: Mapping[str, Any]) -> None:
         part = event["part"]
         call_id = part["tool_call_id"]
-        self._finish_response(call_id, part)
+        if self._writer.response_open:
+            self._finish_response(part)
+        else:
+            self._calls.amend(part, self._report)
         if self._writer.call_key(call_id) is None:  # a call of a history that this thread does not hold
             self._begin_response()
             self._writer.add_part("tool-call", call_fields(part))
@@ -263,25 +256,14 @@ class Recorder:
             self._writer.add_event(Event(name=name, data=data, at=self._at))
 
     def _event(self, event: Mapping[str, Any]) -> None:
-        name = event["event_type"]
-        if event.get("transient") and not name.startswith(NORMATIVE_PREFIX):
-            return
-        targets = event.get("target_agents")
-        self._writer.add_event(
-            Event(
-                name=event_name(name),
-                data=event.get("event_data"),
-                at=self._at,
-                source_agent=event.get("source_agent"),
-                target_agents=tuple(targets) if targets is not None else None,
-                bound=name in SOURCES,
-            )
-        )
+        written = system_event(event, self._at)
+        if written is not None:
+            self._writer.add_event(written)
 
     def _custom(self, event: Mapping[str, Any]) -> None:
-        name = event.get("name") or event.get("event_name")
-        if name:
-            self._writer.add_event(Event(name=event_name(name), data=custom_data(event), at=self._at))
+        written = custom_event(event, self._at)
+        if written is not None:
+            self._writer.add_event(written)
 
     def _enqueued(self, event: Mapping[str, Any]) -> None:
         for message in event.get("messages") or ():
@@ -297,7 +279,7 @@ class Recorder:
     def _reset(self, event: Mapping[str, Any]) -> None:
         del event
         self._writer.reset_response()
-        self._parts, self._calls = {}, {}
+        self._parts = {}
         self.state = RunState.BETWEEN
 
     def _agent_start(self, event: Mapping[str, Any]) -> None:
@@ -333,40 +315,20 @@ class Recorder:
 
     def _begin_response(self) -> None:
         self._writer.begin_response(self._at, self._model)
-        self._parts, self._calls = {}, {}
+        self._parts = {}
+        self._calls.begin_response()
         self.state = RunState.RESPONDING
 
-    def _finish_response(self, call_id: str | None = None, part: Mapping[str, Any] | None = None) -> None:
-        """Finish the open response, its calls complete with the arguments held, or those of a tool-call event (R10)."""
-        given = call_fields(part) if part is not None and part.get("args") is not None else None
+    def _finish_response(self, started: Mapping[str, Any] | None = None) -> None:
+        """Finish the open response, if there is one; a tool that `started` may bring the arguments of its call."""
         if not self._writer.response_open:
-            if part is not None and given is not None and call_id in self._calls:
-                self._amend_call(call_id, part, given["args"])
             return
         for handle in self._parts.values():
             if handle.kind in _CALLS and not handle.complete:
-                text = join_text(handle.pieces)
-                args = handle.fields.get("args", parse_tool_args(text) if text else {})
-                handle.raw = text if text and "args" not in handle.fields else None
-                if part is not None and given is not None and handle.fields.get("tool_call_id") == call_id:
-                    args, handle.raw = given["args"], _text(part["args"])
-                elif not text and "args" not in handle.fields:
-                    self._without_args.add(handle.fields["tool_call_id"])
-                self._writer.close_part(handle, args=args)
-                self._calls[handle.fields["tool_call_id"]] = handle
+                self._calls.complete(handle, started)
         opened = self._writer.finish_response()
         if opened:
             self._report(v.DISCARDED, f"open parts that are discarded: {opened}")
-
-    def _amend_call(self, call_id: str, part: Mapping[str, Any], args: Any) -> None:
-        """Give a call of a response that has ended the arguments of its tool-call event, if it has had none (R10)."""
-        handle = self._calls[call_id]
-        if call_id in self._without_args and not self._writer.has_return(call_id):
-            self._without_args.discard(call_id)
-            handle.raw = _text(part["args"])
-            self._writer.amend_part(handle, args=args)
-        elif handle.fields["args"] != args:
-            self._report(v.ARGUMENTS_DIFFER, f"call {call_id!r}", got=args, expected=handle.fields["args"])
 
     def _note_model(self, event: Mapping[str, Any]) -> None:
         """A model that was named answers until another is, or until the agent changes: R39, R45."""
@@ -381,10 +343,6 @@ class Recorder:
 
     def _report(self, kind: Kind, message: str, *, got: Any = None, expected: Any = None) -> None:
         self._log.add(kind.at(self._place(), message, got=got, expected=expected))
-
-
-def _text(args: Any) -> str | None:
-    return args if isinstance(args, str) else None
 
 
 _Action = Callable[[Recorder, Mapping[str, Any]], None]

@@ -1,13 +1,24 @@
-"""Tool results and events as the server states them → returns and event names as the journal has them (R22, R41)."""
+"""Tool results and events as the server states them → returns and events as the journal has them (R22, R41)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tpharness.journal import Event
 from tpharness.protocol.versions import NORMATIVE_PREFIX, neutral_event_name
 
-__all__ = ["DENIAL", "SOURCES", "custom_data", "data_events", "event_name", "outcome_of", "return_part"]
+__all__ = [
+    "DENIAL",
+    "SOURCES",
+    "custom_data",
+    "custom_event",
+    "data_events",
+    "event_name",
+    "outcome_of",
+    "return_part",
+    "system_event",
+]
 
 DENIAL = "The tool call was denied."
 """The content of the return of a denied call when no reason was given; Pydantic AI's own words."""
@@ -65,6 +76,27 @@ def data_events(metadata: Any) -> Iterator[tuple[str, Any]]:
         name = str(item.get("type", ""))
         if name.startswith(NORMATIVE_PREFIX) or (name.startswith("data-") and not item.get("transient")):
             yield name, item["data"]
+
+
+def system_event(event: Mapping[str, Any], at: str) -> Event | None:
+    """Return the event that a thread keeps of a system event; None for a transient one that is not normative."""
+    name, targets = event["event_type"], event.get("target_agents")
+    if event.get("transient") and not name.startswith(NORMATIVE_PREFIX):
+        return None
+    return Event(
+        name=event_name(name),
+        data=event.get("event_data"),
+        at=at,
+        source_agent=event.get("source_agent"),
+        target_agents=tuple(targets) if targets is not None else None,
+        bound=name in SOURCES,
+    )
+
+
+def custom_event(event: Mapping[str, Any], at: str) -> Event | None:
+    """Return the event that a thread keeps of a custom event; None for one without a name."""
+    name = event.get("name") or event.get("event_name")
+    return Event(name=event_name(name), data=custom_data(event), at=at) if name else None
 
 
 def custom_data(event: Mapping[str, Any]) -> Any:
