@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from tpharness.journal import Interrupted, UserTurn
 from tpharness.printable import say
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.report import failure_lines
+from tpharness.report.trace_lines import event_line
 from tpharness.resources import scenarios_dir
 from tpharness.run.case_ids import case_of
 from tpharness.run.judge import CheckState, Result
@@ -107,7 +107,7 @@ def _show_packets(case: Case, served: TargetOutput) -> None:
             continue
         packets = next(streams, ())
         for index, event in enumerate(turn.events):
-            say(f"  {index:>4} {_event(event)}")
+            say(f"  {index:>4} {event_line(event)}")
             for packet in packets:
                 if packet.event == index:
                     _show_frames(packet.data)
@@ -131,7 +131,7 @@ def _server_run(session: ReferenceServer, run: RunScript, watch: _Watch) -> None
     for packet in serve_run(session, run):
         if packet.event is not None:
             threads = session.threads(Interrupted(reason="(cut here)", at=packet.at))
-            watch.step(f"{packet.event:>4} {_event(run.events[packet.event])}", threads)
+            watch.step(f"{packet.event:>4} {event_line(run.events[packet.event])}", threads)
     cut = run.interruption
     watch.step(f"     {f'interrupted: {cut.reason}' if cut else 'end of the run'}", session.threads())
 
@@ -208,10 +208,3 @@ class _Watch:
             self._seen = lines
             for line in lines or ["(no turns)"]:
                 say(f"         => {line}")
-
-
-def _event(event: Mapping[str, Any]) -> str:
-    kept = {k: v for k, v in event.items() if k not in ("event_kind", "at", "index") and v is not None}
-    return (
-        f"{event.get('event_kind')!s:<22} {shorten(json.dumps(kept, ensure_ascii=False), 90) if kept else ''}".rstrip()
-    )

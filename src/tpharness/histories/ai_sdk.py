@@ -33,7 +33,7 @@ from tpharness.histories.ai_sdk_model import messages_of_model, model_messages
 from tpharness.histories.exchange.to_ui_messages import file_part, provider_metadata, signature_of, ui_messages
 from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.partial_json import NOTHING, parse_partial_json
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent
+from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
 
 __all__ = ["AI_SDK", "AiSdkHistory"]
@@ -243,8 +243,4 @@ def _results(calls: Sequence[Mapping[str, Any]]) -> Iterator[ResultContent]:
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "" if value is None else canonical_text(value)

@@ -29,7 +29,7 @@ from tpharness.histories.langchain import UnsupportedError
 from tpharness.histories.langchain.events import json_text
 from tpharness.histories.langchain.formats import FORMATS
 from tpharness.histories.langchain.state import Message, ai, ai_calls, human, messages_of, tool
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent
+from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal, Part, Prompt, Response, Return, UserTurn
 
 __all__ = ["LANGGRAPH", "LangGraphHistory"]
@@ -180,7 +180,7 @@ def _turn_content(turn: list[Message]) -> TurnContent:
     return TurnContent(
         texts=tuple(data["content"] for data in said if data["content"]),
         calls=tuple(
-            CallContent(call_id=call["id"], name=call["name"], arguments=_canonical(call["args"]))
+            CallContent(call_id=call["id"], name=call["name"], arguments=canonical_text(call["args"]))
             for message in turn
             for call in ai_calls(message)
         ),
@@ -194,9 +194,3 @@ def _turn_content(turn: list[Message]) -> TurnContent:
         ),
         usage=any(data["usage_metadata"] for data in said),
     )
-
-
-def _canonical(args: Any) -> str:
-    if isinstance(args, str):
-        return args
-    return json.dumps(args, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

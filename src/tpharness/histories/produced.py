@@ -6,11 +6,9 @@ signature counts only if its thought has ended; white space alone is not a text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
-from tpharness.histories.projections import CallContent, ResultContent, TurnContent
+from tpharness.histories.projections import CallContent, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Response, Return
 
 __all__ = ["journal_contents"]
@@ -50,7 +48,7 @@ def _contents(received: Sequence[Sequence[Part]], kind: str) -> tuple[str, ...]:
 
 def _call(part: Part) -> CallContent:
     args = part.fields.get("args")
-    written = part.raw if part.raw is not None else _text({} if args is None else args)
+    written = part.raw if part.raw is not None else canonical_text({} if args is None else args)
     return CallContent(call_id=part.call_id, name=str(part.fields.get("tool_name") or ""), arguments=written)
 
 
@@ -58,11 +56,5 @@ def _result(entry: Return) -> ResultContent:
     content = entry.fields.get("content_ref")
     content = entry.fields.get("content") if content is None else content
     success = entry.kind == "tool-return" and entry.fields.get("status") == "success"
-    text = "" if content is None else _text(content)
+    text = "" if content is None else canonical_text(content)
     return ResultContent(call_id=entry.call_id, outcome="success" if success else "error", content=text)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,12 +1,13 @@
 """What every history dialect provides: the stored document, the UI's events, the model's input, and what is kept.
 
 A history that keeps less than what a run produced is not wrong in itself, so what it keeps is data: `TurnContent`. The
-same record describes what a run produced, filled in by code that shares nothing with the dialects; the difference is
-the list of losses (`losses`).
+same record describes what a run produced, filled in by code that shares nothing else with the dialects; the
+difference is the list of losses (`losses`).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -23,7 +24,15 @@ __all__ = [
     "RetriesCalls",
     "ShowsInterruptions",
     "TurnContent",
+    "canonical_text",
 ]
+
+
+def canonical_text(value: Any) -> str:
+    """Return a value as the records below have it: a text unchanged, any other value as JSON in one spelling."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

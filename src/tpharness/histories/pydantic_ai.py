@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from tpharness.acceptance.payloads import payload_of
 from tpharness.histories.langchain import UnsupportedError
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent
+from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Interrupted, Journal, Part, Prompt, Response, Return, UserTurn
 
 __all__ = ["INTERRUPTED_RETURN", "PYDANTIC_AI", "PydanticAiHistory", "with_returns"]
@@ -231,7 +231,9 @@ def _turn_content(turn: Sequence[Mapping[str, Any]]) -> TurnContent:
         thinking=_contents(responses, "thinking"),
         signatures=tuple(str(p["signature"]) for p in parts if p["part_kind"] == "thinking" and p.get("signature")),
         calls=tuple(
-            CallContent(call_id=p["tool_call_id"], name=p.get("tool_name"), arguments=_text(p.get("args") or {}))
+            CallContent(
+                call_id=p["tool_call_id"], name=p.get("tool_name"), arguments=canonical_text(p.get("args") or {})
+            )
             for p in parts
             if p["part_kind"] == "tool-call"
         ),
@@ -253,11 +255,5 @@ def _results(parts: Sequence[Mapping[str, Any]]) -> Iterator[ResultContent]:
         outcome: Literal["success", "error", "aborted"] = "error"
         if part["part_kind"] == "tool-return":
             outcome = {"success": "success", _CUT: "aborted"}.get(part["outcome"], "error")  # type: ignore[assignment]
-        content = "" if part["content"] is None else _text(part["content"])
+        content = "" if part["content"] is None else canonical_text(part["content"])
         yield ResultContent(call_id=part["tool_call_id"], outcome=outcome, content=content)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

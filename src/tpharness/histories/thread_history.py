@@ -15,7 +15,7 @@ from typing import Any, Literal
 from tpharness.acceptance.payloads import payload_of
 from tpharness.dialects.contract import ThreadHeader, make_registry
 from tpharness.dialects.thread import DIALECTS
-from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent
+from tpharness.histories.projections import CallContent, Provider, ResultContent, TurnContent, canonical_text
 from tpharness.journal import AgentTurn, Journal
 from tpharness.protocol.history import model_history
 from tpharness.protocol.types import AgentTurn as ThreadAgentTurn
@@ -144,6 +144,4 @@ def _results(part: Part) -> Iterator[ResultContent]:
 
 
 def _json(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps({} if value is None else value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return canonical_text({} if value is None else value)

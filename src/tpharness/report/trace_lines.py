@@ -20,7 +20,7 @@ from tpharness.scenario import outline
 from tpharness.trace.parting import Parting, find_parting
 from tpharness.trace.read import Chunk, ServerEvent, TracedCase, Wire
 
-__all__ = ["Line", "case_lines", "parting_lines", "timeline_lines"]
+__all__ = ["Line", "case_lines", "event_line", "parting_lines", "timeline_lines"]
 
 Line = tuple[str, str]
 """A style and a text."""
@@ -112,7 +112,7 @@ def _place_lines(case: TracedCase, parting: Parting) -> Iterator[Line]:
     yield "bold", f"the place: run {step.run}, {where} of the {parting.side}{at}"
     events = [event for event in case.events if event.run == step.run]
     if parting.side == "server" or step.offset is None:
-        yield from _marked(events, step.event - 1, _event_text)
+        yield from _marked(events, step.event - 1, lambda event: event_line(event.event))
         chunks = _chunks_of(wire, events, step.event - 1)
         if wire is not None and chunks:
             yield "dim", "    which put on the wire"
@@ -225,7 +225,7 @@ def _run_lines(case: TracedCase, run: int, around: Parting | None) -> list[tuple
     lines += held.lines("server", [one for one in server if one.event == 0])
     for event in events:
         rank = int(here == ("server", event.index + 1))
-        lines.append((rank, ("bold yellow" if rank else "", f"  {event.index:>4} {_event_text(event)}")))
+        lines.append((rank, ("bold yellow" if rank else "", f"  {event.index:>4} {event_line(event.event)}")))
         end = None if event.offset is None else event.offset + event.size
         while wire is not None and end is not None and left and left[0].offset < end:
             lines += _chunk_lines(left.pop(0), wire, given, held, client, here)
@@ -283,11 +283,11 @@ class _Held:
         return found
 
 
-def _event_text(event: ServerEvent) -> str:
-    fields = event.event
-    kept = {k: v for k, v in fields.items() if k not in ("event_kind", "at", "index") and v is not None}
+def event_line(event: Mapping[str, Any]) -> str:
+    """Return a server event on one line: its kind, and its other fields as JSON, shortened."""
+    kept = {k: v for k, v in event.items() if k not in ("event_kind", "at", "index") and v is not None}
     return (
-        f"{fields.get('event_kind')!s:<22} {shorten(json.dumps(kept, ensure_ascii=False), 90) if kept else ''}".rstrip()
+        f"{event.get('event_kind')!s:<22} {shorten(json.dumps(kept, ensure_ascii=False), 90) if kept else ''}".rstrip()
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tpharness.facts import binary_identifier
 from tpharness.scenario.eventlog import EventLog
-from tpharness.scenario.fields import Fields, describe_node
+from tpharness.scenario.fields import Fields, describe_node, find_head
 from tpharness.scenario.pieces import split_args, split_text
 from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
@@ -49,7 +49,7 @@ def emit_parts(log: EventLog, nodes: list[Node], where: str, context: ResponseCo
     made: list[str] = []
     for number, node in enumerate(nodes):
         place = f"{where}[{number}]"
-        head = _head(log, node, place)
+        head = find_head(node, log.problems, place, PART_KEYS)
         if head is None:
             continue
         fields = Fields(node, log.problems, place, PART_KEYS[head])
@@ -114,17 +114,6 @@ def _add_identifier(item: Any) -> Any:
         digest = hashlib.sha1(item["url"].encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
         return {**item, "identifier": digest[:6]}
     return item
-
-
-def _head(log: EventLog, node: Node, place: str) -> str | None:
-    keys = node.items if isinstance(node, MapNode) else {}
-    heads = [head for head in PART_KEYS if head in keys]
-    if len(heads) == 1:
-        return heads[0]
-    near = next((near for key in keys if (near := suggest_name(key, PART_KEYS))), "") if not heads else ""
-    message = f"{place} must have one of the keys {', '.join(PART_KEYS)}{near}"
-    log.problems.add(BAD_VALUE, node.position, message, got=", ".join(heads or keys) or describe_node(node))
-    return None
 
 
 # ------------------------------------------------------------------ one function for each kind

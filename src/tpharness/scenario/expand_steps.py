@@ -12,8 +12,8 @@ from typing import Any
 
 from tpharness.scenario.eventlog import EventLog
 from tpharness.scenario.expand_parts import EVENT_KEYS, ResponseContext, emit_event, emit_parts, user_content
-from tpharness.scenario.fields import Fields, describe_node
-from tpharness.scenario.problems import BAD_VALUE, CONTRADICTION, UNKNOWN_AGENT, suggest_name
+from tpharness.scenario.fields import Fields, find_head
+from tpharness.scenario.problems import CONTRADICTION, UNKNOWN_AGENT, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 from tpharness.server_events.returns import DENIAL
 
@@ -75,7 +75,7 @@ def expand_steps(
     last = None
     for number, node in enumerate(nodes):
         place = f"{where}[{number}]"
-        head = _head(log, node, place)
+        head = find_head(node, log.problems, place, STEP_KEYS)
         if head is None:
             continue
         fields = Fields(node, log.problems, place, STEP_KEYS[head])
@@ -92,17 +92,6 @@ def expand_steps(
     if finish and not any(event["event_kind"] == "agent_run_result" for event in log.events):
         # R27: a run whose last step is an error ends because of it
         log.emit("agent_run_result", finish_reason="error" if last == "error" else None)
-
-
-def _head(log: EventLog, node: Node, place: str) -> str | None:
-    keys = node.items if isinstance(node, MapNode) else {}
-    heads = [head for head in STEP_KEYS if head in keys]
-    if len(heads) == 1:
-        return heads[0]
-    near = next((near for key in keys if (near := suggest_name(key, STEP_KEYS))), "") if not heads else ""
-    message = f"{place} must have one of the keys {', '.join(STEP_KEYS)}{near}"
-    log.problems.add(BAD_VALUE, node.position, message, got=", ".join(heads or keys) or describe_node(node))
-    return None
 
 
 def _invalid_calls(nodes: list[Node]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from tpharness.scenario.position import Position
 from tpharness.scenario.problems import BAD_VALUE, MISSING_KEY, UNKNOWN_KEY, Problems, suggest_name
 from tpharness.scenario.yaml_nodes import ListNode, MapNode, Node, ScalarNode, plain
 
-__all__ = ["Fields", "describe_node", "normalize_time"]
+__all__ = ["Fields", "describe_node", "find_head", "normalize_time"]
 
 E = TypeVar("E", bound=Enum)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)\Z")
@@ -27,6 +27,18 @@ def describe_node(node: Node) -> Any:
     if isinstance(node, ScalarNode):
         return "null" if node.value is None else node.value
     return "a list" if isinstance(node, ListNode) else "a map"
+
+
+def find_head(node: Node, problems: Problems, where: str, heads: Collection[str]) -> str | None:
+    """Return the one key of a map that says what the map is. None, and a problem, if it has none of them or several."""
+    keys = node.items if isinstance(node, MapNode) else {}
+    found = [head for head in heads if head in keys]
+    if len(found) == 1:
+        return found[0]
+    near = next((near for key in keys if (near := suggest_name(key, heads))), "") if not found else ""
+    message = f"{where} must have one of the keys {', '.join(heads)}{near}"
+    problems.add(BAD_VALUE, node.position, message, got=", ".join(found or keys) or describe_node(node))
+    return None
 
 
 def normalize_time(text: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tpharness.histories.langchain.reducer import CALL_TEXT, HALF_CALL_TEXT, INTERRUPTED_CALL
 from tpharness.histories.langchain.state import Message, blocks_of, kept_calls, text_of
-from tpharness.histories.projections import CallContent, ResultContent, TurnContent
+from tpharness.histories.projections import CallContent, ResultContent, TurnContent, canonical_text
 
 __all__ = ["turn_contents"]
 
@@ -81,7 +81,7 @@ def _calls(written: Sequence[str], structured: Sequence[dict[str, Any]]) -> Iter
             waiting.remove(call)
             yield CallContent(call_id=call["id"], name=call["name"], arguments=text)
     for call in waiting:
-        yield CallContent(call_id=call["id"], name=call["name"], arguments=_canonical(call["args"]))
+        yield CallContent(call_id=call["id"], name=call["name"], arguments=canonical_text(call["args"]))
 
 
 def _same_arguments(text: str, args: Any) -> bool:
@@ -91,12 +91,6 @@ def _same_arguments(text: str, args: Any) -> bool:
         return bool(json.loads(text or "{}") == args)
     except (ValueError, RecursionError):
         return False
-
-
-def _canonical(args: Any) -> str:
-    return (
-        args if isinstance(args, str) else json.dumps(args, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    )
 
 
 def _result(message: Message) -> ResultContent:
