@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
+from scripts import apps_page
 
 from tpharness.apps.checks import APP_CHECKS
 from tpharness.apps.config import load_config
@@ -17,35 +15,21 @@ from tpharness.findings import Level, load_kinds
 from tpharness.resources import conformance_dir
 from tpharness.run.baseline import load_baseline
 
-ROOT = Path(__file__).parents[2]
-
-
-def load_script() -> ModuleType:
-    """Return scripts/apps_page.py as a module."""
-    spec = importlib.util.spec_from_file_location("apps_page", ROOT / "scripts" / "apps_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-PAGE = load_script()
-DATA: dict[str, dict[str, Any]] = json.loads(PAGE.DATA.read_text("utf-8"))
+DATA: dict[str, dict[str, Any]] = json.loads(apps_page.DATA.read_text("utf-8"))
 
 
 def test_the_page_is_what_was_played() -> None:
     """`python scripts/apps_page.py --render` changes nothing."""
-    assert PAGE.render(DATA) == PAGE.PAGE.read_text("utf-8")
+    assert apps_page.render(DATA) == apps_page.PAGE.read_text("utf-8")
 
 
 def test_every_application_was_played_in_the_version_that_its_lock_file_has() -> None:
     """All nine basic cases at least, and none of them without a verdict."""
-    assert list(DATA) == list(PAGE.tables())
+    assert list(DATA) == list(apps_page.tables())
     for name, one in DATA.items():
-        assert one["versions"] == PAGE.versions_of(PAGE.folder_of(PAGE.tables()[name])), name
-        assert set(PAGE.basic_ids()) <= set(one["cases"]), name
-        assert {one["cases"][case]["outcome"] for case in PAGE.basic_ids()} <= {"passed", "failed"}, name
+        assert one["versions"] == apps_page.versions_of(apps_page.folder_of(apps_page.tables()[name])), name
+        assert set(apps_page.basic_ids()) <= set(one["cases"]), name
+        assert {one["cases"][case]["outcome"] for case in apps_page.basic_ids()} <= {"passed", "failed"}, name
 
 
 def test_the_levels_are_those_of_the_catalogue() -> None:
@@ -61,7 +45,7 @@ def test_the_levels_are_those_of_the_catalogue() -> None:
 @pytest.mark.parametrize("name", DATA)
 def test_a_baseline_has_just_what_failed(name: str) -> None:
     """Each entry is a case that was seen to fail with these findings, and each such case has an entry."""
-    path = load_config(name, PAGE.CONFIG).baseline_path
+    path = load_config(name, apps_page.CONFIG).baseline_path
     entries = load_baseline(path).entries if path is not None else {}
     known = {case: set(entry.findings) for case, entry in entries.items()}
     assert known == {case: set(one["must"]) for case, one in DATA[name]["cases"].items() if "must" in one}
@@ -70,19 +54,19 @@ def test_a_baseline_has_just_what_failed(name: str) -> None:
 def test_every_departure_has_a_title_a_reason_and_clauses() -> None:
     """And the scripts that show one without tpharness name it and an application that has it."""
     clauses = {one["id"] for one in yaml.safe_load((conformance_dir() / "app-clauses.yaml").read_text("utf-8"))}
-    departures = PAGE.departures()
+    departures = apps_page.departures()
     for one in departures.values():
         assert one["title"]
         assert len(one["reason"]) > 40
         assert one["clauses"]
         assert set(one["clauses"]) <= clauses
-    for report in PAGE.reproductions():
+    for report in apps_page.reproductions():
         assert set(report["applications"]) & set(departures[report["departure"]]["cases"]), report["file"]
 
 
 def test_every_finding_at_must_has_a_word_of_its_own() -> None:
     """All but those of the model APIs' own rules, which are *refused*."""
-    named = {code for codes, _ in PAGE._WORDS.values() for code in codes}
+    named = {code for codes, _ in apps_page._WORDS.values() for code in codes}
     own = {
         kind.code
         for check in APP_CHECKS
@@ -110,4 +94,4 @@ def test_every_finding_at_must_has_a_word_of_its_own() -> None:
 )
 def test_a_cell_is_said_in_words(summary: dict[str, Any], words: str) -> None:
     """What breaks a MUST hides what breaks a SHOULD."""
-    assert PAGE.verdict(summary) == words
+    assert apps_page.verdict(summary) == words

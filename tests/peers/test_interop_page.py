@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import interop
 from tests.distribution import Sample
 from tests.prerequisites import PEERS
 
 from tpharness.targets.node_packages import node_program
 
-ROOT = Path(__file__).parent.parent.parent
 
-
-@pytest.fixture(scope="module")
-def interop() -> ModuleType:
-    """Return scripts/interop.py as a module."""
-    spec = importlib.util.spec_from_file_location("interop", ROOT / "scripts" / "interop.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_is_what_was_played(interop: ModuleType) -> None:
+def test_the_page_is_what_was_played() -> None:
     """`python scripts/interop.py --render` changes nothing."""
     data = json.loads(interop.DATA.read_text("utf-8"))
     assert interop.render(data) == interop.PAGE.read_text("utf-8")
 
 
-def test_every_departure_of_a_baseline_has_a_name_a_title_and_a_reason(interop: ModuleType) -> None:
+def test_every_departure_of_a_baseline_has_a_name_a_title_and_a_reason() -> None:
     """And its cases are found by the loader under that name."""
     for one in interop.departures():
         assert one["departure"]
@@ -50,7 +36,7 @@ def test_every_departure_of_a_baseline_has_a_name_a_title_and_a_reason(interop: 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [".py", pytest.param(".mjs", marks=pytest.mark.node)])
 def test_the_reports_print_what_the_page_says(
-    kind: str, interop: ModuleType, request: pytest.FixtureRequest, tmp_path: Path, sample: Sample[Any]
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, sample: Sample[Any]
 ) -> None:
     """Each report is run as its reader would run it."""
     reports = [report for report in interop.reports() if report["file"].endswith(kind)]
@@ -68,6 +54,6 @@ def test_the_reports_print_what_the_page_says(
         assert done.stdout.strip() == report["got"].strip(), done.stderr
 
 
-def test_every_report_is_run(interop: ModuleType) -> None:
+def test_every_report_is_run() -> None:
     """No report is in a language that the test before does not know."""
     assert {Path(report["file"]).suffix for report in interop.reports()} == {".py", ".mjs"}

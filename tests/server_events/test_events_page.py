@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import re
-import sys
 from base64 import b64decode
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import events_page
 
 from tpharness import assert_same_thread
 from tpharness.clauses import load_clauses, load_rulings
 from tpharness.resources import conformance_dir, scenarios_dir, schema_path
 from tpharness.server_events import EventKind
 
-ROOT = Path(__file__).parents[2]
-
-
-def load_script() -> ModuleType:
-    """Return scripts/events_page.py as a module."""
-    spec = importlib.util.spec_from_file_location("events_page", ROOT / "scripts" / "events_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclass looks for its module
-    spec.loader.exec_module(module)
-    return module
-
-
-SCRIPT = load_script()
-PAGE: str = SCRIPT.PAGE.read_text("utf-8")
-EXAMPLES: list[dict[str, Any]] = [one for group in SCRIPT.groups() for one in group["examples"]]
+PAGE: str = events_page.PAGE.read_text("utf-8")
+EXAMPLES: list[dict[str, Any]] = [one for group in events_page.groups() for one in group["examples"]]
 EVENTS: list[dict[str, Any]] = [event for one in EXAMPLES for event in one["events"]]
 SCHEMA: dict[str, Any] = json.loads(schema_path("server-event").read_text("utf-8"))
 
 
 def test_the_page_is_what_the_script_makes() -> None:
     """`python scripts/events_page.py` changes nothing."""
-    assert SCRIPT.render() == PAGE, "run python scripts/events_page.py, and read the difference"
+    assert events_page.render() == PAGE, "run python scripts/events_page.py, and read the difference"
 
 
 def kinds_of(schema: dict[str, Any], tag: str) -> Iterator[tuple[str, set[str]]]:
@@ -107,9 +89,9 @@ def test_every_field_and_outcome_of_a_result_has_an_example() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one["title"])
 def test_with_carriers_both_sides_hold_the_thread_that_the_page_shows(example: dict[str, Any]) -> None:
     """Carriers say all that the chunks do not."""
-    played = SCRIPT.play(example, carriers=True)
+    played = events_page.play(example, carriers=True)
     assert_same_thread(played.server, played.client)
-    assert played.server == SCRIPT.play(example, carriers=False).server
+    assert played.server == events_page.play(example, carriers=False).server
 
 
 def test_every_example_is_decided_by_something_that_exists() -> None:
@@ -175,7 +157,7 @@ def test_links_of_the_table_lead_to_their_examples() -> None:
         assert re.fullmatch(r"[A-Za-z][A-Za-z -]*", example["title"]), example["title"]
     titles = [example["title"] for example in EXAMPLES]
     assert len(set(titles)) == len(titles)
-    heads = {SCRIPT.anchor(line[4:]) for line in PAGE.splitlines() if line.startswith("### ")}
+    heads = {events_page.anchor(line[4:]) for line in PAGE.splitlines() if line.startswith("### ")}
     assert set(re.findall(r"\(#([^)]+)\)", PAGE)) <= heads
 
 
@@ -184,7 +166,7 @@ def test_arguments_with_a_number_that_json_does_not_have_stay_text(text: str) ->
     """R12, R38: Python reads such text as numbers, which nothing can write again; 1e999 is infinite there, too."""
     call = {"part_kind": "tool-call", "tool_name": "book", "tool_call_id": "c1", "args": text}
     example = {"events": [{"event_kind": "part_start", "index": 0, "part": call}, {"event_kind": "agent_run_result"}]}
-    played = SCRIPT.play(example)
+    played = events_page.play(example)
     for thread in (played.server, played.client):
         assert thread["turns"][1]["messages"][0]["parts"][0]["args"] == text
     inputs = [chunk for _, sent in played.events for chunk in sent if chunk["type"] == "tool-input-available"]
