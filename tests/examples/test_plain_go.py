@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.distribution import ChosenScenarios
+from tests.examples.stdio import Ask, asked
 from tests.examples.test_plain_examples import verdict
 from tests.golang import build, find_gofmt
 
@@ -21,8 +22,6 @@ SOURCE = Path(__file__).parents[2] / "examples" / "plain_go.go"
 START = "2025-01-20T10:00:00Z"
 AGENTS = {"a": {"agent_id": "a", "agent_name": "A", "created_at": START}}
 RESULT = {"event_kind": "agent_run_result", "at": START}
-
-Ask = Callable[[bytes], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -36,23 +35,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def ask(program: Path) -> Iterator[Ask]:
     """Start one process; return what writes it one line and gives its answer."""
-    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        pipes = process.stdin, process.stdout
-
-        def line(request: bytes) -> dict[str, Any]:
-            pipes[0].write(request + b"\n")
-            pipes[0].flush()
-            answer: dict[str, Any] = json.loads(pipes[1].readline())
-            return answer
-
-        try:
-            yield line
-            assert line(b'{"op": "stop", "id": 99}') == {"id": 99, "stopped": True}
-            assert process.wait(10) == 0
-        finally:
-            process.kill()
+    with asked(program) as ask:
+        yield ask
 
 
 def texts_kept(ask: Ask, *pieces: str) -> list[Any]:

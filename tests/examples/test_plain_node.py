@@ -11,12 +11,13 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.examples.stdio import Ask, asked
 
 from tpharness.targets.nodejs import find_node
 
@@ -28,11 +29,8 @@ AT = "2025-01-20T10:00:01Z"
 LATER = "2025-01-20T10:00:02Z"
 AGENTS = {name: {"agent_id": name, "agent_name": name.upper(), "created_at": START} for name in "ab"}
 RESULT = {"event_kind": "agent_run_result", "at": LATER}
-STOP = {"op": "stop", "id": 99}
 LARGE = 64 << 20
 FORESEEN = "the run of deep has failed: RangeError: Maximum call stack size exceeded"
-
-Ask = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -47,24 +45,8 @@ def node() -> str:
 @pytest.fixture(scope="module")
 def ask(node: str) -> Iterator[Ask]:
     """Start one process; return what asks it one thing and gives its answer."""
-    with subprocess.Popen([node, EXAMPLE, "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        pipes = process.stdin, process.stdout
-
-        def line(request: bytes | dict[str, Any]) -> dict[str, Any]:
-            data = request if isinstance(request, bytes) else json.dumps(request, ensure_ascii=False).encode()
-            pipes[0].write(data + b"\n")
-            pipes[0].flush()
-            answer: dict[str, Any] = json.loads(pipes[1].readline())
-            return answer
-
-        try:
-            yield line
-            line(STOP)  # its standard input stays open: the answer is what ends it
-            assert process.wait(10) == 0
-        finally:
-            process.kill()
+    with asked(node, EXAMPLE, "--stdio") as ask:
+        yield ask
 
 
 def served(ask: Ask, events: list[dict[str, Any]], **more: Any) -> tuple[list[Any], list[Any]]:
