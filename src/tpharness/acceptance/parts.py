@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -29,6 +29,7 @@ __all__ = [
     "merge_messages",
     "own_signature",
     "parts_of",
+    "prompt_messages",
     "read_tool_result",
     "retry_text",
     "unsupported_content",
@@ -137,6 +138,24 @@ def retry_text(part: Mapping[str, Any]) -> str:
         return f"Validation feedback:\n{content}\n\nFix the errors and try again."
     count, errors = len(as_list(content)), compact_json(content)
     return f"{count} validation errors:\n```json\n{errors}\n```\n\nFix the errors and try again."
+
+
+def prompt_messages(
+    part: Mapping[str, Any], piece: Callable[[str | Mapping[str, Any]], dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the message of one of OpenAI's APIs for a prompt, nothing for another part.
+
+    `piece` returns an item of content in the API's form.
+    """
+    match kind_of(part):
+        case "system-prompt":
+            yield {"role": "system", "content": string(part, "content") or ""}
+        case "user-prompt":
+            content = part.get("content")
+            items = [piece(item) for item in content_items(content)]
+            yield {"role": "user", "content": content if isinstance(content, str) else items}
+        case "retry-prompt":
+            yield {"role": "user", "content": retry_text(part)}
 
 
 def content_items(content: Any) -> Iterator[str | Mapping[str, Any]]:

@@ -10,14 +10,13 @@ from tpharness.acceptance.parts import (
     ToolResult,
     call_arguments,
     compact_json,
-    content_items,
     data_uri,
     decode_text,
     file_extension,
     kind_of,
     parts_of,
+    prompt_messages,
     read_tool_result,
-    retry_text,
     unsupported_content,
 )
 from tpharness.acceptance.shape import string, value_of
@@ -79,15 +78,7 @@ def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"role": "tool", "tool_call_id": result.call_id, "content": _result(result)}
             files += [_file(item) for item in result.files]
             continue
-        match kind_of(part):
-            case "system-prompt":
-                yield {"role": "system", "content": string(part, "content") or ""}
-            case "user-prompt":
-                content = part.get("content")
-                items = [_piece(item) for item in content_items(content)]
-                yield {"role": "user", "content": content if isinstance(content, str) else items}
-            case "retry-prompt":
-                yield {"role": "user", "content": retry_text(part)}
+        yield from prompt_messages(part, _piece)
     if files:  # tool messages accept text only
         yield {"role": "user", "content": files}
 

@@ -14,14 +14,13 @@ from tpharness.acceptance.parts import (
     ToolResult,
     call_arguments,
     compact_json,
-    content_items,
     data_uri,
     file_extension,
     kind_of,
     own_signature,
     parts_of,
+    prompt_messages,
     read_tool_result,
-    retry_text,
     unsupported_content,
 )
 from tpharness.acceptance.shape import string, value_of
@@ -81,15 +80,7 @@ def _request(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if result is not None:
             yield {"type": "function_call_output", "call_id": _call_id(result.call_id), "output": _output(result)}
             continue
-        match kind_of(part):
-            case "system-prompt":
-                yield {"role": "system", "content": string(part, "content") or ""}
-            case "user-prompt":
-                content = part.get("content")
-                items = [_piece(item) for item in content_items(content)]
-                yield {"role": "user", "content": content if isinstance(content, str) else items}
-            case "retry-prompt":
-                yield {"role": "user", "content": retry_text(part)}
+        yield from prompt_messages(part, _piece)
 
 
 def _output(result: ToolResult) -> str | list[dict[str, Any]]:
