@@ -56,7 +56,7 @@ _CONSEQUENCES = frozenset(
         "thread-departs",
     }
 )
-"""What compares two threads, and so follows from whatever is wrong in one of them."""
+"""Codes of checks that compare two threads: such a finding follows from any mistake in one of them."""
 
 _DEPARTS = frozenset({"identity-differs", "thread-departs"})
 """Both say that a side does not hold the right thread: the one where both sides are whole, the other elsewhere."""
@@ -82,7 +82,7 @@ class Cause:
 
     @property
     def key(self) -> str:
-        """What is equal where one mistake shows: a side that departs does so in what was cut and in what was not."""
+        """A text that is equal for failures of one mistake, such as a side that departs in cut and in uncut runs."""
         return self.where if self.where and set(self.codes) <= _DEPARTS else str(self)
 
     @property

@@ -44,7 +44,7 @@ __all__ = [
 
 NO_EVENTS = Kind("stream-without-events")
 NO_TIME = "1970-01-01T00:00:00Z"
-"""When a run began of which nobody says when."""
+"""The time of a run if neither the caller nor the stream says when it was."""
 
 Piece = str | bytes | Path | Sequence[Mapping[str, Any]]
 """What a conversation is folded from: a text is what the user said, everything else an answer."""
@@ -61,7 +61,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """The thread of a conversation, and what is wrong with its streams. The thread is there whatever was found."""
+    """The thread of a conversation and the findings about its streams. There is always a thread, even with findings."""
 
     thread: dict[str, Any]
     findings: tuple[Finding, ...] = ()
@@ -79,8 +79,8 @@ def fold(
     Each piece is a turn, in order. A `str` is what the user said. An answer is a stream as `bytes` (the body of a
     response), as a list of its chunks, or a list of server events; a `Path` is a file with either, `.jsonl` for events.
     `interrupted` says that the last answer was cut, and why: `user_cancelled`, `network_failure`, … (R27). Without it a
-    stream that ends too early ended as its bytes say. `at` is when everything happened that has no time of its own, ISO
-    8601; `version` is that of the thread, the newest if None; `agent` answers until the stream names somebody else.
+    stream that ends too early ended as its bytes say. `at` (ISO 8601) is the time of everything that does not state one
+    itself; `version` is that of the thread, the newest if None; `agent` answers until the stream names another one.
 
     InputError for a file that cannot be read; UsageError for a piece of another type, an unknown version, or
     streams and server events in one conversation, since these are two sides.

@@ -1,4 +1,4 @@
-"""What is written for others: JSON that does nothing but be read, and files of which nobody ever sees half."""
+"""Output for other readers: JSON without control characters and CI commands, and files replaced in one step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpharness.errors import InputError, UsageError
 __all__ = ["check_writable", "json_text", "write_atomically"]
 
 _ACTS = re.compile(r"[^\n -~]+|#(?=#(?:\[|vso\[|teamcity\[))", re.IGNORECASE)
-"""What may do something to who prints the text: all beyond ASCII that is not printable, and commands of CI servers."""
+"""What may need an escape: everything beyond printable ASCII (`_escape` keeps what is printable), and CI commands."""
 
 _HINT = "name another path, in a folder that you may write"
 _OUTPUT = ("-", "/dev/stdout")  # opening a redirected /dev/stdout again would overwrite it from its start

@@ -1,8 +1,8 @@
 """`tpharness.toml`: the file in which a repository says what tpharness is to play.
 
-It has the tables `[run]`, `[peers.NAME]` and `[apps.NAME]`, each read by who knows it. In: a folder. Out: the file in
-it or in the nearest folder above, and its tables. What cannot be read is an InputError, what nobody knows a UsageError
-with the nearest name that is known.
+It has the tables `[run]`, `[peers.NAME]` and `[apps.NAME]`, each read by the module that uses it. In: a folder. Out:
+the file in it or in the nearest folder above, and its tables. InputError for a file that cannot be read; UsageError
+with the nearest known name for an unknown one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def find_project_file(folder: Path) -> Path | None:
 
 
 def read_project_file(file: Path) -> Mapping[str, Any]:
-    """Return its tables by name. InputError for a file that cannot be read, UsageError for a table nobody knows."""
+    """Return its tables by name. InputError for a file that cannot be read, UsageError for an unknown table."""
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -26,8 +26,8 @@ __all__ = ["Played", "assert_passed", "describe_failures", "play"]
 class Played:
     """What `play` has found: the results, problems of the run itself such as a stale baseline, and the verdict.
 
-    `passed` is True if something was judged, everything that was is green, and there is no problem. `options` are what
-    was played, on whom.
+    `passed` is True if something was judged, everything that was is green, and there is no problem. `options` say what
+    was played, and on which targets.
     """
 
     results: tuple[Result, ...]

@@ -1,7 +1,7 @@
 """Measuring the tool: one uncut run before the cases, which is not judged.
 
-In: a player and the tool that may be called. Out: the player knows how long the tool takes, and that it has run; or it
-is said that nobody counts its runs, since with no count no effect is ever missed.
+In: a player and the tool that may be called. Out: the player knows how long the tool takes and that it has run; or an
+error says that its runs are not counted, because then a missing effect could never be found.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Trouble: an application that cannot be judged, each way with an outcome and a remedy of its own.
+"""Trouble: why an application cannot be judged. Each reason has its own outcome and remedy.
 
-In: evidence of a case. Out: one finding that says what the application did instead of asking its model, or by what it
-made its requests unreadable; None where it can be judged.
+In: evidence of a case. Out: one finding that says what the application did instead of asking its model, or what makes
+its requests unreadable; None if it can be judged.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ def find_trouble(evidence: AppEvidence) -> Finding | None:
         return turn_trouble(evidence.turns[0], earlier=evidence.planned)
     cut = evidence.turns[-1].cut
     if len(evidence.turns) < len(evidence.case.turns) and cut is not None and cut.answered is not None:
-        return unreadable_view(cut.answered)  # nobody knows what the user would write on
+        return unreadable_view(cut.answered)  # it is not known which messages the user would continue
     unreadable = _mixed_chats(evidence) or _changed_ids(evidence)
     return unreadable or next(filter(None, (_other_answer(turn, evidence) for turn in evidence.later_turns)), None)
 
 
 def _mixed_chats(evidence: AppEvidence) -> Finding | None:
-    """Return the first request to the model that has messages of several cases, each of which is a chat of its own."""
+    """Return a finding for the first request that mixes messages of several cases: each case is a separate chat."""
     for turn, asked in evidence.asked:
         texts = [told.text for told in asked.history if told.role == "user"]
         if len(marks_in("\n".join(texts))) > 1:
@@ -89,7 +89,7 @@ def _mixed_chats(evidence: AppEvidence) -> Finding | None:
 
 
 def _changed_ids(evidence: AppEvidence) -> Finding | None:
-    """Return the first call of the model that it is told of under another id, with the same tool and arguments."""
+    """Return a finding for the first call that is sent back under another id, with the same tool and arguments."""
     made = {call.call_id: call for _, asked in evidence.asked for call in asked.called}
     for turn, asked in evidence.asked:
         told_ids = {told.call_id for told in asked.told_calls()}

@@ -1,7 +1,8 @@
-"""What the reports of a playing come to: counts by profile and by clause, departures, and verdicts that are not stable.
+"""The counts of the reports of a playing, by profile and by clause, with departures and unstable verdicts.
 
 In: the JSON reports of one pair of targets, played in different orders. Out: JSON values, as `playings` of
-`conformance/schemas/certificate.schema.json` has them. Making and verifying count alike.
+`conformance/schemas/certificate.schema.json` has them. Certificates are made and verified
+with these counts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _TALLIES = {
 
 
 def count_reports(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the reports come to. The counts are those of the first; what differs in another is `unstable`."""
+    """Return the counts of the first report, and as `unstable` the verdicts that differ in another one."""
     first = reports[0]["results"]
     return {
         "versions": list(reports[0]["versions"]),

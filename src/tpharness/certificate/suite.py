@@ -1,7 +1,7 @@
 """What the suite is, as digests: every scenario, clause, ruling and profile, and the baselines that belong to it.
 
 In: the data files of this installation. Out: the SHA-256 of each piece by kind and name, and where two suites differ.
-A certificate has them, so that nobody can take the results of one suite for those of another.
+A certificate contains them, so that the results of one suite cannot pass for those of another.
 """
 
 from __future__ import annotations

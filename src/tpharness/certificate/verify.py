@@ -149,7 +149,7 @@ def _judge_playing(playing: Mapping[str, Any], reports: Sequence[Mapping[str, An
 def _compare_counts(
     told: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]], *, same_suite: bool
 ) -> Iterator[str]:
-    """Yield where playings are not what their reports come to. What profiles are is a matter of the suite."""
+    """Yield where playings differ from the counts of their reports; profiles only if both have the same suite."""
     for one, other in zip(told, counted, strict=True):
         for key, word in _WORDS.items():
             if one[key] != other[key] and (same_suite or key not in ("profiles", "unstable")):
@@ -157,7 +157,7 @@ def _compare_counts(
 
 
 def _compare_claims(predicate: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where claims and requirements are not what the reports come to."""
+    """Yield where claims and requirements do not follow from the reports."""
     for told, made in zip(predicate["claims"], again["claims"], strict=False):
         if told != made:
             yield (

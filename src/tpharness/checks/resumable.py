@@ -49,7 +49,7 @@ def _find_rejections(thread: Thread) -> list[Finding]:
 
 _FIELDS = ("part_kind", "content", "signature", "tool_name", "tool_call_id")
 _Spoken = tuple[str, tuple[Any, ...]]
-"""Who said it, `request` or `response`, and `_FIELDS` of the part."""
+"""The kind of the message, `request` or `response`, and the values of `_FIELDS` of one of its parts."""
 
 
 def _shown(spoken: _Spoken) -> tuple[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ _FILE_METAVARS = {"FILE", "PATH", "PEM"}
 
 
 def complete_value(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return what begins with `incomplete`; nothing where nothing is known, or what is known cannot be read."""
+    """Return the known values that begin with `incomplete`; none if no values are known or they cannot be read."""
     if param.name in _FILES or param.metavar in _FILE_METAVARS:
         return [CompletionItem(incomplete, type="file")]
     names = _NAMES.get((ctx.info_name or "", param.name or "")) or _NAMES.get(("", param.name or ""))

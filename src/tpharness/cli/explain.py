@@ -178,10 +178,10 @@ _Explained = Callable[[str, tuple[Path, ...]], bool]
 
 _NUMBERED_ID = re.compile(r"[A-Z]\d+\Z")
 _NUMBERED: tuple[_Explained, ...] = (_explained_ruling, _explained_rule)
-"""What has an id of a letter and a number. A ruling and a rule may share one, as `R3`: each of them is explained."""
+"""Kinds whose ids are a letter and a number. A ruling and a rule may share one, such as `R3`: both are explained."""
 
 _TEXTS: tuple[_Explained, ...] = (_explained_clause, _explained_app_clause, _explained_finding)
-"""What is read from texts: the cheapest first. Nothing else has a name of these."""
+"""Kinds that are read from data files, the cheapest first. Their names do not belong to any other kind."""
 
 _OTHERS: tuple[_Explained, ...] = (
     _explained_profile,
@@ -190,7 +190,7 @@ _OTHERS: tuple[_Explained, ...] = (
     _explained_outcome,
     _explained_scenario,
 )
-"""What may share a name, as the profile `resume` and the fault do: each of them is explained."""
+"""Kinds that may share a name, such as the profile and the fault `resume`: each of them is explained."""
 
 
 def _cited(one: FoundScenario) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ def _captured(
 
 
 def _find_fault(captured: CapturedStream, url: str) -> str:
-    """Return how a stream broke off that nobody cut, "" for any other. TargetError for one without an event."""
+    """Return how a stream broke off by itself, "" if it did not. TargetError for a stream without an event."""
     codes = {finding.code for finding in check(captured.data)}
     if "stream-without-events" in codes and not captured.cut:
         shown, size = shorten(without_credentials(url)), counted(len(captured.data), "byte")

@@ -56,7 +56,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `raw` is the text of a call's arguments as far as it was streamed; None if they came as a value. `streamed` is None
     for parts that are not calls, and for a call that was not streamed. `running` is None until a call's tool starts,
-    and where nobody said that it did, as on a stream.
+    and where its start is not reported, as in a stream.
     """
 
     kind: str

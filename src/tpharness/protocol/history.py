@@ -198,7 +198,7 @@ class _Builder:
             self._waiting = None
 
     def _parts(self, holder: Mapping[str, Any], role: str, pointer: str, at: Any = None) -> Iterator[dict[str, Any]]:
-        """Yield the parts of a turn or a message in the library's shape; what has none is noted."""
+        """Yield the parts of a turn or a message in the library's shape; parts that it cannot represent are noted."""
         time = canonical_time(at) if isinstance(at, str) else None
         for index, part in enumerate(holder.get("parts") or ()):
             given = self._with_content(part) if "content_ref" in part else part
@@ -211,7 +211,7 @@ class _Builder:
                 yield converted
 
     def _with_content(self, part: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return a part with the content that it refers to, None if nobody can say what that is (R6)."""
+        """Return a part with the content that it refers to, None if that content is not known (R6)."""
         reference = part.get("content_ref")
         if (
             part.get("part_kind") != "tool-return"

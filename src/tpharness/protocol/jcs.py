@@ -47,7 +47,7 @@ def jcs(value: Any) -> bytes:
 
 
 def write_safe(value: Any, *, largest: float = math.inf) -> bytes | None:
-    """Return the JSON of a value that surely has a canonical form in every place (R38), None in doubt.
+    """Return the JSON of a value if every place in it certainly has a canonical form (R38), None if in doubt.
 
     The keys are in the order of the value. Where there is doubt, `unsafe_places` finds the places, if there are any.
     Numbers whose canonical form has an exponent are in doubt from `largest` on.

@@ -45,8 +45,8 @@ class Parsed:
 def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE) -> Parsed:
     """Parse bytes strictly; duplicate keys, unsafe numbers and lone surrogates are reported with their places.
 
-    Of duplicate keys and of unsafe values the first 20 are reported. The time is in proportion to the bytes, whatever
-    they are; native code alone reads what is surely sound.
+    The first 20 duplicate keys and the first 20 unsafe values are reported. The time is in proportion to the bytes,
+    whatever they contain; if they are certainly sound, only native code reads them.
     """
     place = Place(file=file)
     if len(data) > max_size:
@@ -87,7 +87,7 @@ def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE
 
 
 def _parse_sound(data: bytes) -> Any:
-    """Return the value of bytes that are surely without a finding, else `_UNSURE`. Native code reads and writes it."""
+    """Return the value of bytes that certainly have no finding, else `_UNSURE`. Only native code reads and writes."""
     try:
         value = orjson.loads(data)  # refuses what is not JSON, not UTF-8, or has a lone surrogate
     except orjson.JSONDecodeError:

@@ -1,7 +1,7 @@
 """How a reader takes a thread in: what the protocol lets a reader fill in is filled in, with a warning.
 
-In: any JSON value. Out: the value as it is read, and findings. Whoever judges a writer asks `check_thread` itself,
-which holds the thread to what has to be written.
+In: any JSON value. Out: the value as it is read, and findings. To judge a writer, use `check_thread` itself, which
+holds the thread to what a writer has to write.
 """
 
 from __future__ import annotations

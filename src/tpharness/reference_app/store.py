@@ -5,7 +5,7 @@ entries can no longer be lost: the process may die at any moment after. What sev
 goes into one transaction, so a wait for the disk is shared.
 
 A log is always a prefix of what was appended: after an append that failed, every later one of that thread fails too,
-until the log has been loaded, so that whoever appends knows what it holds. Entries are numbered, and a log that lacks
+until the log has been loaded, so that its writer knows what it holds. Entries are numbered, and a log that lacks
 one in the middle is not given out. What failed does not come back when the process dies: a commit whose sync failed
 may be on the disk whole, so its place is written over before anything else is read or appended.
 """

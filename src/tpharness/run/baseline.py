@@ -36,7 +36,7 @@ OUTDATED = (STALE, UNMATCHED)
 """What is wrong with an entry that explains nothing any more. The place of the finding has the name of the entry."""
 
 _JUDGED = (Outcome.PASSED, Outcome.FAILED, Outcome.EXPECTED, Outcome.STALE)
-"""The outcomes of cases of which something was learned."""
+"""The outcomes of cases that were judged."""
 _PLACE = re.compile(r"([^@]+)@(?:turn-\d+-)?(event|byte)-(\d+)(?::.+)?")
 
 

@@ -17,7 +17,7 @@ from tpharness.targets.contract import ClientTarget, ResolvingClient
 
 __all__ = ["resolve_contents"]
 
-# Spaces, a number and characters that a client changes which does not give out the bytes themselves.
+# Its spaces, number and characters change if a client gives out anything but the stored bytes themselves.
 _CONTENT = '{"stored":  "Gr\u00fc\u00dfe \U0001f600", "rows": [1, 2.0]}\n'.encode()
 _TAMPERED = _CONTENT.replace(b"rows", b"sows")
 

@@ -332,7 +332,7 @@ class Session:
         return replace(result, outage=Outage(what=self._outage, began=self._outages == 1))
 
     def _count_outage(self, reason: str, *, known: bool = False) -> None:
-        """Count a case without an answer. Why there is none is what the first of a row says, until it is `known`."""
+        """Count a case without an answer. The reason of the first case in a row counts for all until one is `known`."""
         if known or not self._outages:
             self._outage = reason
         self._outages += 1

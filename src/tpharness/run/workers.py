@@ -136,7 +136,7 @@ class _Processes:
                 yield result
         finally:
             if submitted:
-                self._ours.close()  # which ends workers that still play: nobody will take what they find
+                self._ours.close()  # which ends workers that still play: their results are not read any more
 
     def end(self) -> None:
         """End the processes."""
@@ -153,7 +153,7 @@ class _Processes:
 def _pool(jobs: int, lifeline: Connection, ours: Connection) -> ProcessPoolExecutor:
     """Return a pool of forks, which have imported everything: of this process, or where it has threads of another one.
 
-    A fork has the locks that another thread held, and nobody who opens them. On macOS the system's libraries have
+    A fork inherits the locks that other threads hold, and nothing releases them. On macOS the system's libraries have
     threads of their own, and Windows has no forks: new processes are started there.
     """
     forked = sys.platform == "linux" and threading.active_count() == 1

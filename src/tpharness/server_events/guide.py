@@ -1,7 +1,7 @@
 """The server events of the 0.0.3 guide, which have a `type` and no `event_kind`, as the events of `events` (R59).
 
-In: the events of one run, one at a time. Out: the events that say the same. Nothing is judged here: what has no place
-in the run is passed on as an event that has no place either.
+In: the events of one run, one at a time. Out: the equivalent events. Nothing is judged here: an event that is out of
+order is passed on as an event that is out of order.
 """
 
 from __future__ import annotations

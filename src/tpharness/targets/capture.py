@@ -44,7 +44,7 @@ _REDIRECTS = (301, 302, 303, *_METHOD_KEPT)
 class CapturedStream:
     """A response body as received. `end` is None for a plain end, else the reason that a client would record (R27).
 
-    `fault` says how a stream broke off that nobody cut; "" for any other. `cut` is whether it was cut where its reader
+    `fault` says how the stream broke off by itself, "" if it did not. `cut` is whether it was cut where its reader
     wanted.
     """
 

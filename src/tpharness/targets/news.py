@@ -1,4 +1,4 @@
-"""Whether a stream still says something: heartbeats keep a connection open, and tell nobody anything.
+"""Whether a stream still says something new: heartbeats only keep the connection open.
 
 In: the reads of one stream, each with its time in seconds. Out: for how long the stream has said nothing new. New is an
 event with data, or a part of one, and a mark; comments and `ping` events are not, and nothing is after `[DONE]`. Pure.

@@ -102,7 +102,7 @@ class LineProcess:
         self.kill()
 
     def kill(self) -> None:
-        """Kill the process and whatever it has started; closing twice is nothing."""
+        """Kill the process and whatever it has started; a second call has no effect."""
         self._close_pipes()
         self._finalizer()
 

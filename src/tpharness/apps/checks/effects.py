@@ -1,4 +1,4 @@
-"""effects: a tool runs once for a call, and the model is told of every run, or told that nobody knows.
+"""effects: a tool runs once for each call, and the model is told of every run, or that its outcome is not known.
 
 That a tool ran is known from the ledger, which has seen each run, its effect and its end; without it from the effects
 command, from a result that the model was told, or from one that the user saw.

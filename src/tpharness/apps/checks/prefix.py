@@ -1,4 +1,4 @@
-"""prefix: the model is never told that it said what it did not say, nor called what it did not call."""
+"""prefix: every text and call that a request attributes to the model was produced by the model."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _after_begun(rest: str, answers: Iterable[str]) -> str:
 
 
 def is_part_of(text: str, whole: str) -> bool:
-    """Whether a text stands in another, but for space."""
+    """Whether a text is contained in another, apart from white space."""
     return normal(text) in normal(whole)
 
 

@@ -142,8 +142,8 @@ class RealClient:
     async def screen(self) -> list[dict[str, Any]]:
         """Return the messages that the real client holds, once it has read everything that has passed the relay.
 
-        Of a connection that broke it is told when it has read what came before, which is after our own side saw the
-        break: what the user does next has to wait for that, or the error is taken for that of the next answer.
+        The real client notices a broken connection only after it has read what came before the break, later than our
+        own side. The user has to wait for that; otherwise the error would be taken for that of the next answer.
         """
         if not self._opened:
             return self.messages

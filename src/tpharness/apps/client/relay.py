@@ -1,7 +1,7 @@
 """The relay between a real chat client and the application: it knows every byte of both, and changes none.
 
-In: requests of clients, each to the address of its page. Out: the same request to the application, by whoever the page
-belongs to, and the application's answer as it comes. A connection that one side closes is closed on the other.
+In: requests of clients, each to the address of its page. Out: the same request to the application, sent by the owner of
+the page, and the application's answer as it comes. A connection that one side closes is closed on the other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def passed_on(headers: Mapping[str, str]) -> CIMultiDict[str]:
 
 
 class Page(Protocol):
-    """Whoever a client's page belongs to."""
+    """The owner of a client's page."""
 
     def forward(self, request: web.Request, body: bytes, onward: Downstream) -> Reply:
         """Send the request to the application, and return its answer, which is passed on to `onward`."""

@@ -155,7 +155,7 @@ def _words_around(exchange: Exchange, conversation: Conversation) -> str:
     """Return the text in which a request for a title or a summary would say so.
 
     An application without tools may have such words in its own system prompt, so that this counts only for a request
-    without streaming, as nearly all side requests are. What the user says counts only if nobody told it apart.
+    without streaming, as nearly all side requests are. The user's own words are left out where they are recognised.
     """
     last = exchange.user_texts[-1]
     system = "" if exchange.stream else exchange.system

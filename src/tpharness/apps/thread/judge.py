@@ -2,7 +2,7 @@
 
 Four properties: each document that was fetched keeps the rules of its version; a later document extends an earlier one;
 the last one and the thread that our own client folds of the same streams agree; and nothing that the model had not
-finished when its turn was cut is canonical. The last is known from the model's API, and from nobody else.
+finished when its turn was cut is canonical. Only the traffic with the model's API shows the last of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tpharness.scenario.records import Compare
 __all__ = ["KINDS", "THREAD_SUFFIX", "judge_thread"]
 
 THREAD_SUFFIX = "@thread-protocol"
-"""What the id of a case has behind it in the verdict on its thread."""
+"""Appended to the id of a case in the verdict on its thread."""
 
 KEEPS_UNFINISHED = Kind("thread-keeps-unfinished")
 NOT_CUT = Kind("thread-turn-not-cut")

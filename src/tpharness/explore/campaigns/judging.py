@@ -1,7 +1,7 @@
 """The oracles of a campaign: subject in, findings out.
 
-A subject is a scenario (programs, streams, bytes), the text of a scenario file, or a thread document. Whatever it is:
-nothing may raise, nothing may hang, and the invariants hold, that each side has the right thread among them (R51).
+A subject is a scenario (programs, streams, bytes), the text of a scenario file, or a thread document. For all of them,
+nothing may raise or hang, and the invariants hold; one of these is that each side has the right thread (R51).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HANG_SECONDS = 10.0
 
 _PINS = frozenset({"outline-differs", "expected-thread-differs", "expected-findings-differ", "unexpected-finding"})
 _VALUES = frozenset({"json-not-interoperable", "no-canonical-form"})
-"""What a stream may say that no thread can hold as JSON (R38): the sender's mistake, reported as one."""
+"""Codes for values of a stream that a thread cannot hold as JSON (R38): they are reported as the sender's mistake."""
 _THOROUGH_BYTES = 2000
 
 

@@ -1,4 +1,4 @@
-"""Thread documents: valid threads of each version, and threads with what nobody knows yet.
+"""Thread documents: valid threads of each version, and threads with unknown fields, kinds and types.
 
 In: a source of choices. Out: JSON values. `thread` gives whole, valid threads, written from the document format alone:
 nothing of the folds takes part in it. `document` adds what R7 wants kept: unknown fields, part kinds, event types and

@@ -21,7 +21,7 @@ class Matrix:
     """All rows of a run over `scenarios`; `elsewhere` as in `Changes`.
 
     `complete`: the rows are to break every MUST clause that a scenario exercises, but for those in `elsewhere`.
-    `all_kills`: the rows have all their kills. Else they say what becomes of a change, and not what a scenario finds.
+    `all_kills`: the rows have all their kills. Otherwise they say whether a change is found, not by which scenarios.
     """
 
     rows: tuple[Row, ...]

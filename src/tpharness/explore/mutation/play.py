@@ -204,7 +204,7 @@ def _try_seeds(changes: Iterable[Defect | Harmless]) -> None:
 def _in_worker(
     module: str, ids: tuple[str, ...], roots: tuple[Path, ...], all_kills: bool, recorded: bool, name: str
 ) -> tuple[tuple[Kill, ...], int, float]:
-    """Return what makes up a row but for the change, which holds functions and stays in its process."""
+    """Return the fields of a row except the change: it holds functions, which cannot leave their process."""
     change = load_changes(module).named(name)
     recording = record_selected(ids, roots) if recorded else None
     play = play_change if all_kills else settle_change

@@ -2,7 +2,7 @@
 
 In: a change, and the code that ran without it. Out: the parts of that code that cannot do the same with the change. A
 change replaces what stands in a module, a class or a table of either; that is found by looking at all of them before
-and while it is seeded. A function in a slot matters to whoever runs it, anything else to whoever names the slot.
+and while it is seeded. A replaced function affects the code that ran it, any other value the code that names it.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _STEPS: dict[str, tuple[Any, str]] = {
     "sweep": (session, "sweep"),
     "judge a place": (stepped, "judge"),
 }
-"""Where the steps are that a playing consists of."""
+"""The steps of a playing by name: the object that has the function, and the name of its attribute."""
 
 _RENDER = (reference._Rendering, "threads")  # noqa: SLF001  # a step is taken apart where only this runs
 
@@ -49,8 +49,9 @@ _RENDER = (reference._Rendering, "threads")  # noqa: SLF001  # a step is taken a
 class Step:
     """One call of a step, which may have `steps` of its own.
 
-    `own` is the code that it ran outside of them but for rendering, `rendering` that of rendering `journals`, `ran` all
-    of it. `merged` are arguments that differ in the reads of streams alone (`merge_reads`), None where there are none.
+    `own` is the code that it ran itself, without its steps and without rendering; `rendering` is the code that rendered
+    `journals`; `ran` is all of it. `merged` are arguments in which only the reads of streams differ (`merge_reads`),
+    None if there are none.
     """
 
     name: str
@@ -89,7 +90,7 @@ class Recording:
         return {name: one.cases for name, one in self.scenarios.items()}
 
     def reached(self, scenarios: Iterable[Scenario], reach: frozenset[int] | None) -> list[Scenario]:
-        """Return the scenarios that ran some of that code; all if nobody knows which it is."""
+        """Return the scenarios that ran some of that code; all of them if it is not known which code it is."""
         return [one for one in scenarios if reach is None or not reach.isdisjoint(self.scenarios[one.id].ran)]
 
 
@@ -189,7 +190,7 @@ class Recorder:
 
 @contextmanager
 def steps_replaced(make: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
-    """Put in the place of each step, for as long as the context lasts, what `make(name, step)` returns."""
+    """Replace each step by what `make(name, step)` returns, as long as the context lasts."""
     with ExitStack() as stack:
         for name, (owner, attribute) in _STEPS.items():
             stack.enter_context(mock.patch.object(owner, attribute, make(name, getattr(owner, attribute))))

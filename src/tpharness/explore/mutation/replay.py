@@ -1,13 +1,13 @@
 """Play scenarios with a change seeded, and only those steps that the change can have reached.
 
-In: a recording of the reference as it is, and the code that a change reaches. Out: a context in which a step that is
-given what it was given then, and that ran none of that code, has the result that it had. Where the code only renders,
-what was folded is rendered anew. A step that is played and comes to the same result gives the very objects of the
-recording, so that what follows is seen to be given the same.
+In: a recording of the unchanged reference, and the code that a change reaches. Out: a context in which a step returns
+its recorded result if it has its recorded input and ran none of that code. If the code only renders, the recorded
+journals are rendered again. A step that is played and gives an equal result returns the recorded objects themselves, so
+that the steps after it are seen to have their recorded input.
 
-The steps of a scenario are played one after another by themselves, with the arguments that they had. As long as each
-comes to its result, the next one would be given the same, and at the end the scenario passes as it did. The first one
-that comes to another result has the scenario played, without what was played already.
+At first the steps of a scenario are played one by one with their recorded arguments. As long as each gives its recorded
+result, the next one would have the same input, and in the end the scenario passes as it did. After the first other
+result the whole scenario is played, without repeating what was played already.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _key(name: str, given: Sequence[Any]) -> _Key:
 
 @dataclass(slots=True)
 class Replay:
-    """Stands in the place of all steps while a change is seeded that reaches some code."""
+    """Replaces all steps while a change is seeded that reaches some code."""
 
     reach: frozenset[int]
     parses: bool
@@ -93,7 +93,7 @@ class Replay:
         return result is step.result
 
     def make(self, name: str, was: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what stands in the place of a step."""
+        """Return the replacement of a step."""
         self._was[name] = was
         if iscoroutinefunction(was):
 

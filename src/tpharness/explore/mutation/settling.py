@@ -1,8 +1,8 @@
 """Play scenarios on one change until its verdict is settled, those first that most likely settle it.
 
 In: the row of a change, scenarios, and how one of them is played. Out: the row. Its verdict is the one that all of the
-scenarios give: none takes back what the failure of another one cites, and as long as a clause is owed the next one is
-played, to the last.
+scenarios would give: no scenario withdraws what the failure of another one cites, and they are played until no clause
+is owed or none of them is left.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def _owed(row: Row) -> frozenset[str]:
 
 
 def _likeliest(scenarios: Iterable[Scenario], owed: frozenset[str]) -> str:
-    """Return the scenario that is about most of what is owed, among these the first of those that are about the least.
+    """Return the scenario that cites most of what is owed and, among these, the fewest clauses and rulings in all.
 
-    A failure cites what its scenario is about, and what is about little fails for little else.
+    A failure cites what its scenario cites, and a scenario that cites little rarely fails for another reason.
     """
 
     def worth(scenario: Scenario) -> tuple[int, int]:

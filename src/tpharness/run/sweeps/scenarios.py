@@ -248,7 +248,7 @@ def _everywhere(one: _Prepared, case: Case, session: Session, options: SweepOpti
     tried += more
     bad += failed
     failures = _failures(one, case, bad, session, options)
-    # A place may fail by itself and as the one behind a server that is further: that is one place.
+    # A place may fail twice, by itself and beside a server that is further ahead: it counts once.
     wrong = len({(place.turn, place.reason, place.client or place.server) for place, _ in bad})
     return ScenarioReport(id=one.scenario.id, places=tried, tried=tried, passed=tried - wrong, failures=failures)
 
