@@ -17,7 +17,7 @@ from typing import Self
 
 from tpharness.apps.config import AppConfig
 from tpharness.errors import TargetError, UsageError
-from tpharness.targets.children import CHILDREN
+from tpharness.targets.children import CHILDREN, kill_unless_ended
 from tpharness.trace.tape import note_stderr
 
 __all__ = ["AppProcess", "listens", "until_it_listens"]
@@ -142,13 +142,8 @@ class AppProcess:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
         try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            pass
+            await kill_unless_ended(process, _STOP_SECONDS)
         finally:
-            CHILDREN.kill(process.pid)
-            await process.wait()
             if self._reading is not None:
                 self._reading.cancel()
                 await asyncio.gather(self._reading, return_exceptions=True)

@@ -13,6 +13,7 @@ has neither ends the command, and what that has started goes on.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -27,7 +28,7 @@ from typing import Any, Protocol
 from tpharness.targets import guard
 from tpharness.targets.job_objects import JobObject, JobObjects
 
-__all__ = ["CHILDREN", "Children", "Guarded", "InJobs", "require_program", "split_command"]
+__all__ = ["CHILDREN", "Children", "Guarded", "InJobs", "kill_unless_ended", "require_program", "split_command"]
 
 
 class Children(Protocol):
@@ -111,6 +112,18 @@ class InJobs:
 
 CHILDREN: Children = Guarded() if hasattr(os, "fork") and hasattr(os, "killpg") else InJobs(JobObjects.of_this_system())
 """The way of this system."""
+
+
+async def kill_unless_ended(process: asyncio.subprocess.Process, seconds: float) -> None:
+    """Wait for a process that was asked to end, for so many seconds; then kill it, and what it has left behind."""
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except TimeoutError:
+        pass
+    finally:
+        CHILDREN.kill(process.pid)
+        await process.wait()
 
 
 def require_program(name: str) -> None:

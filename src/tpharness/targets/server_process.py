@@ -22,7 +22,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Self
 
-from tpharness.targets.children import CHILDREN, require_program
+from tpharness.targets.children import CHILDREN, kill_unless_ended, require_program
 from tpharness.targets.remote import UnreachableError
 from tpharness.trace.tape import note_stderr
 
@@ -182,13 +182,8 @@ class ServerProcess:
             process.stdin.close()  # the lifeline
             CHILDREN.end(process.pid)
         try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            pass
+            await kill_unless_ended(process, _STOP_SECONDS)
         finally:
-            CHILDREN.kill(process.pid)  # what it has started itself outlives it otherwise
-            await process.wait()
             if self._finalizer is not None:
                 self._finalizer.cancel()
             if self._reading is not None:
