@@ -287,3 +287,12 @@ def test_wrong_use_is_not_a_failed_assertion(folder: Path) -> None:
     with pytest.raises(UsageError, match="an event loop is running") as raised:
         asyncio.run(in_a_loop())
     assert "asyncio.to_thread(play" in raised.value.hint
+
+
+@pytest.mark.parametrize("answer", [b"Internal Server Error", b"", []], ids=["error page", "no byte", "no chunk"])
+def test_an_answer_that_is_no_stream_agrees_with_nothing(answer: bytes | list[Any]) -> None:
+    """A server that answers 500 has stored the user's turn alone, and so has a client that was sent no event."""
+    server = fold("Hi").thread
+    with pytest.raises(AssertionError, match="the client has nothing to compare: MUST stream-without-events"):
+        assert_same_thread(server, fold("Hi", answer), mode="content")
+    assert fold("Hi", answer[:0], interrupted="user_cancelled").findings == ()

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tpharness.checking import check
 from tpharness.finding_lines import finding_lines
 from tpharness.findings import Level, json_type, shorten
-from tpharness.folding import Folded
+from tpharness.folding import NO_EVENTS, Folded
 from tpharness.printable import counted, make_printable
 from tpharness.protocol.compare import same_content, same_exact
 from tpharness.protocol.diff import ThreadDifference, diff
@@ -48,10 +48,15 @@ def assert_same_thread(
 
     `mode` "exact" compares everything that has a canonical form; "content" only what a stream without carriers can say:
     times, generated ids, models, usage and the like may differ (R39). Threads are read as a reader has to (R3). What
-    `fold` returns may be given as it is.
+    `fold` returns may be given as it is; without an event of a stream, as of an error page, it agrees with nothing.
     """
     __tracebackhide__ = True
     threads = {"server": _thread_of("server", server), "client": _thread_of("client", client)}
+    for side, given in (("server", server), ("client", client)):
+        missing = [f for f in given.findings if f.kind is NO_EVENTS] if isinstance(given, Folded) else []
+        if missing:  # then neither side may have answered, which is not agreement
+            lines = [f"the {side} has nothing to compare: {missing[0].line()}", f"  do        {NO_EVENTS.remedy}"]
+            raise AssertionError("\n".join(map(make_printable, lines)))
     same = same_exact if mode == "exact" else same_content
     if same(threads["server"], threads["client"]):
         return

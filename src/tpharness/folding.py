@@ -117,16 +117,15 @@ def fold_stream(
 ) -> tuple[Journal, list[Finding]]:
     """Fold the bytes of one stream, all or the first `after` events, into a journal and findings.
 
-    Without a byte there is a finding, unless the run was cut. UsageError where it has fewer events.
+    UsageError where it has fewer events.
     """
     side = _ClientSide(agent)
-    missing = [] if data or after is not None or cut is not None else [NO_EVENTS.at(Place(byte=0))]
     if after is not None:
         frames = SseParser().feed(data)
         _within(after, len(frames), file)
         data = data[: frames[after - 1].end] if after else b""
     side.feed(data, cut, at)
-    return side.fold.journal(), [*missing, *side.findings]
+    return side.fold.journal(), [] if after == 0 else side.findings
 
 
 def fold_events(
@@ -134,16 +133,15 @@ def fold_events(
 ) -> tuple[Journal, list[Finding]]:
     """Fold server events, one JSON object a line, into a journal and findings. InputError if a line is not JSON.
 
-    Events of the 0.0.3 guide are read too. Without an event there is a finding, unless the run was cut.
+    Events of the 0.0.3 guide are read too.
     """
     lines = event_lines(data)
-    missing = [] if lines or after is not None or cut is not None else [NO_EVENTS.at(Place(side="server", event=0))]
     if after is not None:
         _within(after, len(lines), file)
         lines = lines[:after]
     side = _ServerSide(agent)
     side.feed([_event(line, file, number) for number, line in lines], cut, at)
-    return side.fold.journal(), [*missing, *side.findings]
+    return side.fold.journal(), [] if after == 0 else side.findings
 
 
 class _ClientSide:
@@ -164,8 +162,10 @@ class _ClientSide:
         return [*self._empty, *self.fold.findings]
 
     def feed(self, answer: bytes | list[Any], cut: Cut | None, at: str) -> None:
-        """Fold one stream, with its end."""
+        """Fold one stream, with its end. Nothing at all is an answer only of a run that was cut."""
         self.fold.begin(at)
+        if not answer and cut is None:
+            self._empty.append(NO_EVENTS.at(Place(byte=0)))
         if isinstance(answer, bytes):
             if not self.fold.feed(answer, at) and answer:
                 self._empty.append(NO_EVENTS.at(Place(byte=0), got=answer[:40]))
@@ -193,6 +193,7 @@ class _ServerSide:
 
     def __init__(self, agent: str) -> None:
         self.fold = Recorder()
+        self._empty: list[Finding] = []
         self._agent = agent
         self._begun = False
 
@@ -204,10 +205,12 @@ class _ServerSide:
     @property
     def findings(self) -> list[Finding]:
         """Everything found so far."""
-        return self.fold.findings
+        return [*self._empty, *self.fold.findings]
 
     def feed(self, events: bytes | list[Any], cut: Cut | None, at: str) -> None:
-        """Fold the events of one run, with its end."""
+        """Fold the events of one run, with its end. Nothing at all is an answer only of a run that was cut."""
+        if not events and cut is None:
+            self._empty.append(NO_EVENTS.at(Place(side="server", event=0)))
         recorder = self.fold
         recorder.begin(self._agent, at)
         self._begun = True
