@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.acceptance.messages import IMAGE, back, called, of, prompt, request, response, text, thinking
 
-from tpharness.acceptance import Provider
+from tpharness.acceptance import Provider, parts
 from tpharness.errors import UsageError
 
 ERRORS = [{"type": "missing", "loc": ["city"], "msg": "Field required"}]
@@ -153,3 +153,20 @@ def test_a_file_that_the_model_made_goes_back_to_gemini_only() -> None:
 def test_gemini_begins_with_the_user() -> None:
     """A call turn comes after a user turn (G2), and the API wants one of the user at all."""
     assert of("gemini", response(text("Hello")))[0] == {"role": "user", "parts": [{"text": ""}]}
+
+
+def test_requests_are_joined_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many follow each other, each part is looked at once; results go first, otherwise in their order."""
+    looked: list[Any] = []
+    was = parts.read_tool_result
+
+    def counting(part: Any) -> Any:
+        looked.append(part)
+        return was(part)
+
+    monkeypatch.setattr(parts, "read_tool_result", counting)
+    asked = [{"part_kind": "user-prompt", "content": str(number)} for number in range(100)]
+    answer = {"part_kind": "tool-return", "tool_name": "t", "tool_call_id": "c", "content": "sunny"}
+    (joined,) = parts.merge_messages([{"kind": "request", "parts": [part]} for part in (*asked, answer)])
+    assert joined["parts"] == [answer, *asked]
+    assert len(looked) == 101

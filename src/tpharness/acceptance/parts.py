@@ -211,18 +211,21 @@ def _text(value: Any) -> str:
 def merge_messages(messages: Sequence[Any]) -> list[dict[str, Any]]:
     """Join consecutive requests, results first, and consecutive responses that were not made by an API."""
     out: list[dict[str, Any]] = []
+    joined: list[dict[str, Any]] = []
     for message in messages:
         if not isinstance(message, Mapping):
             continue
         parts = list(parts_of(message))
         last = out[-1] if out else None
-        if last is not None and last.get("kind") == message.get("kind") and _joins(last, message):
-            joined = [*last["parts"], *parts]
-            if message.get("kind") == "request":
-                joined.sort(key=lambda part: read_tool_result(part) is None)
-            out[-1] = {**last, "parts": joined}
-        else:
+        if last is None or last.get("kind") != message.get("kind") or not _joins(last, message):
             out.append({**message, "parts": parts})
+            continue
+        last["parts"] += parts
+        if not joined or joined[-1] is not last:
+            joined.append(last)
+    for message in joined:
+        if message.get("kind") == "request":  # sorted once: a request may be joined of thousands
+            message["parts"].sort(key=lambda part: read_tool_result(part) is None)
     return out
 
 
