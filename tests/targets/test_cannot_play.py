@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 from tests.targets.servers import Connection, ContractServer, RawServer, in_thread
 
+from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
 from tpharness.run.judge import Result
+from tpharness.run.select import select_scenarios
+from tpharness.run.session import Session
+from tpharness.run.sweeps.scenarios import SweepOptions, sweep_scenarios
 
 WHY = "a hand-off to another agent inside one stream"
 
@@ -61,6 +65,16 @@ def test_what_cannot_be_played_is_not_played_with_faults_either() -> None:
         ("threads/handoff-in-one-stream@fault-fin-in-middle", Outcome.NOT_APPLICABLE),
         ("threads/handoff-in-one-stream@fault-reset", Outcome.NOT_APPLICABLE),
     ]
+
+
+def test_a_sweep_says_which_places_cannot_be_played_and_why() -> None:
+    """They are not a sample that left them out."""
+    with in_thread(RawServer(Narrow())) as server, Session(server=server.url) as session:
+        chosen = select_scenarios(("threads/handoff-in-one-stream", "tools/metadata"), (scenarios_dir(),))
+        handoff, metadata = sweep_scenarios(chosen, session, SweepOptions())
+    assert handoff.note.endswith(f"cannot be played: {WHY}")
+    assert (handoff.places, handoff.failures) == (handoff.tried, ())
+    assert (metadata.note, metadata.places) == ("", metadata.tried)
 
 
 STDIO = """

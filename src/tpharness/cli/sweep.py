@@ -174,7 +174,8 @@ def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: Earl
     for one in found:
         if one.note:
             apart.append(one)
-            continue
+            if not one.tried:
+                continue
         swept += 1
         total, tried, failed = total + one.places, tried + one.tried, failed + one.tried - one.passed
         for failure in one.failures:

@@ -18,6 +18,7 @@ from pathlib import Path
 from tpharness.causes import Cause
 from tpharness.errors import TargetError, UsageError
 from tpharness.findings import Level
+from tpharness.printable import counted
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import are_steppable
 from tpharness.run.case_ids import packet_sizes
@@ -75,7 +76,7 @@ class SweepOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioReport:
-    """What the sweep of one scenario found: how many places there are and were tried; `note` says why not any.
+    """What the sweep of one scenario found: how many places there are and were tried; `note` says why none, or not all.
 
     `detail` says more of how many there are.
     """
@@ -262,10 +263,15 @@ def _one_by_one(
     played_all = session.run_concurrently([partial(session.play_case, made) for made in cases]) if cases else ()
     results = [_without_expected(result, case.scenario) for result in played_all]
     bad: list[_Bad] = [(place, r) for place, r in zip(cut, results, strict=True) if not r.outcome.green]
-    played = sum(result.outcome is not Outcome.NOT_APPLICABLE for result in results)
-    failures = _failures(one, case, bad, session, options)
+    refused = [result for result in results if result.outcome is Outcome.NOT_APPLICABLE]
+    played = len(results) - len(refused)
     return ScenarioReport(
-        id=one.scenario.id, places=len(places), tried=played, passed=played - len(bad), failures=failures
+        id=one.scenario.id,
+        places=len(places) - len(refused),
+        tried=played,
+        passed=played - len(bad),
+        failures=_failures(one, case, bad, session, options),
+        note=f"{counted(len(refused), 'place')} cannot be played: {refused[0].reason}" if refused else "",
     )
 
 
