@@ -57,6 +57,7 @@ ROWS = [
     broken("history-grows", Defect.REWORDS_RESULT, "history-changed"),
     broken("history-grows", Defect.REORDERS, "history-reordered"),
     broken("stream-valid", Defect.HIDES_FAILURE, "failure-as-finish", "stream-irregular"),
+    broken("stream-valid", Defect.FINISHES_FAILURE, "failure-as-finish", "stream-irregular"),
     broken("stream-valid", Defect.TEARS_STREAM, "failure-unsaid"),
     broken("stream-valid", Defect.SENDS_ODD_STREAM, "stream-refused"),
     broken("stops-or-goes-on", Defect.RUNS_ON, "runs-on", on_disconnect="stop"),

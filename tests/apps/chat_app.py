@@ -57,6 +57,7 @@ class Defect(StrEnum):
     REWORDS_RESULT = "a result is stored otherwise than it was told first"
     REORDERS = "calls and results are sent in another order from the second turn on"
     HIDES_FAILURE = "a failure of the model ends as an ordinary finish"
+    FINISHES_FAILURE = "a failure of the model is told, and an ordinary finish follows"
     TEARS_STREAM = "a failure of the model ends the stream without a word"
     SENDS_ODD_STREAM = "a delta is sent for a text that has not started, at the end of the stream"
     RUNS_ON = "the run goes on when its client has left"
@@ -225,10 +226,11 @@ class ChatApp:
             await out.send({"type": "finish", "finishReason": "stop"}, done=True)
         except (ModelError, OSError) as error:
             self._interrupted(chat, begun, step)
-            if self._has(Defect.HIDES_FAILURE):
+            finishes = self._has(Defect.FINISHES_FAILURE)
+            if not self._has(Defect.HIDES_FAILURE) and not self._has(Defect.TEARS_STREAM):
+                await out.send({"type": "error", "errorText": str(error)}, done=not finishes)
+            if finishes or self._has(Defect.HIDES_FAILURE):
                 await out.send({"type": "finish", "finishReason": "stop"}, done=True)
-            elif not self._has(Defect.TEARS_STREAM):
-                await out.send({"type": "error", "errorText": str(error)}, done=True)
         except asyncio.CancelledError:
             self._interrupted(chat, begun, step)
             raise

@@ -226,7 +226,12 @@ def test_what_is_declared_is_held_against_what_was_seen(
 @pytest.mark.parametrize(
     ("reply", "codes"),
     [
-        (ReplySeen(types=(*TYPES, "error")), []),
+        (ReplySeen(types=("start", "error")), []),
+        (ReplySeen(types=("start", "error"), end=End.REFUSED), []),
+        (ReplySeen(types=("start", "error", "finish"), finish_reason="error"), []),
+        (ReplySeen(types=("start", "error", "finish"), finish_reason="stop"), ["failure-as-finish"]),
+        (ReplySeen(types=("start", "error", "finish")), ["failure-as-finish"]),
+        (ReplySeen(types=("start", "error", "finish"), end=End.REFUSED), ["failure-as-finish"]),
         (ReplySeen(types=TYPES, finish_reason="error"), []),
         (ReplySeen(types=TYPES, finish_reason="stop"), ["failure-as-finish"]),
         (ReplySeen(types=("start",)), ["failure-unsaid"]),

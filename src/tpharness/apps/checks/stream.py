@@ -41,17 +41,19 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 def _failure(turn: TurnSeen) -> Iterator[Finding]:
     reply = turn.reply
     last = turn.asked[-1] if turn.asked else None
-    if reply is None or last is None or last.outcome is not Outcome.BROKEN or reply.end in (End.LEFT, End.REFUSED):
+    if reply is None or last is None or last.outcome is not Outcome.BROKEN or reply.end is End.LEFT:
         return
-    told = "error" in reply.types or "abort" in reply.types or reply.finish_reason in _ERROR_REASONS
+    interrupted = "abort" in reply.types or reply.finish_reason in _ERROR_REASONS
     if not reply.is_stream:
         failed = reply.status >= 400 or reply.end is not End.ENDED
         if not failed:
             yield FAILURE_UNSAID.at(at(turn), got=f"status {reply.status}, {reply.content_type}", expected="an error")
-    elif not told and "finish" in reply.types:
-        got = f"finish with the reason {reply.finish_reason!r}"
-        yield FAILURE_AS_FINISH.at(at(turn), got=got, expected="an error chunk, or the reason 'error'")
-    elif not told:
+    elif "finish" in reply.types and not interrupted:  # it completes the answer, also behind an error chunk (R27)
+        reason = reply.finish_reason
+        got = "a finish without a reason" if reason is None else f"a finish with the reason {reason}"
+        expected = "an error chunk and no finish, or a finish with the reason error"
+        yield FAILURE_AS_FINISH.at(at(turn), got=got, expected=expected)
+    elif "error" not in reply.types and not interrupted and reply.end is not End.REFUSED:
         yield FAILURE_UNSAID.at(
             at(turn), got=f"{counted(len(reply.types), 'chunk')}, then the end", expected="an error chunk"
         )

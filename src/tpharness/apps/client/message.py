@@ -67,7 +67,6 @@ class MessageFold:
         self.resumed = resumed
         self.error = ""
         self.is_reported = False
-        self.finish_reason: str | None = None
 
     def feed_data(self, data: bytes | str) -> None:
         """Take in the data of one event of the stream: a chunk as JSON text, or the end marker."""
@@ -154,10 +153,6 @@ class MessageFold:
     def _merge_metadata(self, chunk: Mapping[str, Any]) -> None:
         held, metadata = self._message.get("metadata"), chunk["messageMetadata"]
         self._message["metadata"] = merged(held, metadata) if held is not None else metadata
-
-    def _finish(self, chunk: Mapping[str, Any]) -> None:
-        self.finish_reason = chunk.get("finishReason", self.finish_reason)
-        self._metadata(chunk)
 
     def _error(self, chunk: Mapping[str, Any]) -> None:
         raise _ReportedError(str(chunk["errorText"]))
@@ -347,7 +342,7 @@ def _more(open_parts: Mapping[str, Json], chunk: Mapping[str, Any]) -> Json:
 
 _ACTIONS: Mapping[str, Callable[[MessageFold, Mapping[str, Any]], None]] = {
     "start": MessageFold._start,
-    "finish": MessageFold._finish,
+    "finish": MessageFold._metadata,
     "message-metadata": MessageFold._metadata,
     "error": MessageFold._error,
     "start-step": MessageFold._start_step,

@@ -151,8 +151,9 @@ class Reply:
 
     @property
     def finish_reason(self) -> str | None:
-        """The reason of the finish chunk, None without one."""
-        return self.fold.finish_reason
+        """The reason of the last finish chunk, None without one; also behind an error, where the fold has ended."""
+        values = (chunk.value for chunk in reversed(self.chunks) if chunk.type == "finish" and chunk.value is not None)
+        return next((value.get("finishReason") for value in values), None)
 
     @property
     def findings(self) -> list[Finding]:
