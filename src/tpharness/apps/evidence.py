@@ -6,7 +6,7 @@ what the application told the model in between is in each request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "has_seen",
     "shown_calls",
     "shown_text",
+    "streams_of",
     "with_late_requests",
 ]
 
@@ -270,6 +271,12 @@ class AppEvidence:
     def later_turns(self) -> Sequence[TurnSeen]:
         """The turns after the first."""
         return self.turns[1:]
+
+
+def streams_of(replies: Iterable[Reply]) -> tuple[StreamSeen, ...]:
+    """Return the streams among answers in the order in which they began."""
+    ordered = sorted(replies, key=lambda reply: reply.posted_at)
+    return tuple(StreamSeen.of(reply) for reply in ordered if reply.is_stream)
 
 
 def shown_text(messages: Sequence[Mapping[str, Any]]) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from tpharness.apps.cases.case import AppCase, Cut, CutBy, Need, Turn
+from tpharness.apps.checks.truth import args_of
 from tpharness.apps.checks.view import messages_in
 from tpharness.apps.client import ChatClient, Client, End, Fetched, Limits, Profile, RealClients, Reply, keeps_history
 from tpharness.apps.config import AppConfig
@@ -23,9 +24,9 @@ from tpharness.apps.evidence import (
     Asked,
     CutSeen,
     ReplySeen,
-    StreamSeen,
     TurnSeen,
     has_seen,
+    streams_of,
     with_late_requests,
 )
 from tpharness.apps.provider import Break, Conversation, Exchange, Outcome, Provider
@@ -131,7 +132,7 @@ class Player:
             stop_within=self._config.stop_within,
             runs_before=runs_before,
             tool_runs=tools.seen() if tools is not None else None,
-            streams=_streams(stage.clients),
+            streams=streams_of(reply for client in stage.clients for reply in client.replies),
         )
 
     async def count_effects(self) -> int | None:
@@ -153,7 +154,8 @@ class Player:
         if stage.tools is not None and turn.cut is not None and turn.cut.in_tool:
             stage.tools.hold(before_effect=turn.cut.before_effect)
         reply = stage.client.submit(words)
-        cut, reply = await self._cut(stage, turn, reply, _words(later[0], index + 2) if later else "")
+        later_words = _words(later[0], index + 2) if later else ""
+        cut, reply = await self._cut(stage, turn, reply, later_words)
         if stage.tools is not None:
             stage.tools.release()
         if cut is None or cut.cut.by not in _LEAVES:
@@ -167,10 +169,10 @@ class Player:
         seen = [ReplySeen.of(one) for one in replies]
         for one in replies:
             await one.leave()
-        await self._settled(stage)
+        await self._settled(stage, later_words)
         if cut is not None:
             cut = self._after(cut, stage.new())
-        groups = self._by_turn(stage, _words(later[0], index + 2) if together and stage.second is not None else "")
+        groups = self._by_turn(stage, later_words)
         runs, screen = await self.count_effects(), tuple(await stage.client.screen())
         view = await stage.client.view()
         return [
@@ -189,11 +191,11 @@ class Player:
             for offset, exchanges in enumerate(groups)
         ]
 
-    def _by_turn(self, stage: _Stage, second: str) -> list[list[Exchange]]:
+    def _by_turn(self, stage: _Stage, later: str) -> list[list[Exchange]]:
         """Return the requests of the turn; those that know the second message belong to the second of two turns."""
-        if not second:
+        if stage.second is None:
             return [stage.new()]
-        knows = [exchange.knows(second) for exchange in stage.new()]
+        knows = [exchange.knows(later) for exchange in stage.new()]
         return [[e for e, known in zip(stage.new(), knows, strict=True) if known is wanted] for wanted in (False, True)]
 
     async def _to_the_end(self, stage: _Stage, turn: Turn, reply: Reply) -> Reply:
@@ -337,26 +339,28 @@ class Player:
             await self._until(lambda: reply.end is not End.OPEN or has_seen(stage.client.messages, asked), limit)
         await reply.quiet(self._config.quiet, _QUIET_LIMIT)
 
-    async def _settled(self, stage: _Stage) -> None:
-        """Wait until the application asks the model nothing more in this turn."""
+    async def _settled(self, stage: _Stage, later: str) -> None:
+        """Wait until the application asks the model nothing more in this turn, and its tools have had their effects."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._config.answer
         while loop.time() < deadline:
             count = len(stage.conversation.exchanges)
             await self._until(lambda: all(e.is_over for e in stage.conversation.exchanges), self._config.answer)
-            wait = self._tool_wait(stage)
+            wait = self._tool_wait(stage, later)
             if not await self._until(lambda count=count: len(stage.conversation.exchanges) > count, wait):  # type: ignore[misc]
                 return
 
-    def _tool_wait(self, stage: _Stage) -> float:
-        """Return how long a next request may take: long where a tool of the last answer may still run."""
-        last = stage.new()[-1] if stage.new() else None
-        calls = last is not None and last.outcome is Outcome.COMPLETED and last.plan is not None and last.plan.calls
-        if calls and (not stage.client.replies or stage.client.replies[-1].end is not End.ENDED):
+    def _tool_wait(self, stage: _Stage, later: str) -> float:
+        """Return how long a next request may take: long where a tool of a run's last answer may still run.
+
+        The end of the stream does not end a tool: one that a stop button leaves running has its effect later.
+        """
+        last = [Asked.of(run[-1], 1) for run in self._by_turn(stage, later) if run]
+        if any(args_of(call) is not None for asked in last for call in asked.called):
             seconds = self.tool_seconds if self.tool_seconds is not None else self._config.stop_within
             return 4 * _SETTLE + 2 * seconds
         read = bool(stage.client.replies) and stage.client.replies[-1].end is End.ENDED
-        left = last is not None and last.outcome is Outcome.DISCONNECTED
+        left = bool(last) and last[-1].outcome is Outcome.DISCONNECTED
         return _SETTLE_READ if read or left else _SETTLE
 
     async def _until(self, wanted: Callable[[], bool], limit: float) -> bool:
@@ -391,9 +395,3 @@ class Player:
 def _words(turn: Turn, number: int) -> str:
     """Return what the user writes: numbered, so that no message reads as another."""
     return f"({number}) {turn.says}"
-
-
-def _streams(clients: list[Client]) -> tuple[StreamSeen, ...]:
-    """Return the streams of all clients in the order in which they began."""
-    replies = sorted((reply for client in clients for reply in client.replies), key=lambda reply: reply.posted_at)
-    return tuple(StreamSeen.of(reply) for reply in replies if reply.is_stream)
