@@ -20,13 +20,15 @@ TOKEN_VARIABLE = "TPHARNESS_TOKEN"  # noqa: S105  # the name of the variable, no
 class Endpoint:
     """Where a target is: a base URL without a slash at its end, and the token for it. Prints without the token.
 
-    `relay`: a relay with faults is in between, so errors are not examined with another connection. `silence`: seconds
-    without a byte after which a read fails, the usual time if None.
+    `relay`: a relay with faults is in between, so errors are not examined with another connection. `alone`: each
+    request has a connection of its own. `silence`: seconds without a byte after which a read fails, the usual time if
+    None.
     """
 
     base: str
     token: str = ""
     relay: bool = False
+    alone: bool = False
     silence: float | None = None
 
     @classmethod

@@ -86,7 +86,7 @@ class HttpClient:
         patience: Patience | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._endpoint = Endpoint.parse(url)
+        self._endpoint = replace(Endpoint.parse(url), alone=True)  # a kept one may be closed as a POST is sent
         self._live = live
         self._reset = reset
         self._http = Http(patience=patience, limits=limits)

@@ -38,6 +38,7 @@ from tpharness.targets.remote import (
     NOT_UTF8,
     STALLED,
     BrokenContractError,
+    LostConnectionError,
     UnreachableError,
 )
 from tpharness.targets.resume import data_frames, join_resumed
@@ -334,7 +335,7 @@ class HttpRun:
                 words = "it answers that there was nothing to cancel while the run is held"
                 self._findings.append(promise_finding("cancel", words))
             await rest
-        except (UnreachableError, BrokenContractError):
+        except (UnreachableError, LostConnectionError, BrokenContractError):
             raise
         except TargetError as error:
             reading.abandon()

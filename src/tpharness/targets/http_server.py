@@ -25,7 +25,8 @@ from tpharness.targets.forms import capabilities_from, user_json
 from tpharness.targets.http_run import HttpOptions, HttpRun
 from tpharness.targets.http_thread import HttpThread
 from tpharness.targets.net import Http
-from tpharness.targets.remote import Limits, Patience, UnreachableError
+from tpharness.targets.remote import Limits, LostConnectionError, Patience, UnreachableError
+from tpharness.trace.tape import current_tape
 
 __all__ = ["HttpServer"]
 
@@ -72,9 +73,10 @@ class HttpServer:
         """
         other = copy.copy(self)
         base = str(URL(self._control.base).with_host("127.0.0.1").with_port(port)).rstrip("/")
-        other._options = replace(  # noqa: SLF001  # a copy of this very object
+        other._control = replace(self._control, alone=True)  # noqa: SLF001  # a copy of this very object
+        other._options = replace(  # noqa: SLF001
             self._options,
-            streams=replace(self._control, base=base, relay=True, silence=silence),
+            streams=replace(other._control, base=base, relay=True, silence=silence),  # noqa: SLF001
             live=False,
             on_disconnect=next((w for w in ("continue", "stop") if w in self.capabilities.disconnect), None),
             resume_from=resume_from,
@@ -132,11 +134,25 @@ class HttpServer:
         return await self._play_on_new_thread(replace(script, turns=script.turns[runs[-2] + 1 :]), seed)
 
     async def _play_on_new_thread(self, script: Script, seed: Mapping[str, Any] | None) -> TargetOutput:
+        """Play the script; if a kept connection is lost, which may have lost a run, again on another new thread."""
         await self.open()
-        findings: list[Finding] = []
-        thread = HttpThread(self._http, self._control, self.capabilities, findings)
+        tape = current_tape()
+        first_run = 0 if tape is None else tape.runs
         try:
-            outcome = await self._play(script, thread, findings, seed)
+            return await self._play_once(script, seed, alone=self._control.alone)
+        except LostConnectionError:
+            if tape is not None:
+                tape.forget_runs(first_run)
+            return await self._play_once(script, seed, alone=True)
+
+    async def _play_once(self, script: Script, seed: Mapping[str, Any] | None, *, alone: bool) -> TargetOutput:
+        findings: list[Finding] = []
+        options = replace(
+            self._options, capabilities=self.capabilities, streams=replace(self._options.streams, alone=alone)
+        )
+        thread = HttpThread(self._http, replace(self._control, alone=alone), self.capabilities, findings)
+        try:
+            outcome = await self._play(script, options, thread, findings, seed)
         except UnreachableError:
             raise
         except TargetError:
@@ -147,9 +163,13 @@ class HttpServer:
         return replace(outcome, findings=tuple(findings))
 
     async def _play(
-        self, script: Script, thread: HttpThread, findings: list[Finding], seed: Mapping[str, Any] | None
+        self,
+        script: Script,
+        options: HttpOptions,
+        thread: HttpThread,
+        findings: list[Finding],
+        seed: Mapping[str, Any] | None,
     ) -> TargetOutput:
-        options = replace(self._options, capabilities=self.capabilities)
         waiting: list[UserTurn] = []
         packets: list[tuple[Packet, ...]] = []
         ends: list[StreamEnd] = []

@@ -13,7 +13,8 @@ import json
 import re
 import ssl
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -33,7 +34,7 @@ from tpharness.targets.net_errors import (
     quote_start,
     status_error,
 )
-from tpharness.targets.remote import Limits, Patience, UnreachableError
+from tpharness.targets.remote import Limits, LostConnectionError, Patience, UnreachableError
 from tpharness.trace.tape import Tape, current_tape
 
 __all__ = ["Answer", "Http", "OpenStream"]
@@ -120,14 +121,17 @@ class Http:
     def _read_timeout(self, silence: float) -> aiohttp.ClientTimeout:
         return aiohttp.ClientTimeout(sock_connect=self.patience.connect, sock_read=silence)
 
-    def _session(self, *, relay: bool) -> aiohttp.ClientSession:
-        """Return the session of the running loop; through a relay each answer has a connection of its own."""
+    def _session(self, *, alone: bool) -> aiohttp.ClientSession:
+        """Return the session of the running loop: that which keeps connections, or that in which each is used once."""
         sessions = self._sessions.setdefault(asyncio.get_running_loop(), {})
-        session = sessions.get(relay)
+        session = sessions.get(alone)
         if session is None:
-            alone: Any = {"force_close": True} if relay else {"keepalive_timeout": _KEEP_ALIVE}
-            session = sessions[relay] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, **alone),
+            kept: Any = {"force_close": True} if alone else {"keepalive_timeout": _KEEP_ALIVE}
+            tracing = aiohttp.TraceConfig()
+            tracing.on_connection_reuseconn.append(_note_kept)
+            session = sessions[alone] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, **kept),
+                trace_configs=[] if alone else [tracing],
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers={"Accept-Encoding": "identity"},
@@ -232,14 +236,24 @@ class Http:
         if document is not None:
             data = _encode(document)
             headers["Content-Type"] = _JSON
-        asked = self._session(relay=endpoint.relay).request(
-            method, endpoint.url(path), data=data, headers=headers, allow_redirects=False, timeout=timeout
+        used: list[str] = []
+        asked = self._session(alone=endpoint.alone).request(
+            method,
+            endpoint.url(path),
+            data=data,
+            headers=headers,
+            allow_redirects=False,
+            timeout=timeout,
+            trace_request_ctx=used,
         )
         try:
             async with asyncio.timeout(patience.connect + patience.answer):
                 return await asked
         except (TimeoutError, aiohttp.ClientError, ssl.SSLError, OSError, ValueError) as error:
-            raise await explain_error(error, what, endpoint, patience) from error
+            explained = await explain_error(error, what, endpoint, patience, kept=bool(used))
+            if not isinstance(explained, LostConnectionError) or method == "POST":  # which must not be sent twice
+                raise explained from error
+        return await self._request(what, method, replace(endpoint, alone=True), path, document, more)
 
     async def _read_body(
         self, response: aiohttp.ClientResponse, what: str, endpoint: Endpoint, *, most: int | None = None
@@ -300,6 +314,11 @@ def _decode(body: bytes, what: str) -> Any:
         f"{what} does not answer with JSON: {parsed.findings[-1].line()}: {quote_start(body)}",
         hint=parsed.findings[-1].kind.remedy,
     )
+
+
+async def _note_kept(_: aiohttp.ClientSession, request: SimpleNamespace, __: object) -> None:
+    """Note that a request is sent on a connection that was kept, which the server may be closing."""
+    request.trace_request_ctx.append("kept")
 
 
 def _release(response: aiohttp.ClientResponse) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "GoneError",
     "KillableServer",
     "Limits",
+    "LostConnectionError",
     "Patience",
     "RelayedClient",
     "RelayedServer",
@@ -154,6 +155,10 @@ class CannotPlayError(TargetError):
 
 class UnreachableError(TargetError):
     """The target did not respond at all. After several in a row the runner stops."""
+
+
+class LostConnectionError(TargetError):
+    """A kept connection was closed unanswered, as a server may close it: whether it has read the request is unknown."""
 
 
 class GoneError(UnreachableError):

@@ -68,6 +68,11 @@ class Tape:
         self.runs += 1
         return self.runs - 1
 
+    def forget_runs(self, first: int) -> None:
+        """Forget what arrived of the runs from that number on: they are played again."""
+        self.notes = [note for note in self.notes if note.kind != "read" or note.run < first]
+        self.runs = first
+
     def close(self, played: Any) -> None:
         """Keep what the first playing gave. What is played after it, such as other splits, is not noted."""
         if not self.closed:
