@@ -522,6 +522,21 @@ BAD = (
         "cancel-not-kept: .*nothing to cancel while the run is held",
         CANCELLED,
     ),
+    Bad(
+        "answers a cancel, and goes on",
+        breaking("cancel-effect"),
+        "failed",
+        "cancel-not-kept: .*it is answered, and the stream does not end: nothing for 0.25 s",
+        CANCELLED,
+        patience=waiting(silence=0.25),
+    ),
+    Bad(
+        "answers a cancel before its thread shows it",
+        breaking("cancel-early"),
+        "failed",
+        "cancel-not-kept: .*when it is answered, the thread does not show the interruption yet",
+        "basics/cancelled-in-arguments",
+    ),
     Bad("cancels without telling the client", breaking("abort"), "failed", "cancel-not-told", CANCELLED),
     Bad(
         "claims to stop when the client goes, does not",

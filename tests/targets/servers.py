@@ -184,6 +184,8 @@ class Thread:
 
     session: ReferenceServer
     cancel: asyncio.Future[str] | None = None
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    late: str = ""
     frames: int = 0
     buffer: list[bytes] = field(default_factory=list)
 
@@ -214,10 +216,7 @@ class ContractServer:
                 self.threads[name].session.user(user_from(request.value))
                 await connection.answer("204 No Content", kind="")
             case "POST", ["threads", name, "cancel"] if "cancel" not in self.breaks and name in self.threads:
-                waiting = self.threads[name].cancel
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(request.value["reason"])
-                await connection.json({"cancelled": waiting is not None and "cancel-answer" not in self.breaks})
+                await self.cancel(self.threads[name], request.value["reason"], connection)
             case "GET", ["threads", name, "stream"] if name in self.threads:
                 await self.resume(self.threads[name].buffer, request.headers.get("last-event-id"), connection)
             case "GET", ["threads", name] if name in self.threads:
@@ -227,11 +226,27 @@ class ContractServer:
                 else:
                     thread = self.threads[name].session.threads()[Version(version)]
                     await connection.json({**thread, "thread_id": name})
+                    if self.threads[name].late:
+                        await self.stop(self.threads[name], self.threads[name].late)
             case "DELETE", ["threads", name] if "delete" not in self.breaks:
                 self.threads.pop(name, None)
                 await connection.answer("204 No Content", kind="")
             case _:
                 await connection.json({"error": {"message": "no such path"}}, "404 Not Found")
+
+    async def cancel(self, thread: Thread, reason: str, connection: Connection) -> None:
+        """Stop the run; each promise about it may be broken. `cancel-early`: when the thread has been fetched."""
+        if "cancel-early" in self.breaks:
+            thread.late = reason
+        elif "cancel-effect" not in self.breaks:
+            await self.stop(thread, reason)
+        await connection.json({"cancelled": thread.cancel is not None and "cancel-answer" not in self.breaks})
+
+    async def stop(self, thread: Thread, reason: str) -> None:
+        """Stop the run of a thread, and wait until the thread shows it."""
+        if thread.cancel is not None and not thread.cancel.done():
+            thread.cancel.set_result(reason)
+            await thread.stopped.wait()
 
     async def resume(self, buffer: list[bytes], after: str | None, connection: Connection) -> None:
         """Tell the frames after one again; each promise about it may be broken."""
@@ -327,6 +342,7 @@ class ContractServer:
         at = asked["hold"]["at"]
         loop = asyncio.get_running_loop()
         thread.cancel = loop.create_future()
+        thread.stopped.clear()
         gone = asyncio.ensure_future(connection.reader.read(1))
         limit = asked.get("limits", {}).get("stream_seconds")
         timeout = None if "limits" in self.breaks else limit
@@ -341,6 +357,7 @@ class ContractServer:
             await gone
         if thread.cancel in done:
             told = thread.session.interrupt(Interrupted(reason=thread.cancel.result(), at=at), abort=True)
+            thread.stopped.set()
             if "abort" not in self.breaks:
                 await out(told, None)
         elif gone in done:

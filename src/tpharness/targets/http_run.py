@@ -19,15 +19,14 @@ from tpharness.faults.catalogue import ResumeFrom
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import UserTurn
 from tpharness.printable import counted
-from tpharness.protocol.versions import Version
 from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, StreamEnd
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import run_json, user_json
-from tpharness.targets.http_thread import HttpThread, interruption_reason, promise_finding
+from tpharness.targets.http_thread import HttpThread, promise_finding
+from tpharness.targets.live_end import LiveEnd
 from tpharness.targets.marks import cut_at_marks, event_times, has_heartbeat, has_mark
 from tpharness.targets.net import Http, OpenStream
 from tpharness.targets.news import News
-from tpharness.targets.reference import ReferenceServer, serve_turns
 from tpharness.targets.remote import (
     BROKEN,
     CAPABILITY_KINDS,
@@ -82,13 +81,14 @@ class _Stream:
     """One response body as it is received.
 
     `end` is what was observed: None plain, network_failure broken, timeout silence. `held`: a held run was read up to
-    its hold.
+    its hold. `cancelled`: a cancel of it was answered.
     """
 
     data: bytearray = field(default_factory=bytearray)
     reads: list[int] = field(default_factory=list)  # the length of each read
     end: str | None = None
     held: bool = False
+    cancelled: bool = False
 
 
 class HttpRun:
@@ -114,7 +114,7 @@ class HttpRun:
         self._findings = findings
         self._stream = _Stream()
         self._news = News(0.0)
-        self._turns = 0
+        self._end = LiveEnd(thread, options.capabilities, script, run)
 
     async def play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], StreamEnd]:
         """Start the run with the user turns before it, and read its stream; return its packets and its end."""
@@ -126,7 +126,7 @@ class HttpRun:
             await asyncio.gather(stopping, return_exceptions=True)
 
     async def _play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], StreamEnd]:
-        live, run, stream = self._choose_interruption(), self._run, self._stream
+        live, stream = self._choose_interruption(), self._stream
         request = self._request(users, live)
         started = False
         try:
@@ -142,16 +142,10 @@ class HttpRun:
             stream.end = "timeout" if isinstance(error.__cause__, TimeoutError) else "network_failure"
         if stream.end is not None and self._options.streams.relay:
             await self._resume_or_wait()
-        if live is _Interruption.DISCONNECT and stream.held and run.interruption is not None:
-            await self._check_disconnect(run.interruption.reason)
+        if live is _Interruption.DISCONNECT and stream.held:
+            wrong = await self._end.check_disconnect(self._http.patience.settle)
+            self._findings += [] if wrong is None else [wrong]
         return self._result(live)
-
-    async def _check_disconnect(self, reason: str) -> None:
-        """Wait until the thread shows the interruption; a finding if it never does."""
-        if not await self._thread.wait_until_interrupted(reason, self._turns):
-            settle = self._http.patience.settle
-            words = f"{settle:g} s after the connection was closed the thread does not show it"
-            self._findings.append(promise_finding("disconnect", words))
 
     async def _cancel_on_stop(self) -> None:
         """Cancel the run when the user presses stop; the threads show whether it was."""
@@ -193,24 +187,10 @@ class HttpRun:
             return _Interruption.CANCEL
         if cut.reason == "timeout" and not run.abort and can.limits:
             return _Interruption.LIMIT
-        shown_in = can.shows_interrupted
         stops = cut.reason == "network_failure" and not run.abort and "stop" in can.disconnect
-        if stops and shown_in is not None:
-            self._turns = self._expected_turns(shown_in)
-            return _Interruption.DISCONNECT if self._turns else _Interruption.SCRIPTED
+        if stops and self._end.visible:  # what the thread never shows cannot be waited for
+            return _Interruption.DISCONNECT
         return _Interruption.SCRIPTED
-
-    def _expected_turns(self, version: Version) -> int:
-        """Return how many turns the thread of that version has when it shows the interruption.
-
-        0 if it never does: a turn of which nothing is kept (R24) cannot be waited for.
-        """
-        oracle = ReferenceServer(replace(self._script, versions=(version,)))
-        until = next(index for index, turn in enumerate(self._script.turns) if turn is self._run)
-        serve_turns(oracle, self._script.turns[: until + 1])
-        thread = oracle.threads()[version]
-        cut = self._run.interruption
-        return len(thread["turns"]) if cut is not None and interruption_reason(thread) == cut.reason else 0
 
     def _request(self, users: Sequence[UserTurn], live: _Interruption) -> dict[str, Any]:
         run = self._run
@@ -267,12 +247,10 @@ class HttpRun:
                 stream.end = "timeout"
                 return
             if total.expired():
-                raise self._contract_error(
-                    ENDLESS, f"{patience.total:g} s and {counted(len(stream.data), 'byte')}"
-                ) from None
+                raise self._endless(ENDLESS, f"{patience.total:g} s and {counted(len(stream.data), 'byte')}") from None
             kind = CAPABILITY_KINDS["limits"] if live is _Interruption.LIMIT else STALLED
             words = f"nothing for {patience.silence:g} s after {counted(len(stream.data), 'byte')}"
-            raise self._contract_error(kind, words) from None
+            raise self._endless(kind, words) from None
 
     async def _read_to_hold(self, reading: OpenStream) -> bool:
         """Read up to the mark of the last event. False if the stream ends before, which is reported later."""
@@ -316,7 +294,14 @@ class HttpRun:
         if quiet > allowed and not self._options.streams.relay:
             reading.abandon()
             since = "after [DONE]" if self._news.ended else "and nothing else"
-            raise self._contract_error(ENDLESS, f"heartbeats for more than {allowed:g} s {since}")
+            raise self._endless(ENDLESS, f"heartbeats for more than {allowed:g} s {since}")
+
+    def _endless(self, kind: Kind, words: str) -> BrokenContractError:
+        """Return the error for a stream without an end: that of the cancel, if the stream does not tell of it."""
+        stream = self._stream
+        if stream.cancelled and not self._news.ended and b'"abort"' not in stream.data:
+            kind, words = CAPABILITY_KINDS["cancel"], f"it is answered, and the stream does not end: {words}"
+        return self._contract_error(kind, words)
 
     def _contract_error(self, kind: Kind, words: str) -> BrokenContractError:
         tail = bytes(self._stream.data[-60:])
@@ -327,25 +312,34 @@ class HttpRun:
         cut = self._run.interruption
         if cut is None:
             return
-        asked = asyncio.ensure_future(self._thread.cancel(cut.reason))
+        asked = asyncio.ensure_future(self._cancel(cut.reason))
         rest = asyncio.ensure_future(self._read_to_end(reading))
         try:
             stopped = await asked
-            if not stopped:
-                words = "it answers that there was nothing to cancel while the run is held"
-                self._findings.append(promise_finding("cancel", words))
+            self._stream.cancelled = True
+            shown = await self._end.is_shown()
             await rest
-        except (UnreachableError, LostConnectionError, BrokenContractError):
-            raise
-        except TargetError as error:
-            reading.abandon()
-            raise BrokenContractError(CAPABILITY_KINDS["cancel"].at(Place(side="server"), str(error))) from error
         finally:
             for task in (asked, rest):
                 task.cancel()
             await asyncio.gather(asked, rest, return_exceptions=True)
+        if not stopped:
+            words = "it answers that there was nothing to cancel while the run is held"
+            self._findings.append(promise_finding("cancel", words))
+        elif not shown and await self._end.is_shown():
+            words = "when it is answered, the thread does not show the interruption yet"
+            self._findings.append(promise_finding("cancel", words))
         if stopped and b'"abort"' not in self._stream.data:
             self._findings.append(NOT_TOLD.at(Place(side="server"), got=bytes(self._stream.data[-60:])))
+
+    async def _cancel(self, reason: str) -> bool:
+        """Cancel the run; return whether there was one. BrokenContractError for another answer than the contract's."""
+        try:
+            return await self._thread.cancel(reason)
+        except (UnreachableError, LostConnectionError):
+            raise
+        except TargetError as error:
+            raise BrokenContractError(CAPABILITY_KINDS["cancel"].at(Place(side="server"), str(error))) from error
 
     # ------------------------------------------------------------------------------------------------ what was seen
 

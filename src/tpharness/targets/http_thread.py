@@ -80,15 +80,13 @@ class HttpThread:
 
     async def wait_until_interrupted(self, reason: str, turns: int) -> bool:
         """Wait until the thread has `turns` turns, the last one interrupted for this reason; False if it never does."""
+        return await self._poll(lambda: self.shows_interrupted(reason, turns))
+
+    async def shows_interrupted(self, reason: str, turns: int) -> bool:
+        """Whether the thread has `turns` turns now, the last one interrupted for this reason."""
         version = self._can.shows_interrupted
-        if version is None:
-            return False
-
-        async def shown() -> bool:
-            thread = await self._get(version)
-            return thread is not None and len(thread["turns"]) == turns and interruption_reason(thread) == reason
-
-        return await self._poll(shown)
+        thread = None if version is None else await self._get(version)
+        return thread is not None and len(thread["turns"]) == turns and interruption_reason(thread) == reason
 
     async def wait_until_stable(self) -> None:
         """Wait until two fetches of the thread are equal: a run that continues without its client takes a moment."""
