@@ -547,6 +547,22 @@ BAD = (
         patience=waiting(settle=0.08),
     ),
     Bad(
+        "records another reason when the client goes",
+        breaking("disconnect-reason"),
+        "failed",
+        r"\Aoutline-differs: [^;]*\Z",
+        "interruptions/between-steps",
+        patience=waiting(settle=0.08),
+    ),
+    Bad(
+        "stops when the client goes, and loses the turn",
+        breaking("disconnect-lost"),
+        "failed",
+        r"\Aoutline-differs: [^;]*\Z",
+        "interruptions/between-steps",
+        patience=waiting(settle=0.08),
+    ),
+    Bad(
         "claims limits, keeps none",
         breaking("limits"),
         "failed",

@@ -361,8 +361,11 @@ class ContractServer:
             if "abort" not in self.breaks:
                 await out(told, None)
         elif gone in done:
-            if "disconnect" not in self.breaks:
-                thread.session.interrupt(Interrupted(reason="network_failure", at=at), abort=False)
+            reason = "error" if "disconnect-reason" in self.breaks else "network_failure"
+            if not self.breaks & {"disconnect", "disconnect-lost"}:
+                thread.session.interrupt(Interrupted(reason=reason, at=at), abort=False)
+            if "disconnect-lost" in self.breaks:
+                thread.cancel = None
             connection.writer.close()
             raise ConnectionResetError
         else:

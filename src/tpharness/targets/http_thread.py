@@ -84,9 +84,13 @@ class HttpThread:
 
     async def shows_interrupted(self, reason: str, turns: int) -> bool:
         """Whether the thread has `turns` turns now, the last one interrupted for this reason."""
-        version = self._can.shows_interrupted
-        thread = None if version is None else await self._get(version)
-        return thread is not None and len(thread["turns"]) == turns and interruption_reason(thread) == reason
+        thread = await self._get_with(turns)
+        return thread is not None and interruption_reason(thread) == reason
+
+    async def shows_end(self, turns: int) -> bool:
+        """Whether the thread has `turns` turns now, the last one with a completion status, whichever it is."""
+        thread = await self._get_with(turns)
+        return thread is not None and "completion_status" in thread["turns"][-1]
 
     async def wait_until_stable(self) -> None:
         """Wait until two fetches of the thread are equal: a run that continues without its client takes a moment."""
@@ -138,6 +142,12 @@ class HttpThread:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
         return True
+
+    async def _get_with(self, turns: int) -> dict[str, Any] | None:
+        """Fetch the thread in the version that shows interruptions; None unless it has so many turns."""
+        version = self._can.shows_interrupted
+        thread = None if version is None else await self._get(version)
+        return thread if thread is not None and len(thread["turns"]) == turns else None
 
     async def _get(self, version: Version) -> dict[str, Any] | None:
         """Fetch the thread in a version; None for 404. TargetError for another document."""

@@ -6,13 +6,16 @@ not judged here: threads are compared when the script has been played.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from functools import cached_property, partial
 
+from tpharness.errors import TargetError
 from tpharness.findings import Finding
 from tpharness.targets.contract import Capabilities, RunScript, Script
 from tpharness.targets.http_thread import HttpThread, interruption_reason, promise_finding
 from tpharness.targets.reference import ReferenceServer, serve_turns
+from tpharness.targets.remote import LostConnectionError, UnreachableError
 
 __all__ = ["LiveEnd"]
 
@@ -22,6 +25,7 @@ class LiveEnd:
 
     def __init__(self, thread: HttpThread, can: Capabilities, script: Script, run: RunScript) -> None:
         self._thread = thread
+        self._can_cancel = can.cancel
         self._reason = "" if run.interruption is None else run.interruption.reason
         self._expected = partial(_expected_turns, can, script, run)
 
@@ -40,11 +44,24 @@ class LiveEnd:
         return self.visible and await self._thread.shows_interrupted(self._reason, self._turns)
 
     async def check_disconnect(self, settle: float) -> Finding | None:
-        """Wait until the thread shows the interruption; return a finding if it never does."""
-        if await self._thread.wait_until_interrupted(self._reason, self._turns):
+        """Wait until the thread shows the interruption; return a finding if the run goes on instead."""
+        thread = self._thread
+        if await thread.wait_until_interrupted(self._reason, self._turns) or await thread.shows_end(self._turns):
+            return None
+        if self._can_cancel and not await self._is_cancelled(settle):  # it has ended and shows nothing of it (R26)
             return None
         words = f"{settle:g} s after the connection was closed the thread does not show it"
         return promise_finding("disconnect", words)
+
+    async def _is_cancelled(self, settle: float) -> bool:
+        """Whether a cancel finds a run to stop; also if it is not answered as the contract has it."""
+        try:
+            async with asyncio.timeout(settle):
+                return await self._thread.cancel(self._reason)
+        except (UnreachableError, LostConnectionError):
+            raise
+        except (TargetError, TimeoutError):
+            return True
 
 
 def _expected_turns(can: Capabilities, script: Script, run: RunScript) -> int:
