@@ -31,6 +31,7 @@ __all__ = [
     "crash",
     "independent_codes",
     "leading_cause",
+    "symptom_of",
 ]
 
 CRASHED = Kind("fuzz-crashed")
@@ -60,6 +61,14 @@ _CONSEQUENCES = frozenset(
 
 _DEPARTS = frozenset({"identity-differs", "thread-departs"})
 """Both say that a side does not hold the right thread: the one where both sides are whole, the other elsewhere."""
+
+_OF_THE_CASE = re.compile(
+    r"(?P<host>://(?:\[[^\]\s]*\]|[^\s/:\[]+)):\d+"  # the port: a relay has another one in each case
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+    r"|\bb(?P<quote>['\"])(?:\\.|(?!(?P=quote)).)*(?P=quote)"
+    r"|\b\d+ bytes?\b"
+)
+"""What the words of an error have from its case: ports, UUIDs, bytes and how many bytes."""
 
 _ALONE = re.compile(r" is only on the (\S+) side\Z")
 
@@ -150,6 +159,11 @@ def leading_cause(findings: Sequence[Finding]) -> Cause | None:
     if lead.kind in (CRASHED, HANGS):
         where = str(lead.got)
     return Cause(codes=(lead.code,), clauses=lead.kind.clauses, rulings=lead.kind.rulings, where=where)
+
+
+def symptom_of(reason: str) -> str:
+    """Return the words of an error without what they have from the case, which is another in each."""
+    return _OF_THE_CASE.sub(lambda found: f"{found['host']}:…" if found["host"] else "…", reason)
 
 
 def independent_codes(findings: Iterable[Finding]) -> frozenset[str]:

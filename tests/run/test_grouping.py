@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -133,6 +134,39 @@ def test_what_could_not_be_judged_is_grouped_by_its_reason() -> None:
         (1, "errored at no answer"),
         (1, "identity-differs at server [R39]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("POST http://127.0.0.1:40001/threads answers 500", "POST http://127.0.0.1:5/threads answers 500"),
+        ("GET http://[::1]:40001/x: refused", "GET http://[::1]:40002/x: refused"),
+        ("not HTTP: b'b9'", "not HTTP: b'it\\'s'"),
+        ("not HTTP: b'b9'", 'not HTTP: b"it\'s"'),
+        ("breaks off after 1 byte: reset", "breaks off after 1200 bytes: reset"),
+        (f"404: no thread {uuid.UUID(int=1)}", f"404: no thread {uuid.UUID(int=2)}"),
+    ],
+)
+def test_one_error_is_one_cause_whatever_is_of_the_case_in_it(one: str, other: str) -> None:
+    """A relay has another port in each case, an answer breaks off elsewhere."""
+    results = [Result(id=f"a/{n}", outcome=Outcome.ERRORED, reason=reason) for n, reason in enumerate((one, other))]
+    (group,) = group_failures(results)
+    assert group.cases == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("GET http://127.0.0.1:1/x answers 404", "GET http://127.0.0.1:1/x answers 500"),
+        ("GET http://127.0.0.1:1/x", "GET http://127.0.0.2:1/x"),
+        ("exits: KeyError: 'delta'", "exits: KeyError: 'index'"),
+        ("GET /threads/{thread_id}?version=0.0.3 answers 404", "GET /threads/{thread_id}?version=0.0.4 answers 404"),
+    ],
+)
+def test_other_errors_are_other_causes(one: str, other: str) -> None:
+    """What says what is wrong stays in the cause."""
+    results = [Result(id=f"a/{n}", outcome=Outcome.ERRORED, reason=reason) for n, reason in enumerate((one, other))]
+    assert len(group_failures(results)) == 2
 
 
 def test_cases_of_one_outage_are_one_cause_and_those_with_which_it_began_come_first() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tpharness.causes import Cause, cause_of, independent_codes, leading_cause
+from tpharness.causes import Cause, cause_of, independent_codes, leading_cause, symptom_of
 from tpharness.run.judge import Outcome, Result
 
 __all__ = ["Group", "cause_of_result", "group_by_cause", "group_failures", "groups_json", "leading_cause_of_result"]
@@ -80,10 +80,10 @@ def leading_cause_of_result(result: Result) -> Cause:
 
 
 def _cause_without_finding(result: Result) -> Cause:
-    """Return the reason as the cause, and for all cases of an outage the outage."""
+    """Return the reason as the cause, as far as cases can have the same, and for all cases of an outage the outage."""
     if result.outage is not None:
         return Cause(codes=(NO_ANSWER,), where=result.outage.what)
-    return Cause(codes=(result.outcome.value,), where=result.symptom or result.reason)
+    return Cause(codes=(result.outcome.value,), where=symptom_of(result.symptom or result.reason))
 
 
 def group_failures(results: Iterable[Result]) -> list[Group]:
