@@ -288,9 +288,7 @@ def test_a_server_under_test_is_recorded_with_its_verdict(call: Call, tmp_path: 
         (("URL/page",), "answers 200 with text/html"),
         (("URL/none", "--prompt", "Hi"), "answers 404"),
         (("http://127.0.0.1:9/x",), "http://127.0.0.1:9/x: nothing listens there: Connection refused"),
-        (("URL/chat", "--prompt", "Hi", "--thread", "URL/none"), "--thread takes the URL of the thread"),
-        (("URL/chat", "--prompt", "Hi", "--thread", "URL/page"), "--thread takes the URL of the thread"),
-        (("URL/chat", "--prompt", "Hi", "--thread", "URL/versions"), """is not a thread: its version is ["0.0.4"]"""),
+        (("URL/chat", "--prompt", "Hi", "--thread", "threads/1"), "threads/1 is not a URL"),
         (("URL/chat", "--prompt", "Hi", "--header", "no-colon"), "write 'Name: value'"),
         (("URL/chat", "--body", "missing.json"), "missing.json"),
         (("peer:serve",), "with --play ID"),
@@ -311,6 +309,80 @@ def test_what_cannot_be_recorded_is_told_and_leaves_no_file(
     assert done.code == 2
     assert said in done.err
     assert not file.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("thread", "said"),
+    [
+        ("URL/none", "answers 404"),
+        ("URL/page", "--thread takes the URL of the thread"),
+        ("URL/versions", """is not a thread: its version is ["0.0.4"]"""),
+        ("http://127.0.0.1:9/t", "nothing listens there"),
+    ],
+)
+def test_a_thread_that_cannot_be_had_costs_nothing_of_the_stream(
+    call: Call, app: Application, tmp_path: Path, thread: str, said: str
+) -> None:
+    """The stream cannot come again: it is kept without the thread, and the exit code says that something failed."""
+    file = tmp_path / "live" / "kept.yaml"
+    with in_thread(RawServer(app)) as server:
+        asked = ("--prompt", "Hi", "--thread", thread.replace("URL", server.url))
+        done = call("record", f"{server.url}/chat", *asked, "-o", str(file))
+    assert done.code == 2
+    assert said in done.err
+    assert done.out.splitlines()[-1] == "NO THREAD the stream is recorded without the server's thread"
+    (_, run), *_ = load_scenario(file).runs
+    assert run.wire is not None
+    assert run.wire.data == TEXT
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"turns": [1]},
+        {"turns": 5},
+        {"turns": [{"turn_type": "agent"}]},
+        {"turns": [{"turn_type": "agent", "agent_id": "nobody"}]},
+        {"agents": [1]},
+        {"agents": {"bot": 5}},
+        {"agents": {"bot": {"agent_id": "bot", "agent_name": 5}}},
+        {"agents": {"bot": {"agent_id": "other"}}},
+    ],
+    ids=str,
+)
+def test_a_thread_that_is_malformed_is_recorded_as_it_is(
+    call: Call, app: Application, tmp_path: Path, change: dict[str, object]
+) -> None:
+    """What is wrong with it is for the replay to say, not for the recorder to stumble over."""
+    app.thread = {**THREAD, **change}
+    file = tmp_path / "live" / "odd.yaml"
+    with in_thread(RawServer(app)) as server:
+        url = server.url
+        done = call("record", f"{url}/chat", "--prompt", "Hi", "--thread", f"{url}/thread", "-o", str(file))
+    assert (done.code, done.err) == (0, "")
+    assert "replayed  failed" in done.out
+    recorded = load_scenario(file).recorded
+    assert recorded is not None
+    assert list(recorded.threads.values()) == [app.thread]
+
+
+def _nest(levels: int) -> object:
+    return {"below": _nest(levels - 1)} if levels else {}
+
+
+@pytest.mark.parametrize("value", ["\ud800", _nest(197), _nest(450)], ids=["lone surrogate", "deep", "deeper"])
+def test_a_thread_that_no_scenario_can_hold_costs_nothing_of_the_stream(
+    call: Call, app: Application, tmp_path: Path, value: object
+) -> None:
+    """It is JSON, and no YAML: the file has the stream, and can be loaded."""
+    app.thread = {**THREAD, "metadata": value}
+    file = tmp_path / "live" / "kept.yaml"
+    with in_thread(RawServer(app)) as server:
+        url = server.url
+        done = call("record", f"{url}/chat", "--prompt", "Hi", "--thread", f"{url}/thread", "-o", str(file))
+    assert done.code == 2
+    assert "holds values that a scenario file cannot represent" in done.err
+    assert load_scenario(file).thread_id == "live/kept"
 
 
 def test_the_output_is_a_scenario_file(call: Call, tmp_path: Path) -> None:
@@ -443,14 +515,14 @@ def test_ctrl_c_before_anything_came_leaves_no_file(call: Call, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "said", "kept"),
     [
-        (("URL/bomb-page",), "answers 200 with text/html"),
-        (("URL/text", "--thread", "URL/bomb-thread"), "more than 4 MiB"),
+        (("URL/bomb-page",), "answers 200 with text/html", False),
+        (("URL/text", "--thread", "URL/bomb-thread"), "more than 4 MiB", True),
     ],
 )
 def test_what_a_small_answer_expands_to_is_bounded(
-    call: Call, app: Application, tmp_path: Path, arguments: tuple[str, ...], said: str
+    call: Call, app: Application, tmp_path: Path, arguments: tuple[str, ...], said: str, kept: bool
 ) -> None:
     """1 MB that expands to 1 GB: an error in a few MB, whether it should be a stream or a thread."""
     file = tmp_path / "live" / "bomb.yaml"
@@ -463,7 +535,7 @@ def test_what_a_small_answer_expands_to_is_bounded(
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-    assert (done.code, said in done.err, file.exists()) == (2, True, False)
+    assert (done.code, said in done.err, file.exists()) == (2, True, kept)
     assert peak < 100 << 20
 
 

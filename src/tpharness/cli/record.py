@@ -6,6 +6,7 @@ import asyncio
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from tpharness.run.record import record_case, record_stream
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.scenario import Scenario, load_scenario, scenario_id, write
-from tpharness.targets.capture import MAX_STREAM, CapturedStream, capture, fetch_json
+from tpharness.targets.capture import MAX_STREAM, THREAD_HINT, CapturedStream, capture, fetch_json
 
 __all__ = ["record"]
 
@@ -58,20 +59,29 @@ def record(
     """
     _check_output(output, force)
     interrupted, fault, missed = False, "", ""
+    lost: TpharnessError | None = None
     if play_id is not None:
         _refuse_with_play(prompt=prompt, body=body, header=header, cut_after=cut_after, cut_at=cut_at, thread=thread)
         recorded, live = _played(source, play_id, scenarios, output)
+        _write(recorded, output)
     else:
         headers = dict(map(_header, header or ()))
         asked = _posted(prompt, body)
+        _check_url(source, "a server under test is recorded with --play ID")
+        if thread is not None:
+            _check_url(thread, THREAD_HINT)
         captured, interrupted = _captured(source, asked, headers, cut_after, cut_at)
         fault, missed = _find_fault(captured, source), _missed_cut(captured, cut_after, cut_at)
-        threads: Mapping[Version, Any] = {}
+        keep = partial(_write_stream, captured, prompt or [], source, output)
+        recorded, live = keep({}), None  # before the thread is fetched: the stream cannot come again
         if thread is not None:
-            threads, interrupted = _threads(thread, headers, interrupted)
-        recorded, live = _of_stream(captured, threads, prompt or [], source, output), None
-    output.parent.mkdir(exist_ok=True)
-    write(recorded, output)
+            try:
+                recorded = keep(_thread(thread, headers))
+            except KeyboardInterrupt:
+                STOP.note()
+                interrupted = True
+            except TpharnessError as error:
+                lost = error
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
     say(f"recorded {counted(sum(map(len, streams)), 'byte')} in {counted(len(streams), 'stream')} to {output!s}")
     if fault:
@@ -87,9 +97,15 @@ def record(
     for finding in result.findings:
         say(f"  {finding.line()}")
     say(f"play it again: tpharness run --scenarios {shlex.quote(str(output))}")
+    if lost is not None:
+        say("NO THREAD the stream is recorded without the server's thread")
     if interrupted:
+        if lost is not None:
+            say(f"recorded without the thread: {lost}", err=True)
         say("INCOMPLETE what came until the interruption is recorded")
         raise KeyboardInterrupt
+    if lost is not None:
+        raise lost
     raise Exit(1 if missed else 0)
 
 
@@ -141,13 +157,16 @@ def _played(source: str, name: str, scenarios: list[Path] | None, output: Path) 
 # ------------------------------------------------------------------------------------------------ any stream
 
 
+def _check_url(url: str, hint: str) -> None:
+    """Raise UsageError for what cannot be asked, before anybody is."""
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{shorten(without_credentials(url)) or '(empty)'} is not a URL", hint=hint)
+
+
 def _captured(
     url: str, body: Any, headers: Mapping[str, str], cut_after: int | None, cut_at: str | None
 ) -> tuple[CapturedStream, bool]:
     """Return the stream, and whether the user ended it: what came is kept, as if the client had disconnected (R27)."""
-    if not url.startswith(("http://", "https://")):
-        shown = shorten(without_credentials(url))
-        raise UsageError(f"{shown} is not a URL", hint="a server under test is recorded with --play ID")
     cut = None if cut_at is None else cut_at.encode()
     came = bytearray()
     try:
@@ -181,20 +200,6 @@ def _missed_cut(captured: CapturedStream, cut_after: int | None, cut_at: str | N
     return f"the stream ended at byte {len(captured.data)}, before {' or '.join(places)} was reached" if missed else ""
 
 
-def _threads(url: str, headers: Mapping[str, str], interrupted: bool) -> tuple[Mapping[Version, Any], bool]:
-    """Return the thread by its version, and whether the user ended the recording: the stream is kept without it."""
-    try:
-        return _thread(url, headers), interrupted
-    except KeyboardInterrupt:
-        STOP.note()
-        return {}, True
-    except TpharnessError as error:
-        if not interrupted:
-            raise
-        say(f"recorded without the thread: {error}", err=True)
-        return {}, True
-
-
 def _thread(url: str, headers: Mapping[str, str]) -> dict[Version, Any]:
     document = asyncio.run(fetch_json(url, headers))
     said = document.get("version") if isinstance(document, dict) else None
@@ -205,11 +210,11 @@ def _thread(url: str, headers: Mapping[str, str]) -> dict[Version, Any]:
     return {known[said]: document}
 
 
-def _of_stream(
-    captured: CapturedStream, threads: Mapping[Version, Any], prompts: list[str], source: str, output: Path
+def _write_stream(
+    captured: CapturedStream, prompts: list[str], source: str, output: Path, threads: Mapping[Version, Any]
 ) -> Scenario:
     now = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
-    return record_stream(
+    recorded = record_stream(
         captured,
         prompts,
         scenario_id=scenario_id(output),
@@ -217,6 +222,13 @@ def _of_stream(
         source=shorten(without_credentials(source).partition("?")[0], _MAX_SOURCE),
         threads=threads,
     )
+    _write(recorded, output)
+    return recorded
+
+
+def _write(recorded: Scenario, output: Path) -> None:
+    output.parent.mkdir(exist_ok=True)
+    write(recorded, output)
 
 
 def _posted(prompt: list[str] | None, body: Path | None) -> Any:

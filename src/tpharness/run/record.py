@@ -13,6 +13,7 @@ from typing import Any
 from tpharness.errors import UsageError
 from tpharness.protocol.versions import Version
 from tpharness.run.plan import Case
+from tpharness.scenario.load import AGENT_KEYS
 from tpharness.scenario.records import (
     AgentRun,
     Clock,
@@ -89,7 +90,7 @@ def record_stream(
 ) -> Scenario:
     """Return the scenario of a stream that was captured from any application, without expectations."""
     thread: Mapping[str, Any] = next(iter(threads.values()), {})
-    agents = dict(thread.get("agents") or {}) or {
+    agents = _find_agents(thread) or {
         _DEFAULT_AGENT: {
             "agent_id": _DEFAULT_AGENT,
             "agent_name": "Assistant",
@@ -98,8 +99,6 @@ def record_stream(
             "created_at": started_at,
         }
     }
-    runs = [turn for turn in thread.get("turns") or () if turn.get("turn_type") == "agent"]
-    agent = str(runs[-1]["agent_id"]) if runs else next(iter(agents))
     interrupt = None
     if captured.end is not None:
         wire = WireEnd.STALL if captured.end == "timeout" else WireEnd.CUT
@@ -108,6 +107,7 @@ def record_stream(
         UserInput(parts=({"part_kind": "user-prompt", "content": prompt},), submitted_at=started_at)
         for prompt in prompts
     ]
+    agent = _find_last_agent(thread, agents)
     turns.append(AgentRun(agent_id=agent, started_at=started_at, wire=Wire(data=captured.data), interrupt=interrupt))
     return Scenario(
         id=scenario_id,
@@ -125,3 +125,21 @@ def record_stream(
         expect=Expectation(),
         recorded=Recorded(implementation=source, version=captured.server or "unknown", threads=threads),
     )
+
+
+def _find_agents(thread: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the agents of any thread, as far as a scenario can say them."""
+    listed = thread.get("agents")
+    configs = listed.items() if isinstance(listed, dict) else ()
+    return {
+        agent: {key: text for key in AGENT_KEYS if isinstance(text := config.get(key), str) and text}
+        for agent, config in configs
+        if agent and isinstance(config, dict) and config.get("agent_id", agent) == agent
+    }
+
+
+def _find_last_agent(thread: Mapping[str, Any], agents: Mapping[str, Any]) -> str:
+    """Return the agent of the last turn of an agent, the first agent where the thread does not say one of `agents`."""
+    turns = thread.get("turns")
+    said = [turn.get("agent_id") for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+    return next((one for one in reversed(said) if isinstance(one, str) and one in agents), next(iter(agents)))

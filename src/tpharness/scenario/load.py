@@ -48,7 +48,7 @@ from tpharness.scenario.turns import read_turns
 from tpharness.scenario.yaml_nodes import MAX_BYTES, MapNode, read_yaml
 from tpharness.scenario_files import read_regular, scenario_id
 
-__all__ = ["TOP_KEYS", "load_scenario", "load_text"]
+__all__ = ["AGENT_KEYS", "TOP_KEYS", "load_scenario", "load_text"]
 
 MAX_DESCRIPTION = 200
 TOP_KEYS = (
@@ -68,7 +68,7 @@ TOP_KEYS = (
     "expect",
     "recorded",
 )
-_AGENT_KEYS = ("agent_id", "agent_name", "model_name", "provider_name", "created_at", "config_ref")
+AGENT_KEYS = ("agent_id", "agent_name", "model_name", "provider_name", "created_at", "config_ref")
 _TAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
@@ -259,9 +259,9 @@ def _agents(fields: Fields, clock: Clock) -> Mapping[str, Mapping[str, Any]]:
     configs: dict[str, Mapping[str, Any]] = {}
     if isinstance(node, MapNode) and node.items:
         for agent_id, item in node.items.items():
-            config = Fields(item, fields.problems, f"agents.{agent_id}", _AGENT_KEYS)
+            config = Fields(item, fields.problems, f"agents.{agent_id}", AGENT_KEYS)
             nameless = "provider_name" in config and config.any("provider_name") is None
-            keys = [key for key in _AGENT_KEYS if key != "provider_name" or not nameless]
+            keys = [key for key in AGENT_KEYS if key != "provider_name" or not nameless]
             given = {key: text for key in keys if (text := config.text(key)) is not None}
             if given.get("agent_id", agent_id) != agent_id:
                 message = f"agents.{agent_id}.agent_id is not its key"

@@ -31,7 +31,7 @@ from tpharness.scenario.records import (
     UserInput,
     Wire,
 )
-from tpharness.scenario.yaml_nodes import FLOAT, INT
+from tpharness.scenario.yaml_nodes import FLOAT, INT, MAX_DEPTH
 from tpharness.server_events.shapes import EVENT
 
 __all__ = ["dump", "write"]
@@ -45,11 +45,15 @@ _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 def dump(scenario: Scenario) -> str:
     """Return the scenario as YAML, which loads to an equal scenario if it is given the same id.
 
-    UsageError if a text outside the streams holds a lone surrogate, which YAML cannot represent.
+    UsageError for what could not be loaded again: a lone surrogate in a text outside the streams, a number that is not
+    finite, more than MAX_DEPTH levels.
     """
     document = _document(scenario)
     if not _fits_yaml(document):
-        raise UsageError(f"scenario {scenario.id} holds text that YAML cannot represent", hint="lone surrogates, NaN")
+        raise UsageError(
+            f"scenario {scenario.id} holds values that a scenario file cannot represent",
+            hint=f"these are lone surrogates, NaN and infinity, and more than {MAX_DEPTH} levels of lists and maps",
+        )
     text: str = yaml.dump(
         document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
     )
@@ -212,15 +216,15 @@ def _number(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _fits_yaml(value: Any) -> bool:
+def _fits_yaml(value: Any, depth: int = 0) -> bool:
     if isinstance(value, str):
         return value.isascii() or not _SURROGATE.search(value)
     if isinstance(value, float):
         return value - value == 0
     if isinstance(value, Mapping):
-        return all(_fits_yaml(key) and _fits_yaml(item) for key, item in value.items())
+        value = [*value, *value.values()]
     if isinstance(value, list):
-        return all(map(_fits_yaml, value))
+        return depth < MAX_DEPTH and all(_fits_yaml(item, depth + 1) for item in value)
     return True
 
 

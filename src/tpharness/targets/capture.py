@@ -26,13 +26,14 @@ from tpharness.protocol.parse import parse_json
 from tpharness.targets.net_errors import error_text
 from tpharness.targets.news import News
 
-__all__ = ["MAX_STREAM", "MAX_THREAD", "CapturedStream", "capture", "fetch_json"]
+__all__ = ["MAX_STREAM", "MAX_THREAD", "THREAD_HINT", "CapturedStream", "capture", "fetch_json"]
 
 MAX_STREAM = 8 << 20
 """Bytes of a stream that are recorded: as base64, with a thread beside them, they fit into a scenario's 16 MiB."""
 MAX_THREAD = 4 << 20
 """Bytes of a thread that are recorded."""
 
+THREAD_HINT = "--thread takes the URL of the thread"
 _SILENCE = 60.0
 _MAX_QUOTED = 300
 _MAX_REDIRECTS = 5
@@ -119,7 +120,7 @@ def _silent(data: bytearray, server: str, silence: float) -> CapturedStream:
 
 async def fetch_json(url: str, headers: Mapping[str, str]) -> Any:
     """Return the JSON at a URL. TargetError for anything else, and for more than MAX_THREAD bytes."""
-    shown, hint = without_credentials(url), "--thread takes the URL of the thread"
+    shown, hint = without_credentials(url), THREAD_HINT
     try:
         async with (
             asyncio.timeout(30),
