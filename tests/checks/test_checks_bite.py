@@ -9,7 +9,7 @@ import pytest
 
 from tpharness.checks import CHECKS, Check, Delivery, Evidence, OpenCall, Resolution, Side, Variant
 from tpharness.checks.expectations import EXPECTATIONS
-from tpharness.findings import Kind, Level, Place
+from tpharness.findings import Finding, Kind, Level, Place
 from tpharness.protocol.versions import Version
 from tpharness.run.judge import Outcome, holds, judge
 from tpharness.scenario import Compare, Expectation
@@ -285,6 +285,41 @@ def test_only_the_default_readings_owe_monotonicity() -> None:
     why = next(check for check in CHECKS if check.name == "monotonicity").not_applicable(older)
     assert why is not None
     assert why.by_version
+
+
+ADVICE = Kind("done-missing").at(Place(side="client"))
+
+
+@pytest.mark.parametrize(
+    ("expected", "codes"),
+    [(None, ["done-missing"]), (("done-missing",), []), ((), ["expected-findings-differ"])],
+)
+def test_what_a_fold_reports_at_should_is_shown_unless_it_is_expected(
+    expected: tuple[str, ...] | None, codes: list[str]
+) -> None:
+    """It fails nothing by itself, and somebody wants to read it."""
+    piece = evidence(**client(GOOD, findings=(ADVICE,)), expectation=Expectation(findings=expected))
+    result = judge(piece.case, [piece], checks=[EXPECTATIONS])
+    assert [finding.code for finding in result.findings] == codes
+    assert result.outcome is (Outcome.FAILED if codes == ["expected-findings-differ"] else Outcome.PASSED)
+    assert all(finding.place.case == piece.case for finding in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("reported", "expected", "symptom"),
+    [
+        ((ADVICE,), (), "done-missing not expected"),
+        ((), ("done-missing",), "no done-missing"),
+        ((ADVICE,), ("part-without-start",), "done-missing not expected; no part-without-start"),
+    ],
+)
+def test_the_cause_of_other_findings_names_them(
+    reported: tuple[Finding, ...], expected: tuple[str, ...], symptom: str
+) -> None:
+    """A line for a cause says which finding it is about."""
+    piece = evidence(**client(GOOD, findings=reported), expectation=Expectation(findings=expected))
+    (finding,) = EXPECTATIONS.judge(piece)
+    assert finding.symptom == symptom
 
 
 def test_a_value_that_should_be_absent_is_said_to_be_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -135,6 +136,34 @@ def test_what_a_check_never_judged_is_named_in_a_line(
         console.feed(event)
     lines = [line for line in capsys.readouterr().out.splitlines() if "judged nothing" in line]
     assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
+
+
+ADVISED = Result(
+    id="theme/advised", outcome=Outcome.PASSED, cases=2, findings=(Kind("done-missing").at(Place(side="client")),)
+)
+
+
+def advised_by(server: str, told: list[RunEvent], capsys: pytest.CaptureFixture[str], verbosity: int = 0) -> str:
+    """Return what the console prints of a run of the built-in scenarios on a server."""
+    console = ConsoleReport(verbosity=verbosity)
+    console.feed(RunStarted(scenarios=2, server=server, client="reference", versions=("0.0.4",), roots=()))
+    for event in told[1:]:
+        console.feed(event)
+    return capsys.readouterr().out
+
+
+def test_what_is_found_at_should_is_counted_by_kind_and_named_with_v(capsys: pytest.CaptureFixture[str]) -> None:
+    """A case that passes has no block of its own."""
+    told = events(ADVISED, replace(ADVISED, id="theme/other", cases=1))
+    for verbosity in (0, 1):
+        shown = advised_by("mine", told, capsys, verbosity)
+        assert "SHOULD done-missing in 3 cases: the stream ended after finish without [DONE]" in shown
+        assert ("passed, but SHOULD done-missing: theme/advised (2 cases)\n" in shown) is bool(verbosity)
+
+
+def test_the_reference_alone_is_not_advised(capsys: pytest.CaptureFixture[str]) -> None:
+    """What it shows is what its scenarios are about."""
+    assert "SHOULD" not in advised_by("reference", events(ADVISED), capsys)
 
 
 def test_many_reasons_are_cut_and_still_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,27 +104,32 @@ def _findings(evidence: Evidence) -> list[Finding]:
     reported = [f for side in (evidence.server, evidence.client) if side is not None for f in side.findings]
     wanted = evidence.expectation.findings if evidence.expectation else None
     if wanted is None:
-        return [
-            UNEXPECTED.at(
-                f.with_place(case=evidence.case).place,
-                f"{f.code}: {f.message}",
-                got=f.got,
-                expected=f.expected,
-                symptom=f.code,
-            )
-            for f in reported
-            if f.level is Level.MUST
-        ]
-    got = Counter(f.code for f in reported if f.level is not Level.MAY or f.code in wanted)
-    if got == Counter(wanted):
+        return [_unexpected(f.with_place(case=evidence.case)) for f in reported if f.level is not Level.MAY]
+    got, expected = Counter(f.code for f in reported if f.level is not Level.MAY or f.code in wanted), Counter(wanted)
+    if got == expected:
         return []
+    more, fewer = (", ".join(sorted(codes)) for codes in (got - expected, expected - got))
     return [
         FINDINGS_DIFFER.at(
             Place(case=evidence.case),
             got=", ".join(sorted(got.elements())) or "none",
             expected=", ".join(sorted(wanted)) or "none",
+            symptom="; ".join([*([f"{more} not expected"] if more else []), *([f"no {fewer}"] if fewer else [])]),
         )
     ]
+
+
+def _unexpected(finding: Finding) -> Finding:
+    """Return what is reported of a finding that nothing expects: at SHOULD it stands for itself, and fails nothing."""
+    if finding.level is Level.SHOULD:
+        return finding
+    return UNEXPECTED.at(
+        finding.place,
+        f"{finding.code}: {finding.message}",
+        got=finding.got,
+        expected=finding.expected,
+        symptom=finding.code,
+    )
 
 
 EXPECTATIONS = Check(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
+from tpharness.findings import Level, load_kinds
 from tpharness.printable import counted, make_printable
 from tpharness.report.failures import failure_lines, group_heading, group_line, other_cases_line
 from tpharness.report.not_judged import brief_line, never_judged
@@ -28,6 +30,7 @@ _MOST_BLOCKS = 8
 _MOST_CAUSES = 30
 _MOST_REASONS = 12
 _MOST_IDS = 5
+_REFERENCE = "reference"
 
 
 class ConsoleReport:
@@ -106,7 +109,9 @@ class ConsoleReport:
                 self._print_failure(result, result.id)
         elif self._verbosity > 0:
             cases = f" ({counted(result.cases, 'case')})" if result.cases != 1 else ""
-            self._out.print(escape(make_printable(f"{result.outcome.value} {result.id}{cases}")))
+            advice = ", ".join(_advice(result))
+            told = f", but SHOULD {advice}: " if advice else " "
+            self._out.print(escape(make_printable(f"{result.outcome.value}{told}{result.id}{cases}")))
 
     def _print_causes(self) -> None:
         """Print what failed by its cause, once."""
@@ -183,6 +188,7 @@ class ConsoleReport:
             self._out.print(f"\nknown departures ({len(expected)}), each with its reason in the baseline:")
             for name, reason in _group_by_reason(expected):
                 self._out.print(f"  [yellow]{escape(make_printable(name))}[/]: {escape(make_printable(reason))}")
+        self._print_advice(report)
         if report.scenarios > 1 and not self._one_of_several:
             found = never_judged(report.results)
             if found:
@@ -190,6 +196,26 @@ class ConsoleReport:
         self._print_dim(tally_lines(tally_json(report.results)))
         if report.scenarios > 1 and not self._one_of_several and not (report.started and report.started.history):
             self._print_dim(profile_lines(tally_profiles(report.results)))
+
+    def _print_advice(self, report: Report) -> None:
+        """Print each kind of finding at SHOULD with the number of its cases, unless the reference alone has played."""
+        started = report.started
+        if started is None or started.roots is None or {started.server, started.client} == {_REFERENCE}:
+            return
+        counts: Counter[str] = Counter()
+        for result in report.results:
+            for code in _advice(result):
+                counts[code] += result.cases
+        if counts:
+            self._out.print()
+        for code, cases in counts.most_common():
+            what = f"{load_kinds()[code].title} (tpharness explain {code})"
+            self._out.print(f"[yellow]SHOULD[/] {code} in {counted(cases, 'case')}: {escape(what)}")
+
+
+def _advice(result: Result) -> list[str]:
+    """Return the codes of the findings at SHOULD of a result, each once."""
+    return list(dict.fromkeys(finding.code for finding in result.findings if finding.level is Level.SHOULD))
 
 
 def tally_lines(tally: Mapping[str, Any]) -> list[str]:

@@ -15,10 +15,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from tpharness.checks import Evidence, Side
+from tpharness.checks import Evidence
 from tpharness.errors import TargetError
-from tpharness.findings import Finding
-from tpharness.protocol.schema import schema_findings
 from tpharness.protocol.versions import Version
 from tpharness.run.applicable import adapt_scenario, needs_carriers, without_carrier_clauses
 from tpharness.run.fault_cases import FaultCase, find_obstacle, for_each_fault, plan_faults, play_fault, unplayed_result
@@ -28,6 +26,7 @@ from tpharness.run.plan import Case, case_size, cut_case, cut_places
 from tpharness.run.play import Observer, Players, comparison_mode, play
 from tpharness.run.sweeps.stepped import sweep
 from tpharness.run.tracing.record import PlaceRecorder, make_record, record_place
+from tpharness.run.verdict import judge_played, leave_out_scripted
 from tpharness.scenario.records import Compare, CutAt, Scenario
 from tpharness.targets import remote
 from tpharness.targets.contract import SteppableClient, SteppableServer
@@ -249,6 +248,10 @@ class Session:
         return results
 
     async def _play_judged(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
+        """Play and judge one case, and leave out of its findings what the script itself brings about."""
+        return await leave_out_scripted(case, await self._play_patiently(case, playing), self.players)
+
+    async def _play_patiently(self, case: Case, playing: Callable[[], Awaitable[list[Evidence]]]) -> Result:
         """Play and judge one case, up to three times.
 
         A case on remote targets that did not pass while this machine stood still is played again, since the delay may
@@ -307,7 +310,7 @@ class Session:
             self._outages = 0
             return _errored_result(case, error)
         self._outages = 0
-        return _judge_evidence(case, evidence)
+        return judge_played(case, evidence)
 
     async def _wire_suffices(self, case: Case) -> bool:
         """Whether the case can be judged without carriers: whether the reference passes it without them."""
@@ -342,41 +345,6 @@ def _errored_result(case: Case, error: TargetError) -> Result:
     return Result(
         id=case.id, outcome=Outcome.ERRORED, reason=error.line, symptom=error.symptom, clauses=case.scenario.clauses
     )
-
-
-def _judge_evidence(case: Case, evidence: list[Evidence]) -> Result:
-    """Judge the evidence. A promise that a target did not keep fails the case even if the threads are right."""
-    broken: dict[Finding, None] = {}
-    pieces = []
-    for piece in evidence:
-        for side in piece.sides():
-            broken.update((f.with_place(case=case.id), None) for f in side.findings if f.kind in remote.KINDS)
-        server, client = map(_remove_promise_findings, (piece.server, piece.client))
-        same = server is piece.server and client is piece.client
-        pieces.append(piece if same else replace(piece, server=server, client=client))
-    try:
-        result = judge(case.id, pieces, clauses=case.scenario.clauses)
-    except Exception:
-        # The checks may rely on the schema. If a thread violates it, only those violations are reported.
-        misfits = [
-            finding.with_place(side=side.name, case=case.id)
-            for piece in pieces
-            for side in piece.sides()
-            for finding in schema_findings(side.thread)
-        ]
-        if not misfits:
-            raise
-        result = Result(id=case.id, outcome=Outcome.FAILED, findings=tuple(misfits), clauses=case.scenario.clauses)
-    if not broken:
-        return result
-    return replace(result, outcome=Outcome.FAILED, findings=(*broken, *result.findings))
-
-
-def _remove_promise_findings(side: Side | None) -> Side | None:
-    """Return a side without the findings about broken promises."""
-    if side is None or not any(f.kind in remote.KINDS for f in side.findings):
-        return side
-    return replace(side, findings=tuple(f for f in side.findings if f.kind not in remote.KINDS))
 
 
 async def _run_within(gate: asyncio.Semaphore, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
