@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,31 @@ def test_an_id_begins_below_the_folder_that_is_named(tmp_path: Path) -> None:
     file.write_text(PLAIN)
     ids = [[one.id for one in select_scenarios((), (root,))] for root in (tmp_path, file.parent, file)]
     assert ids == [["chat/cancelled"], ["cancelled"], ["chat/cancelled"]]
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [
+        ("chat/mail@home", "chat/mail-home"),
+        ("@team/x@event-3", "team/x-event-3"),
+        ("chat/Über_Öl", "chat/über-öl"),
+        ("chat/u\u0308ber", "chat/über"),
+        ("会话/取消 2", "会话/取消-2"),
+        ("chat/हिन्दी", "chat/हिन्दी"),
+        ("chat x/ünï \N{ROCKET}\N{VARIATION SELECTOR-16}", "chat-x/ünï"),
+        ("chat/\N{ROCKET}", "chat/scenario"),
+    ],
+)
+def test_an_id_has_the_letters_of_all_scripts_and_no_sign_of_a_place(tmp_path: Path, file: str, named: str) -> None:
+    """`@` begins a place of a sweep; a name is found as it is written, with combined letters or without."""
+    path = tmp_path / f"{file}.yaml"
+    path.parent.mkdir()
+    path.write_text(PLAIN)
+    (one,) = select_scenarios((), (tmp_path,))
+    assert one.id == named
+    assert scenario_id(path, tmp_path) == named
+    for wanted in (named, unicodedata.normalize("NFD", named), f"{named[:-1]}*"):
+        assert [found.id for found in select_scenarios((wanted,), (tmp_path,))] == [named]
 
 
 def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

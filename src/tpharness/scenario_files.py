@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ __all__ = [
     "read_description",
     "read_regular",
     "scenario_id",
+    "slug",
 ]
 
 BUILT_IN = "built-in"
@@ -153,7 +155,7 @@ def scenario_id(path: Path | str, root: Path | str | None = None) -> str:
 def id_of(parts: Sequence[str]) -> str:
     """Return the id of a file, from the parts of its path below the folder in which ids begin."""
     *folders, name = parts
-    return "/".join(map(_slug, (*folders, os.path.splitext(name)[0])))  # noqa: PTH122
+    return "/".join(map(slug, (*folders, os.path.splitext(name)[0])))  # noqa: PTH122
 
 
 def read_description(path: Path) -> str | None:
@@ -188,5 +190,17 @@ def _read_start(path: Path) -> bytes:
         return file.read(_START).rpartition(b"\n")[0]
 
 
-def _slug(part: str) -> str:
-    return re.sub(r"[^a-z0-9.@:]+", "-", part.lower()).strip("-") or "scenario"
+def slug(part: str) -> str:
+    """Return a name as a part of an id: letters and digits of all scripts, small, with `.` and `:`; else `-`.
+
+    There is no `@` in it, which begins the name of a place.
+    """
+    kept = ""
+    for character in unicodedata.normalize("NFC", part.lower()):
+        kind = unicodedata.category(character)[0]
+        spoken = kind in "LN" or (kind == "M" and kept[-1:] not in ("", "-"))  # a mark belongs to its letter
+        if spoken or character in ".:":
+            kept += character
+        elif kept[-1:] != "-":
+            kept += "-"
+    return kept.strip("-") or "scenario"

@@ -61,6 +61,15 @@ def test_a_failure_tells_its_cause_and_the_command_that_plays_it(call: Call) -> 
     assert call(*command[1:-2]).code == 0
 
 
+def test_the_failures_of_two_scenarios_are_two_files(call: Call, folder: Path) -> None:
+    """Also where they differ in a letter that ASCII does not have."""
+    for name in ("über", "öber"):
+        (folder / "mine" / f"{name}.yaml").write_text(SCENARIO)
+    call("sweep", "--scenarios", "mine", "über", "öber", "--client", "python:tests.explore.defects:reordered_returns")
+    ends = {path.stem.rpartition("-")[2] for path in (folder / "tpharness-failures").iterdir()}
+    assert ends == {"über", "öber"}
+
+
 @pytest.mark.usefixtures("folder")
 def test_json_has_the_numbers_and_the_failures(call: Call) -> None:
     """What the words say, for machines."""

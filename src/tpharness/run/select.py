@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shlex
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +55,7 @@ def select_scenarios(ids: Sequence[str], roots: Sequence[Path]) -> list[Selected
     if not ids:
         return [known[name] for name in names]
     chosen: dict[str, SelectedScenario] = {}
-    for wanted in ids:
+    for wanted in (unicodedata.normalize("NFC", one) for one in ids):
         base, at, _ = wanted.partition("@")
         hits = _find_named(base, names)
         fault = wanted.partition("@fault-")[2]

@@ -19,6 +19,7 @@ from tpharness.findings import Finding, Level, shorten
 from tpharness.output import write_atomically
 from tpharness.run.judge import Result
 from tpharness.scenario import Scenario, dump
+from tpharness.scenario_files import slug
 
 __all__ = [
     "Failure",
@@ -119,4 +120,4 @@ def make_failure_file(
 
 
 def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return re.sub(r"[.:]+", "-", slug(name)).strip("-")
