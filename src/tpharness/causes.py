@@ -15,7 +15,7 @@ import hashlib
 import re
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpharness.findings import Finding, Kind, Level, Place
@@ -70,6 +70,7 @@ _OF_THE_CASE = re.compile(
 )
 """What the words of an error have from its case: ports, UUIDs, bytes and how many bytes."""
 
+_RULING = re.compile(r"\bR\d+\b")
 _ALONE = re.compile(r" is only on the (\S+) side\Z")
 
 
@@ -88,6 +89,15 @@ class Cause:
     def __str__(self) -> str:
         cites = ", ".join((*self.clauses, *self.rulings))
         return " + ".join(self.codes) + (f" at {self.where}" if self.where else "") + (f" [{cites}]" if cites else "")
+
+    def is_called(self, text: str) -> bool:
+        """Whether a text names the cause: as a report has it, or without what it cites, or with some of the rulings.
+
+        The clauses of a text are not compared: a line of the console may have one that the scenarios are about.
+        """
+        name = str(replace(self, clauses=(), rulings=()))
+        lead, _, cites = text.removesuffix("]").rpartition(" [")
+        return text in (name, str(self)) or (lead == name and set(_RULING.findall(cites)) <= set(self.rulings))
 
     @property
     def key(self) -> str:

@@ -10,9 +10,11 @@ import yaml
 
 from tpharness.errors import InputError, UsageError
 from tpharness.findings import Finding, Kind, Place
+from tpharness.report.failures import group_line
 from tpharness.run import Outcome, Result
 from tpharness.run.baseline import Baseline, load_baseline
 from tpharness.run.baseline_file import baseline_text
+from tpharness.run.grouping import group_failures
 
 DIFFERS, OUTLINE = Kind("identity-differs"), Kind("outline-differs")
 CAUSE = "identity-differs at server: a part (text) differs [R39]"
@@ -52,7 +54,7 @@ def test_a_pattern_explains_failures_with_its_findings_and_lets_others_pass(tmp_
     assert known.apply(failed("cycles/a@fault-reset")).outcome is Outcome.EXPECTED
 
 
-@pytest.mark.parametrize("cause", [CAUSE, CAUSE.removesuffix(" [R39]")])
+@pytest.mark.parametrize("cause", [CAUSE, CAUSE.removesuffix(" [R39]"), CAUSE.replace("[", "[cycle.kept, ")])
 def test_a_cause_explains_failures_wherever_they_are(tmp_path: Path, cause: str) -> None:
     """With what it cites or without; an id beside it restricts it."""
     known = baseline(tmp_path, f"- {{cause: '{cause}', reason: known}}\n")
@@ -62,6 +64,19 @@ def test_a_cause_explains_failures_wherever_they_are(tmp_path: Path, cause: str)
     restricted = baseline(tmp_path, f"- {{cause: '{cause}', id: 'c/*', reason: known}}\n")
     assert restricted.apply(failed("a/b")).outcome is Outcome.FAILED
     assert restricted.apply(failed("c/b")).outcome is Outcome.EXPECTED
+
+
+def test_a_cause_is_known_as_the_console_prints_it(tmp_path: Path) -> None:
+    """The line has the first ruling of several, and a clause of the scenarios where the finding cites none."""
+    with_more = DIFFERS.at(Place(side="server"), "a turn is missing (R18, R24)", symptom="a turn is missing")
+    result = failed("a/b", with_more)
+    (group,) = group_failures([result])
+    (printed,) = re.findall(r"identity-differs .*?\]", group_line(group))
+    assert printed != str(group.cause)
+    known = baseline(tmp_path, f"- {{cause: '{printed}', reason: known}}\n")
+    assert known.apply(result).outcome is Outcome.EXPECTED
+    other = baseline(tmp_path, f"- {{cause: '{printed.replace('R39', 'R20')}', reason: known}}\n")
+    assert other.apply(result).outcome is Outcome.FAILED
 
 
 def test_an_entry_that_explains_nothing_is_told_after_a_whole_run(tmp_path: Path) -> None:

@@ -84,8 +84,8 @@ class BaselineEntry:
             return False
         if self.findings and result.failing_codes != self.findings:
             return False
-        cause = str(leading_cause(result.findings) or "")
-        return not self.cause or self.cause in (cause, cause.partition(" [")[0])
+        cause = leading_cause(result.findings)
+        return not self.cause or (cause is not None and cause.is_called(self.cause))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
