@@ -153,16 +153,24 @@ def test_a_run_of_a_part_judges_no_fault_that_it_does_not_play(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("reason", ["''", "", "'  '"])
-def test_an_empty_reason_is_refused(tmp_path: Path, reason: str) -> None:
-    """The entry is named, and what to write."""
-    for text in (
-        f"- {{id: a/b, findings: [outline-differs], reason: {reason}}}\n",
-        f"- cause: some cause\n  reason: {reason}\n",
-        f"- departure: d\n  reason: {reason}\n  cases: {{outline-differs: [a/b]}}\n",
-    ):
-        with pytest.raises(UsageError, match=r"known\.yaml: the reason of entry 1 \((a/b|some cause)\) is empty") as no:
-            baseline(tmp_path, text)
-        assert "write why it is known to fail" in no.value.hint
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        ("- id: a/b\n  findings: [outline-differs]\n", "a/b"),
+        ("- cause: some cause\n", "some cause"),
+        ("- departure: d-1\n  cases: {outline-differs: [a/b]}\n", "d-1"),
+        ("- cases: {outline-differs: [a/b]}\n", "a/b"),
+    ],
+)
+def test_an_empty_reason_is_refused(tmp_path: Path, entry: str, name: str, reason: str) -> None:
+    """The first entry is named as in the file, with its line, the others are counted, and it says what to write."""
+    empty = f"{entry}  reason: {reason}\n"
+    first = "# known\n\n- {id: c/d, findings: [outline-differs], reason: known}\n"
+    for text, others in ((empty, ""), (empty * 3, ", and that of 2 more")):
+        with pytest.raises(UsageError) as refused:
+            baseline(tmp_path, first + text)
+        assert str(refused.value).endswith(f"known.yaml:4: entry 2 ({name}): the reason is empty{others}")
+        assert "write why it is known to fail" in refused.value.hint
 
 
 @pytest.mark.parametrize(
@@ -180,13 +188,13 @@ def test_a_code_that_no_finding_has_is_refused(tmp_path: Path, text: str, said: 
     """In every kind of entry: such an entry explains nothing, and nobody would see why."""
     with pytest.raises(UsageError) as refused:
         baseline(tmp_path, f"- {{id: a/b, findings: [outline-differs], reason: c}}\n{text}")
-    assert f"known.yaml: entry 2 (a/c): {said}" in str(refused.value)
+    assert f"known.yaml:2: entry 2 (a/c): {said}" in str(refused.value)
     assert "`tpharness list findings`" in refused.value.hint
 
 
 def test_findings_are_a_list(tmp_path: Path) -> None:
     """A text would be a code for each letter."""
-    with pytest.raises(UsageError, match=r"known\.yaml: findings of entry 1 \(a/b\) is not a list") as refused:
+    with pytest.raises(UsageError, match=r"known\.yaml:1: entry 1 \(a/b\): findings is not a list") as refused:
         baseline(tmp_path, "- {id: a/b, findings: outline-differs, reason: c}")
     assert refused.value.hint == "write [outline-differs]"
 
@@ -232,6 +240,7 @@ def test_what_is_wrong_in_the_text_is_told_as_of_a_scenario(tmp_path: Path, data
     [
         ("known: []", "known.yaml is not a list of entries"),
         ("- {departure: d, reason: r, cases: [a]}", "entry 1 (d): cases is not a map from findings to lists of ids"),
+        ("- {id: a, findings: [outline-differs], reason: r}\n- a/b", "known.yaml:2: entry 2 is not a map"),
     ],
 )
 def test_a_form_that_a_baseline_does_not_have_is_named(tmp_path: Path, text: str, said: str) -> None:
@@ -270,7 +279,7 @@ def test_a_written_baseline_explains_just_what_failed_once_it_has_reasons(tmp_pa
         Result(id="e/ok", outcome=Outcome.PASSED),
     ]
     text = baseline_text(results)
-    with pytest.raises(UsageError, match="the reason of entry 1"):
+    with pytest.raises(UsageError, match=r"entry 1 \(identity-differs-\w+\): the reason is empty, and that of 1 more"):
         baseline(tmp_path, text)
     items = yaml.safe_load(text)
     assert [(item.get("title"), item["reason"]) for item in items] == [

@@ -25,7 +25,7 @@ from tpharness.resources import conformance_dir
 from tpharness.run.fault_cases import fault_name
 from tpharness.run.judge import Outcome, Result
 from tpharness.scenario.problems import CODES, Problems, describe_unknown_code
-from tpharness.scenario.yaml_nodes import plain, read_yaml
+from tpharness.scenario.yaml_nodes import ListNode, plain, read_yaml
 from tpharness.targets.releases import is_tested_release
 
 __all__ = ["OUTDATED", "Baseline", "BaselineEntry", "load_baseline", "parse_item", "read_items"]
@@ -223,8 +223,11 @@ def load_baseline(
     return Baseline(entries=entries, path=str(folder), strict=alone, many=tuple(many))
 
 
-def read_items(path: Path) -> list[Any]:
-    """Return the items of a baseline file as they are written. InputError or UsageError if it is not a list."""
+def read_items(path: Path) -> list[tuple[str, Any]]:
+    """Return the items of a baseline file as they are written, each after the words that say which one it is.
+
+    InputError or UsageError if it is not a list.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -235,14 +238,26 @@ def read_items(path: Path) -> list[Any]:
     if problems.findings:
         first = problems.sorted_findings()[0]
         raise InputError(f"{first.place}: {first.message}", hint=hint)
-    loaded = [] if root is None else plain(root)
-    if not isinstance(loaded, list):
+    if root is not None and not isinstance(root, ListNode):
         raise UsageError(f"{path} is not a list of entries", hint=hint)
-    return loaded
+    nodes = [] if root is None else root.items
+    items = [(node.position.line, plain(node)) for node in nodes]
+    return [(f"{path}:{line}: entry {n}{_name_item(item)}", item) for n, (line, item) in enumerate(items, 1)]
+
+
+def _name_item(item: Any) -> str:
+    """Return what an item calls itself, in parentheses: its departure, id or cause, else the first of its cases."""
+    if not isinstance(item, dict):
+        return ""
+    grouped = item.get("cases")
+    cases = (case for ids in grouped.values() for case in ids or ()) if isinstance(grouped, dict) else iter(())
+    return f" ({item.get('departure') or item.get('id') or item.get('cause') or next(cases, '?')})"
 
 
 def _read_file(path: Path) -> Baseline:
-    entries = [entry for index, item in enumerate(read_items(path)) for entry in parse_item(item, index, path)]
+    items = read_items(path)
+    _refuse_empty_reasons(items)
+    entries = [entry for where, item in items for entry in parse_item(item, where)]
     exact = [entry for entry in entries if not entry.many]
     twice = sorted(case for case, count in Counter(entry.id for entry in exact).items() if count > 1)
     if twice:
@@ -251,23 +266,36 @@ def _read_file(path: Path) -> Baseline:
     return Baseline(entries={entry.id: entry for entry in exact}, path=str(path), many=many)
 
 
-def parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
+def _refuse_empty_reasons(items: Iterable[tuple[str, Any]]) -> None:
+    empty = [
+        where
+        for where, item in items
+        if isinstance(item, dict) and "reason" in item and not str(item["reason"] or "").strip()
+    ]
+    if empty:
+        others = f", and that of {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise UsageError(
+            f"{empty[0]}: the reason is empty{others}",
+            hint="write why it is known to fail, and who corrects it when: nobody else will remember",
+        )
+
+
+def parse_item(item: Any, where: str) -> list[BaselineEntry]:
     """Return the entries of one item: a case, or a departure with its cases grouped by finding.
 
-    UsageError names the file and the item, of which `index` is the number from 0.
+    UsageError begins with `where`, which says which item of which file it is.
     """
     if not isinstance(item, dict):
-        raise UsageError(f"{path}: entry {index + 1} is not a map", hint="write id, findings, reason and clauses")
+        raise UsageError(f"{where} is not a map", hint="write id, findings, reason and clauses")
     if "cases" not in item:
-        return [_parse_entry(item, index, path)]
-    where = f"{path}: entry {index + 1} ({item.get('departure', '?')})"
+        return [_parse_entry(item, where)]
     cases = item["cases"]
     if not isinstance(cases, dict) or not all(isinstance(ids, list) for ids in cases.values()):
         raise UsageError(f"{where}: cases is not a map from findings to lists of ids")
     shared = {key: value for key, value in item.items() if key not in ("cases", "departure", "title")}
     return [
         replace(
-            _parse_entry({**shared, "id": case, "findings": str(findings).split()}, index, path),
+            _parse_entry({**shared, "id": case, "findings": str(findings).split()}, where),
             departure=str(item.get("departure", "")),
         )
         for findings, ids in cases.items()
@@ -275,13 +303,7 @@ def parse_item(item: Any, index: int, path: Path) -> list[BaselineEntry]:
     ]
 
 
-def _parse_entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
-    named = str(item.get("id") or item.get("cause") or "?")
-    if "reason" in item and not str(item["reason"] or "").strip():
-        raise UsageError(
-            f"{path}: the reason of entry {index + 1} ({named}) is empty",
-            hint="write why it is known to fail, and who corrects it when: nobody else will remember",
-        )
+def _parse_entry(item: dict[str, Any], where: str) -> BaselineEntry:
     required = ("reason",) if item.get("cause") else ("id", "findings", "reason")
     missing = [key for key in required if not item.get(key)]
     unknown = sorted(set(item) - {"id", "findings", "reason", "clauses", "rulings", "rules", "cause"})
@@ -289,14 +311,13 @@ def _parse_entry(item: dict[str, Any], index: int, path: Path) -> BaselineEntry:
         words = [f"has no key {', '.join(missing)}"] if missing else []
         words += [f"has an unknown key {', '.join(unknown)}"] if unknown else []
         keys = "id or cause, findings, reason, clauses, rulings, rules"
-        raise UsageError(f"{path}: entry {index + 1} ({named}) {' and '.join(words)}", hint=f"an entry has {keys}")
+        raise UsageError(f"{where} {' and '.join(words)}", hint=f"an entry has {keys}")
     codes = item.get("findings") or []
     if not isinstance(codes, list):
-        raise UsageError(f"{path}: findings of entry {index + 1} ({named}) is not a list", hint=f"write [{codes}]")
+        raise UsageError(f"{where}: findings is not a list", hint=f"write [{codes}]")
     for code in map(str, codes):
         if wrong := describe_unknown_code(code):
-            where = f"{path}: entry {index + 1} ({named}): {code}"
-            raise UsageError(f"{where}: {wrong}", hint=f"each of its findings is {CODES}")
+            raise UsageError(f"{where}: {code}: {wrong}", hint=f"each of its findings is {CODES}")
     return BaselineEntry(
         id=str(item.get("id") or ""),
         cause=str(item.get("cause") or ""),

@@ -60,7 +60,7 @@ def baseline_text(results: Iterable[Result], problems: Iterable[Finding] = (), k
     else:
         found = (*problems, *(finding for result in results for finding in result.findings))
         outdated = {str(finding.place.case) for finding in found if finding.kind in OUTDATED}
-        entries += _without(outdated, read_items(known), known)
+        entries += _without(outdated, read_items(known))
     return _HEAD + "".join(
         "\n" + yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=110) for entry in entries
     )
@@ -74,11 +74,10 @@ def _list_expected(results: Iterable[Result]) -> list[dict[str, Any]]:
     return [{"reason": reason, "cases": _by_findings(found)} for reason, found in known.items()]
 
 
-def _without(outdated: Collection[str], items: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
+def _without(outdated: Collection[str], items: Iterable[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the items of a baseline file without the entries of these names."""
-    for index, item in enumerate(items):
-        entries = parse_item(item, index, path)
-        left = {entry.name for entry in entries}.difference(outdated)
+    for where, item in items:
+        left = {entry.name for entry in parse_item(item, where)}.difference(outdated)
         if "cases" in item and left:
             cases = {codes: [case for case in ids if case in left] for codes, ids in item["cases"].items()}
             yield {**item, "cases": {codes: ids for codes, ids in cases.items() if ids}}
