@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.targets.servers import ContractServer, RawServer, in_thread
 
 from tpharness.clauses import load_rulings
 from tpharness.journal import Interrupted
@@ -26,6 +27,7 @@ from tpharness.targets.contract import Script
 from tpharness.targets.reference import ReferenceServer
 from tpharness.trace.format import Traced
 from tpharness.trace.read import Trace, TracedCase
+from tpharness.trace.tape import Tape
 
 ALL_IDS = [one.id for one in select_scenarios((), (scenarios_dir(),))]
 FAILING = (
@@ -211,6 +213,31 @@ def test_a_target_over_http_leaves_requests_answers_and_reads_with_their_times(
     assert [one["offset"] for one in read[1:]] == [one["offset"] + one["size"] for one in read[:-1]]
     for file in _unpacked(tmp_path / "t.zip"):
         assert b"a-token-that-nobody-sees" not in file
+
+
+def test_what_arrived_is_in_the_trace_of_a_case_that_did_not_come_to_its_end(tmp_path: Path) -> None:
+    """The server is wrong in the middle of its run: what it had sent by then shows how far it came."""
+    with in_thread(RawServer(ContractServer(breaks=frozenset({"cancel"})))) as server:
+        play(("interruptions/mid-text",), Traced.FAILED, tmp_path / "t.zip", server=server.url)
+    (case,) = Trace.open(tmp_path / "t.zip").cases()
+    assert not case.finals, "it was not played to its end"
+    sizes = [one.line["size"] for one in case.moments if one.kind == "moved"]
+    wire = case.wires["server", 0]
+    assert len(wire.data) == wire.size == sum(sizes)
+    arrived = [text for _, text in case_lines(case) if text.strip().startswith("<-")]
+    assert any('"delta":"upon "}' in text for text in arrived)
+
+
+def test_a_tape_keeps_no_more_bytes_than_a_trace_has_room_for() -> None:
+    """A server that sends for ever would fill the memory; how much it sent is noted."""
+    tape = Tape()
+    for _ in range(3):
+        tape.note_bytes("read", "a stream", run=0, data=bytes(3_000_000))
+    assert [(note.size, len(note.body)) for note in tape.notes] == [
+        (3_000_000, 3_000_000),
+        (3_000_000, 1_000_000),
+        (3_000_000, 0),
+    ]
 
 
 def _unpacked(path: Path) -> list[bytes]:

@@ -89,7 +89,7 @@ class OpenStream:
         except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
             raise ConnectionError(f"{self._what}: {error_text(error)}") from error
         if self._tape is not None:
-            self._tape.note("read", self._what, run=self._run, size=len(piece))
+            self._tape.note_bytes("read", self._what, run=self._run, data=piece)
         return piece
 
     def abandon(self) -> None:

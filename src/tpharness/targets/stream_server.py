@@ -251,7 +251,7 @@ class StreamServer:
                     if offer.tape is not None:
                         for piece in burst:
                             told = "the stream that the client fetches"
-                            offer.tape.note("sent", told, run=offer.run, size=len(piece))
+                            offer.tape.note_bytes("sent", told, run=offer.run, data=piece)
             if breaks is not None:
                 return False
             offer.whole = True

@@ -19,6 +19,9 @@ __all__ = ["Note", "Tape", "current_tape", "note_stderr", "recording"]
 _MOST_NOTES = 4000
 """Notes of a case; what follows is only counted. A case whose target sends byte by byte would else fill the memory."""
 
+_MOST_BYTES = 4_000_000
+"""Bytes of streams that the notes of a case keep, which is what a trace has room for."""
+
 _current: ContextVar[Tape | None] = ContextVar("tape", default=None)
 _open: dict[int, Tape] = {}
 
@@ -29,7 +32,7 @@ class Note:
 
     `kind` is `asked` or `answered` (a request and its answer), `read` (bytes of a stream that arrived), `sent` (bytes
     of a stream that a client was given) or `stderr`. `what` names the request or the program, `run` the stream by the
-    number of its run, `size` is that of its bytes. A `body` is a JSON value, or the bytes that arrived.
+    number of its run, `size` is that of its bytes. A `body` is a JSON value, or bytes that were read or sent.
     Headers are as they were: who writes them leaves secrets out (`secrets.shown_headers`).
     """
 
@@ -45,7 +48,10 @@ class Note:
 
 @dataclass(slots=True)
 class Tape:
-    """What is noted of one case. `played` is what its first playing gave; `forgotten` counts notes beyond the limit."""
+    """What is noted of one case. `played` is what its first playing gave; `forgotten` counts notes beyond the limit.
+
+    `kept` counts the bytes of streams in the notes.
+    """
 
     notes: list[Note] = field(default_factory=list)
     played: Any = None
@@ -53,6 +59,13 @@ class Tape:
     runs: int = 0
     begun: float = field(default_factory=time.monotonic)
     closed: bool = False
+    kept: int = 0
+
+    def note_bytes(self, kind: str, what: str, *, run: int, data: bytes) -> None:
+        """Note that bytes of a stream were `read` or `sent`, with as many of them as there is room for."""
+        body = data[: max(0, _MOST_BYTES - self.kept)]
+        self.kept += len(body)
+        self.note(kind, what, run=run, size=len(data), body=body)
 
     def note(self, kind: str, what: str, **more: Any) -> None:
         """Note that something happens now. After `close` only what a program writes to standard error is noted."""

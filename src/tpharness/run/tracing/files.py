@@ -69,6 +69,9 @@ class _Files:
         self._script(script)
         if played is not None:
             self._streams_of(played)
+        else:
+            self._streams_noted("read", "server")
+            self._streams_noted("sent", "client")
         self._server_events(script)
         if played is not None and self._version is not None:
             self._threads(script, played, self._version)
@@ -148,6 +151,18 @@ class _Files:
                 self._out.wire("client", run, part, number, given[run].packets)
                 end = given[run].end
                 self._out.add({"kind": "end", "run": run, "reason": end.reason, "at": end.at})
+
+    def _streams_noted(self, way: str, side: str) -> None:
+        """Add the streams of a case that did not come to its end, as far as they were read or sent."""
+        runs: dict[int, list[Note]] = {}
+        for note in self._record.notes:
+            if note.kind == way:
+                runs.setdefault(note.run, []).append(note)
+        for run, notes in runs.items():
+            whole, size = b"".join(note.body for note in notes), sum(note.size for note in notes)
+            if len(whole) < size:
+                self._out.cut(f"of a stream of {size} bytes, the first {len(whole)} are kept")
+            self._out.wire(side, run, whole, self._out.stream(whole), ())
 
     # ------------------------------------------------------------------------------------------------ the threads
 
