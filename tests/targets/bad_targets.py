@@ -537,6 +537,13 @@ BAD = (
         "cancel-not-kept: .*when it is answered, the thread does not show the interruption yet",
         "basics/cancelled-in-arguments",
     ),
+    Bad(
+        "cancels for another reason than it is asked for",
+        breaking("cancel-reason"),
+        "failed",
+        "interruption, reason differs .*: reference '.timeout', server '.user_cancelled'",
+        "interruptions/abort-with-known-reason",
+    ),
     Bad("cancels without telling the client", breaking("abort"), "failed", "cancel-not-told", CANCELLED),
     Bad(
         "claims to stop when the client goes, does not",

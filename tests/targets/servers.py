@@ -356,7 +356,8 @@ class ContractServer:
         with suppress(asyncio.CancelledError):
             await gone
         if thread.cancel in done:
-            told = thread.session.interrupt(Interrupted(reason=thread.cancel.result(), at=at), abort=True)
+            reason = "user_cancelled" if "cancel-reason" in self.breaks else thread.cancel.result()
+            told = thread.session.interrupt(Interrupted(reason=reason, at=at), abort=True)
             thread.stopped.set()
             if "abort" not in self.breaks:
                 await out(told, None)

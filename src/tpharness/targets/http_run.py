@@ -183,7 +183,7 @@ class HttpRun:
             return _Interruption.SCRIPTED
         if any(event.get("event_kind") in ("agent_run_result", "error") for event in run.events):
             return _Interruption.SCRIPTED  # the run has ended by itself (R26, R27): it would not be held
-        if cut.reason == "user_cancelled" and run.abort and can.cancel:
+        if run.abort and can.cancel:
             return _Interruption.CANCEL
         if cut.reason == "timeout" and not run.abort and can.limits:
             return _Interruption.LIMIT
