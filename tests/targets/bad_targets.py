@@ -544,6 +544,14 @@ BAD = (
         "interruption, reason differs .*: reference '.timeout', server '.user_cancelled'",
         "interruptions/abort-with-known-reason",
     ),
+    Bad(
+        "cancels a run that has ended",
+        breaking("cancel-late"),
+        "failed",
+        "cancel-after-end: .*still .cancelled: true",
+        "interruptions/after-finish",
+        patience=waiting(settle=0.08),
+    ),
     Bad("cancels without telling the client", breaking("abort"), "failed", "cancel-not-told", CANCELLED),
     Bad(
         "claims to stop when the client goes, does not",

@@ -240,7 +240,8 @@ class ContractServer:
             thread.late = reason
         elif "cancel-effect" not in self.breaks:
             await self.stop(thread, reason)
-        await connection.json({"cancelled": thread.cancel is not None and "cancel-answer" not in self.breaks})
+        stopped = thread.cancel is not None and "cancel-answer" not in self.breaks
+        await connection.json({"cancelled": stopped or "cancel-late" in self.breaks})
 
     async def stop(self, thread: Thread, reason: str) -> None:
         """Stop the run of a thread, and wait until the thread shows it."""

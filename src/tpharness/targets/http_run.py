@@ -34,13 +34,13 @@ from tpharness.targets.remote import (
     LINE_TOO_LONG,
     NO_HEARTBEAT,
     NOT_TOLD,
-    NOT_UTF8,
     STALLED,
     BrokenContractError,
     LostConnectionError,
     UnreachableError,
 )
 from tpharness.targets.resume import data_frames, join_resumed
+from tpharness.targets.stream_promises import find_broken_promises
 
 __all__ = ["HttpOptions", "HttpRun"]
 
@@ -145,6 +145,8 @@ class HttpRun:
         if live is _Interruption.DISCONNECT and stream.held:
             wrong = await self._end.check_disconnect(self._http.patience.settle)
             self._findings += [] if wrong is None else [wrong]
+        if self._is_cancelled_late and stream.end is None:
+            await self._thread.cancel_ended_run()
         return self._result(live)
 
     async def _cancel_on_stop(self) -> None:
@@ -181,8 +183,8 @@ class HttpRun:
         cut = run.interruption
         if cut is None or not (self._options.live and can.marks):
             return _Interruption.SCRIPTED
-        if any(event.get("event_kind") in ("agent_run_result", "error") for event in run.events):
-            return _Interruption.SCRIPTED  # the run has ended by itself (R26, R27): it would not be held
+        if self._ends_by_itself:
+            return _Interruption.SCRIPTED  # it would not be held
         if run.abort and can.cancel:
             return _Interruption.CANCEL
         if cut.reason == "timeout" and not run.abort and can.limits:
@@ -191,6 +193,18 @@ class HttpRun:
         if stops and self._end.visible:  # what the thread never shows cannot be waited for
             return _Interruption.DISCONNECT
         return _Interruption.SCRIPTED
+
+    @property
+    def _ends_by_itself(self) -> bool:
+        """Whether the events of the run end it (R26, R27)."""
+        return any(event.get("event_kind") in ("agent_run_result", "error") for event in self._run.events)
+
+    @property
+    def _is_cancelled_late(self) -> bool:
+        """Whether the user presses stop after the run has ended, and the server takes cancels."""
+        cut = self._run.interruption
+        pressed = cut is not None and cut.reason == "user_cancelled"
+        return pressed and self._ends_by_itself and self._options.live and self._can.cancel
 
     def _request(self, users: Sequence[UserTurn], live: _Interruption) -> dict[str, Any]:
         run = self._run
@@ -354,12 +368,8 @@ class HttpRun:
         reported = run.interruption is None or run.abort
         if reported and stream.end == "network_failure" and not self._options.streams.relay:
             self._findings.append(BROKEN.at(Place(side="server", byte=len(data))))
-        if (wrong := _not_utf8(data)) is not None:
-            self._findings.append(NOT_UTF8.at(Place(side="server", byte=wrong), got=data[wrong : wrong + 4]))
-        if self._can.resume and whole and not _has_id(data):
-            self._findings.append(promise_finding("resume", "no frame of a stream has an id"))
-        if self._carriers and whole and b"data-sys-tp" not in data:
-            self._findings.append(promise_finding("carriers", "a stream that should carry them has none"))
+        ids, carriers = self._can.resume and whole, self._carriers and whole
+        self._findings += find_broken_promises(data, ids=ids, carriers=carriers)
         if live is _Interruption.LIMIT and whole and not has_heartbeat(data, len(run.events)):
             limit = self._http.patience.limit
             words = f"not one comment in {limit:g} s of silence, one every {limit / _BEATS:g} s was asked for"
@@ -375,17 +385,3 @@ class HttpRun:
             packets.append(Packet(data=data[start : start + length], at=run.started_at))
             start += length
         return tuple(packets), end
-
-
-def _not_utf8(data: bytes) -> int | None:
-    """Return where a stream is not UTF-8; a character that the end of the stream cuts does not count."""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return None if error.end == len(data) and error.reason == "unexpected end of data" else error.start
-    return None
-
-
-def _has_id(data: bytes) -> bool:
-    """Whether a stream has an `id:` line, or nothing that could have one."""
-    return b"\nid:" in data or data.startswith(b"id:") or b"data:" not in data

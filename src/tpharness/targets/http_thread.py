@@ -18,7 +18,7 @@ from tpharness.targets.contract import Capabilities, Script
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import require_valid
 from tpharness.targets.net import Http
-from tpharness.targets.remote import CAPABILITY_KINDS, NOT_DELETED, UnreachableError
+from tpharness.targets.remote import CANCELLED_LATE, CAPABILITY_KINDS, NOT_DELETED, UnreachableError
 
 __all__ = ["HttpThread", "interruption_reason", "promise_finding"]
 
@@ -52,6 +52,16 @@ class HttpThread:
         answer = await self._http.ask("POST", self._control, f"{self.path}/cancel", {"reason": reason})
         what = f"POST {self._control.base}/threads/{{thread_id}}/cancel: the answer"
         return bool(require_valid("cancelled", answer.value, what)["cancelled"])
+
+    async def cancel_ended_run(self) -> None:
+        """Cancel when the run has ended; a finding if the answer is not that there was none to stop (R26)."""
+
+        async def nothing_stopped() -> bool:
+            return not await self.cancel("user_cancelled")
+
+        if not await self._poll(nothing_stopped):
+            words = "its stream has ended, and the answer is still {cancelled: true}"
+            self._findings.append(CANCELLED_LATE.at(Place(side="server"), f"{CANCELLED_LATE.title}: {words}"))
 
     async def delete(self) -> None:
         """Delete the thread."""

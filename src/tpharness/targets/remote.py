@@ -23,6 +23,7 @@ from tpharness.targets.contract import ClientTarget, ServerTarget
 
 __all__ = [
     "BROKEN",
+    "CANCELLED_LATE",
     "CAPABILITY_KINDS",
     "CUT_ALIVE",
     "ENDLESS",
@@ -195,6 +196,7 @@ CAPABILITY_KINDS = {
 NO_HEARTBEAT = Kind("heartbeat-not-kept")
 CUT_ALIVE = Kind("heartbeat-ignored")
 NOT_TOLD = Kind("cancel-not-told")
+CANCELLED_LATE = Kind("cancel-after-end")
 STALLED = Kind("stream-stalled")
 BROKEN = Kind("stream-broken")
 NOT_UTF8 = Kind("stream-not-utf8")
@@ -211,6 +213,7 @@ KINDS = (
     NO_HEARTBEAT,
     CUT_ALIVE,
     NOT_TOLD,
+    CANCELLED_LATE,
     STALLED,
     BROKEN,
     NOT_UTF8,

@@ -1,0 +1,38 @@
+"""Which promises of a server the bytes of one stream break, whatever the run is.
+
+In: the bytes of a response body and what they owe. Out: findings. Pure.
+"""
+
+from __future__ import annotations
+
+from tpharness.findings import Finding, Place
+from tpharness.targets.http_thread import promise_finding
+from tpharness.targets.remote import NOT_UTF8
+
+__all__ = ["find_broken_promises"]
+
+
+def find_broken_promises(data: bytes, *, ids: bool, carriers: bool) -> list[Finding]:
+    """Return what is wrong with a stream; `ids` and `carriers` say whether it has to have some."""
+    findings: list[Finding] = []
+    if (wrong := _not_utf8(data)) is not None:
+        findings.append(NOT_UTF8.at(Place(side="server", byte=wrong), got=data[wrong : wrong + 4]))
+    if ids and not _has_id(data):
+        findings.append(promise_finding("resume", "no frame of a stream has an id"))
+    if carriers and b"data-sys-tp" not in data:
+        findings.append(promise_finding("carriers", "a stream that should carry them has none"))
+    return findings
+
+
+def _not_utf8(data: bytes) -> int | None:
+    """Return where a stream is not UTF-8; a character that the end of the stream cuts does not count."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return None if error.end == len(data) and error.reason == "unexpected end of data" else error.start
+    return None
+
+
+def _has_id(data: bytes) -> bool:
+    """Whether a stream has an `id:` line, or nothing that could have one."""
+    return b"\nid:" in data or data.startswith(b"id:") or b"data:" not in data
