@@ -545,6 +545,20 @@ BAD = (
         "interruptions/abort-with-known-reason",
     ),
     Bad(
+        "starts a second run while one goes on",
+        breaking("second-run"),
+        "failed",
+        "second-run-taken: .*it is started",
+        "cycles/one-kind-of-part-alone",
+    ),
+    Bad(
+        "refuses a second run as if it were wrong",
+        breaking("second-run-400"),
+        "failed",
+        "second-run-taken: .*/runs answers 400 Bad Request: a run goes on",
+        "cycles/one-kind-of-part-alone",
+    ),
+    Bad(
         "cancels a run that has ended",
         breaking("cancel-late"),
         "failed",

@@ -275,6 +275,10 @@ class ContractServer:
             script = Script(header=header, turns=(), versions=tuple(Version), carriers=carriers)
             self.threads[name] = Thread(ReferenceServer(script))
         thread = self.threads[name]
+        if thread.cancel is not None and "second-run" not in self.breaks:
+            status = "400 Bad Request" if "second-run-400" in self.breaks else "409 Conflict"
+            await connection.json({"error": {"message": "a run goes on"}}, status)
+            return
         for user in asked["user"]:
             thread.session.user(user_from(user))
         thread.buffer.clear()
@@ -342,22 +346,23 @@ class ContractServer:
         self.holds += 1
         at = asked["hold"]["at"]
         loop = asyncio.get_running_loop()
-        thread.cancel = loop.create_future()
+        cancel = thread.cancel = loop.create_future()
         thread.stopped.clear()
         gone = asyncio.ensure_future(connection.reader.read(1))
         limit = asked.get("limits", {}).get("stream_seconds")
         timeout = None if "limits" in self.breaks else limit
-        either: set[asyncio.Future[Any]] = {thread.cancel, gone}
+        either: set[asyncio.Future[Any]] = {cancel, gone}
         beat = asked.get("limits", {}).get("heartbeat_seconds")
         if beat is not None and "heartbeat" not in self.breaks:
             await asyncio.wait(either, timeout=beat, return_when=asyncio.FIRST_COMPLETED)
             await connection.chunk(b": alive\n\n")
         done, _ = await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        thread.cancel = None
         gone.cancel()
         with suppress(asyncio.CancelledError):
             await gone
-        if thread.cancel in done:
-            reason = "user_cancelled" if "cancel-reason" in self.breaks else thread.cancel.result()
+        if cancel in done:
+            reason = "user_cancelled" if "cancel-reason" in self.breaks else cancel.result()
             told = thread.session.interrupt(Interrupted(reason=reason, at=at), abort=True)
             thread.stopped.set()
             if "abort" not in self.breaks:

@@ -24,7 +24,7 @@ from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import run_json, user_json
 from tpharness.targets.http_thread import HttpThread, promise_finding
 from tpharness.targets.live_end import LiveEnd
-from tpharness.targets.marks import cut_at_marks, event_times, has_heartbeat, has_mark
+from tpharness.targets.marks import cut_at_marks, cut_at_reads, event_times, has_heartbeat, has_mark
 from tpharness.targets.net import Http, OpenStream
 from tpharness.targets.news import News
 from tpharness.targets.remote import (
@@ -206,6 +206,16 @@ class HttpRun:
         pressed = cut is not None and cut.reason == "user_cancelled"
         return pressed and self._ends_by_itself and self._options.live and self._can.cancel
 
+    @property
+    def _refuses_another(self) -> bool:
+        """Whether a second run is asked for while this one is held: where it is the last of several, so in few cases.
+
+        A run that no user turn begins may have ended: some frameworks go on from an answer that they find.
+        """
+        *before, last = self._script.turns
+        begun = last is self._run and isinstance(before[-1] if before else None, UserTurn)
+        return begun and any(isinstance(turn, RunScript) for turn in before)
+
     def _request(self, users: Sequence[UserTurn], live: _Interruption) -> dict[str, Any]:
         run = self._run
         scripted = run if live is _Interruption.SCRIPTED else replace(run, interruption=None, abort=False)
@@ -251,6 +261,8 @@ class HttpRun:
                     return
                 stream.held = await self._read_to_hold(reading)
                 if stream.held and live is _Interruption.CANCEL:
+                    if self._refuses_another:
+                        await self._thread.start_second_run(self._request([], live))
                     await self._cancel_held(reading)
                 elif stream.held:
                     reading.abandon()
@@ -379,9 +391,4 @@ class HttpRun:
             if marked.wrong:
                 self._findings.append(promise_finding("marks", marked.wrong))
             return marked.packets, end
-        packets: list[Packet] = []
-        start = 0
-        for length in stream.reads:
-            packets.append(Packet(data=data[start : start + length], at=run.started_at))
-            start += length
-        return tuple(packets), end
+        return cut_at_reads(data, stream.reads, run.started_at), end

@@ -18,7 +18,15 @@ from tpharness.targets.contract import Capabilities, Script
 from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import require_valid
 from tpharness.targets.net import Http
-from tpharness.targets.remote import CANCELLED_LATE, CAPABILITY_KINDS, NOT_DELETED, UnreachableError
+from tpharness.targets.remote import (
+    CANCELLED_LATE,
+    CAPABILITY_KINDS,
+    NOT_DELETED,
+    SECOND_RUN,
+    BrokenContractError,
+    RefusedError,
+    UnreachableError,
+)
 
 __all__ = ["HttpThread", "interruption_reason", "promise_finding"]
 
@@ -62,6 +70,18 @@ class HttpThread:
         if not await self._poll(nothing_stopped):
             words = "its stream has ended, and the answer is still {cancelled: true}"
             self._findings.append(CANCELLED_LATE.at(Place(side="server"), f"{CANCELLED_LATE.title}: {words}"))
+
+    async def start_second_run(self, request: dict[str, Any]) -> None:
+        """Ask for a run while one goes on. BrokenContractError if that is not refused with 409."""
+        words = "it is started"
+        try:
+            async with self._http.stream("POST", self._control, f"{self.path}/runs", request):
+                pass
+        except RefusedError as error:
+            if error.status == 409:
+                return
+            words = str(error)
+        raise BrokenContractError(SECOND_RUN.at(Place(side="server"), f"{SECOND_RUN.title}: {words}"))
 
     async def delete(self) -> None:
         """Delete the thread."""

@@ -9,10 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tpharness.targets.contract import Packet, RunScript
 
-__all__ = ["STOP", "MarkedStream", "cut_at_marks", "event_times", "find_stop", "has_heartbeat", "has_mark"]
+__all__ = [
+    "STOP",
+    "MarkedStream",
+    "cut_at_marks",
+    "cut_at_reads",
+    "event_times",
+    "find_stop",
+    "has_heartbeat",
+    "has_mark",
+]
 
 STOP = b": tp stop\n\n"
 """The comment by which a test's stream says that the user presses stop."""
@@ -99,6 +109,12 @@ def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> 
     rest = b"".join(piece)
     packets.append(Packet(data=rest, at=ended_at))
     return MarkedStream(packets=tuple(packets), wrong=wrong)
+
+
+def cut_at_reads(data: bytes, reads: Sequence[int], at: str) -> tuple[Packet, ...]:
+    """Cut a stream without marks into its reads, whose lengths are given: nothing is known of its events."""
+    ends = accumulate(reads)
+    return tuple(Packet(data=data[end - length : end], at=at) for end, length in zip(ends, reads, strict=True))
 
 
 def _packets(body: bytes, due: int, number: int, times: Sequence[str], opened: str) -> list[Packet]:

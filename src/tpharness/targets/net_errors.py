@@ -17,7 +17,14 @@ from yarl import URL
 from tpharness.errors import TargetError
 from tpharness.findings import quote, shorten
 from tpharness.targets.endpoint import TOKEN_VARIABLE, Endpoint
-from tpharness.targets.remote import CannotPlayError, GoneError, LostConnectionError, Patience, UnreachableError
+from tpharness.targets.remote import (
+    CannotPlayError,
+    GoneError,
+    LostConnectionError,
+    Patience,
+    RefusedError,
+    UnreachableError,
+)
 
 __all__ = [
     "content_type_of",
@@ -193,8 +200,10 @@ def status_error(what: str, response: aiohttp.ClientResponse, body: bytes, hint:
         hint = f"give the token in {TOKEN_VARIABLE}, or as http://TOKEN@HOST"
     elif status >= 500:
         hint = "look at the server's own log: this is an error of the server"
-    return TargetError(
-        f"{answered}{f': {said}' if said else ''}", hint=advice or hint or "tpharness docs CONTROL has the paths"
+    return RefusedError(
+        f"{answered}{f': {said}' if said else ''}",
+        hint=advice or hint or "tpharness docs CONTROL has the paths",
+        status=status,
     )
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "NOT_TOLD",
     "NOT_UTF8",
     "NO_HEARTBEAT",
+    "SECOND_RUN",
     "STALLED",
     "BrokenContractError",
     "CannotPlayError",
@@ -43,6 +44,7 @@ __all__ = [
     "Limits",
     "LostConnectionError",
     "Patience",
+    "RefusedError",
     "RelayedClient",
     "RelayedServer",
     "Remote",
@@ -171,6 +173,14 @@ class GoneError(UnreachableError):
         self.asked = asked
 
 
+class RefusedError(TargetError):
+    """The target refused a request. `status` is that of its answer."""
+
+    def __init__(self, message: str, *, hint: str, status: int) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
 class BrokenContractError(TargetError):
     """The target broke the contract: the case fails with a finding and cannot continue."""
 
@@ -197,6 +207,7 @@ NO_HEARTBEAT = Kind("heartbeat-not-kept")
 CUT_ALIVE = Kind("heartbeat-ignored")
 NOT_TOLD = Kind("cancel-not-told")
 CANCELLED_LATE = Kind("cancel-after-end")
+SECOND_RUN = Kind("second-run-taken")
 STALLED = Kind("stream-stalled")
 BROKEN = Kind("stream-broken")
 NOT_UTF8 = Kind("stream-not-utf8")
@@ -214,6 +225,7 @@ KINDS = (
     CUT_ALIVE,
     NOT_TOLD,
     CANCELLED_LATE,
+    SECOND_RUN,
     STALLED,
     BROKEN,
     NOT_UTF8,
