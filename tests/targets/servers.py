@@ -326,7 +326,8 @@ class ContractServer:
                 thread.buffer += numbered
                 data = b"".join(numbered)
             if marks and count is not None:
-                data += b": tp %d\n\n" % count
+                mark = b": tp %d\n\n" % count
+                data = mark + data if "marks-after" in self.breaks else data + mark
             try:
                 await connection.chunk(data)
             except ConnectionError:

@@ -24,7 +24,7 @@ from tpharness.targets.endpoint import Endpoint
 from tpharness.targets.forms import run_json, user_json
 from tpharness.targets.http_thread import HttpThread, promise_finding
 from tpharness.targets.live_end import LiveEnd
-from tpharness.targets.marks import cut_at_marks, cut_at_reads, event_times, has_heartbeat, has_mark
+from tpharness.targets.marks import cut_at_marks, cut_at_reads, event_times, has_mark
 from tpharness.targets.net import Http, OpenStream
 from tpharness.targets.news import News
 from tpharness.targets.remote import (
@@ -32,7 +32,6 @@ from tpharness.targets.remote import (
     CAPABILITY_KINDS,
     ENDLESS,
     LINE_TOO_LONG,
-    NO_HEARTBEAT,
     NOT_TOLD,
     STALLED,
     BrokenContractError,
@@ -40,7 +39,7 @@ from tpharness.targets.remote import (
     UnreachableError,
 )
 from tpharness.targets.resume import data_frames, join_resumed
-from tpharness.targets.stream_promises import find_broken_promises
+from tpharness.targets.stream_promises import BEATS, find_broken_promises, judge_hold, judge_silence
 
 __all__ = ["HttpOptions", "HttpRun"]
 
@@ -61,10 +60,6 @@ class HttpOptions:
     resume_from: ResumeFrom | None = None
     stop: asyncio.Event | None = None
     recovered: Callable[[], Awaitable[None]] | None = None
-
-
-_BEATS = 4
-"""How many heartbeats a server under test has time for before its limit is over."""
 
 
 class _Interruption(Enum):
@@ -233,7 +228,7 @@ class HttpRun:
             request["hold"] = {"at": run.interruption.at}
         if live is _Interruption.LIMIT:
             limit = self._http.patience.limit
-            request["limits"] = {"stream_seconds": limit, "heartbeat_seconds": limit / _BEATS}
+            request["limits"] = {"stream_seconds": limit, "heartbeat_seconds": limit / BEATS}
         on_disconnect = "stop" if live is _Interruption.DISCONNECT else self._options.on_disconnect
         if on_disconnect is not None:
             request["on_disconnect"] = on_disconnect
@@ -260,6 +255,8 @@ class HttpRun:
                     await self._read_to_end(reading)
                     return
                 stream.held = await self._read_to_hold(reading)
+                if stream.held:
+                    self._findings += judge_hold(bytes(stream.data), len(self._run.events))
                 if stream.held and live is _Interruption.CANCEL:
                     if self._refuses_another:
                         await self._thread.start_second_run(self._request([], live))
@@ -382,10 +379,8 @@ class HttpRun:
             self._findings.append(BROKEN.at(Place(side="server", byte=len(data))))
         ids, carriers = self._can.resume and whole, self._carriers and whole
         self._findings += find_broken_promises(data, ids=ids, carriers=carriers)
-        if live is _Interruption.LIMIT and whole and not has_heartbeat(data, len(run.events)):
-            limit = self._http.patience.limit
-            words = f"not one comment in {limit:g} s of silence, one every {limit / _BEATS:g} s was asked for"
-            self._findings.append(NO_HEARTBEAT.at(Place(side="server"), f"{NO_HEARTBEAT.title}: {words}"))
+        if live is _Interruption.LIMIT and whole:
+            self._findings += judge_silence(data, len(run.events), self._http.patience.limit)
         if self._marks:
             marked = cut_at_marks(data, run, last, whole=whole or stream.held)
             if marked.wrong:

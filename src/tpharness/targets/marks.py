@@ -21,6 +21,7 @@ __all__ = [
     "event_times",
     "find_stop",
     "has_heartbeat",
+    "has_late_delta",
     "has_mark",
 ]
 
@@ -30,6 +31,7 @@ STOP = b": tp stop\n\n"
 _MARK = re.compile(rb": tp (0|[1-9][0-9]{0,8})\r?\n(\r?\n)?")
 _LEAD = b": tp "
 _HEARTBEAT = re.compile(rb"(?<=[\r\n])(?::(?! tp )|event: ?ping[\r\n])")
+_DELTA = re.compile(rb'"type": ?"(?:text|reasoning|tool-input)-delta"')
 _STOP_LINE = re.compile(rb"(?<=[\r\n]): ?tp stop[\r\n]")
 
 
@@ -73,6 +75,13 @@ def has_heartbeat(data: bytes, count: int) -> bool:
     """Whether a comment that is not a mark, or a ping, comes after the mark of the first `count` events."""
     silent = data.rpartition(_LEAD + b"%d" % count)[2]
     return _HEARTBEAT.search(silent) is not None
+
+
+def has_late_delta(data: bytes, count: int) -> bool:
+    """Whether a delta comes after the mark of the first `count` events, and before any heartbeat."""
+    _, mark, late = data.rpartition(_LEAD + b"%d" % count)
+    beat = _HEARTBEAT.search(late)
+    return bool(mark) and _DELTA.search(late, 0, beat.start() if beat else len(late)) is not None
 
 
 def cut_at_marks(data: bytes, run: RunScript, ended_at: str, *, whole: bool) -> MarkedStream:
