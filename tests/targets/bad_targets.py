@@ -279,6 +279,7 @@ def thread(value: Any) -> Callable[[], RawServer]:
 START = b'data: {"type":"start"}\n\n'
 HTML = b"<!doctype html><title>Welcome</title>"
 CANCELLED = "interruptions/mid-text"
+UNANSWERED = "threads/same-words-again"
 
 BAD = (
     Bad("nobody listens", None, "refused", "nothing listens there: .*refused.*start the server"),
@@ -612,6 +613,27 @@ BAD = (
         "failed",
         "heartbeat-not-kept: .*not one comment in 0.05 s of silence, one every 0.0125 s was asked for",
         "interruptions/timeout-while-a-tool-hangs",
+    ),
+    Bad(
+        "deletes and forgets nothing",
+        breaking("forget"),
+        "failed",
+        r"thread-not-forgotten: .*GET /threads/.thread_id.\?version=0.0.4 answers 200; .*user-turns answers 204$",
+        UNANSWERED,
+    ),
+    Bad(
+        "has every thread that is asked for",
+        breaking("unknown-get"),
+        "failed",
+        r"^unknown-thread-taken: .*GET /threads/.thread_id.\?version=0.0.4 answers 200$",
+        UNANSWERED,
+    ),
+    Bad(
+        "creates a thread for a user turn",
+        breaking("unknown-user-turn"),
+        "failed",
+        "^unknown-thread-taken: .*POST /threads/.thread_id./user-turns answers 204$",
+        UNANSWERED,
     ),
     Bad("refuses to delete", breaking("delete"), "failed", "delete-refused: DELETE .* answers 404"),
 )

@@ -228,19 +228,24 @@ class ContractServer:
                     await connection.json({**thread, "thread_id": name})
                     if self.threads[name].late:
                         await self.stop(self.threads[name], self.threads[name].late)
+            case "GET", ["threads", name] if "unknown-get" in self.breaks:
+                await connection.json({"version": request.query["version"], "thread_id": name, "turns": []})
+            case "POST", ["threads", _, "user-turns"] if "unknown-user-turn" in self.breaks:
+                await connection.answer("204 No Content", kind="")
             case "DELETE", ["threads", name] if "delete" not in self.breaks:
-                self.threads.pop(name, None)
+                if "forget" not in self.breaks:
+                    self.threads.pop(name, None)
                 await connection.answer("204 No Content", kind="")
             case _:
                 await connection.json({"error": {"message": "no such path"}}, "404 Not Found")
 
     async def cancel(self, thread: Thread, reason: str, connection: Connection) -> None:
         """Stop the run; each promise about it may be broken. `cancel-early`: when the thread has been fetched."""
+        stopped = thread.cancel is not None and "cancel-answer" not in self.breaks
         if "cancel-early" in self.breaks:
             thread.late = reason
         elif "cancel-effect" not in self.breaks:
             await self.stop(thread, reason)
-        stopped = thread.cancel is not None and "cancel-answer" not in self.breaks
         await connection.json({"cancelled": stopped or "cancel-late" in self.breaks})
 
     async def stop(self, thread: Thread, reason: str) -> None:
@@ -358,7 +363,8 @@ class ContractServer:
             await asyncio.wait(either, timeout=beat, return_when=asyncio.FIRST_COMPLETED)
             await connection.chunk(b": alive\n\n")
         done, _ = await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        thread.cancel = None
+        if cancel in done or "disconnect" not in self.breaks:  # with that, the run goes on
+            thread.cancel = None
         gone.cancel()
         with suppress(asyncio.CancelledError):
             await gone
@@ -372,8 +378,6 @@ class ContractServer:
             reason = "error" if "disconnect-reason" in self.breaks else "network_failure"
             if not self.breaks & {"disconnect", "disconnect-lost"}:
                 thread.session.interrupt(Interrupted(reason=reason, at=at), abort=False)
-            if "disconnect-lost" in self.breaks:
-                thread.cancel = None
             connection.writer.close()
             raise ConnectionResetError
         else:

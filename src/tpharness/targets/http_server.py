@@ -17,7 +17,7 @@ from yarl import URL
 
 from tpharness.errors import TargetError
 from tpharness.faults.catalogue import ResumeFrom
-from tpharness.findings import Finding
+from tpharness.findings import Finding, Place
 from tpharness.journal import UserTurn
 from tpharness.targets.contract import Capabilities, Packet, RunScript, Script, StreamEnd, TargetOutput
 from tpharness.targets.endpoint import Endpoint
@@ -25,7 +25,14 @@ from tpharness.targets.forms import capabilities_from, user_json
 from tpharness.targets.http_run import HttpOptions, HttpRun
 from tpharness.targets.http_thread import HttpThread
 from tpharness.targets.net import Http
-from tpharness.targets.remote import Limits, LostConnectionError, Patience, UnreachableError
+from tpharness.targets.remote import (
+    NOT_FORGOTTEN,
+    UNKNOWN_TAKEN,
+    Limits,
+    LostConnectionError,
+    Patience,
+    UnreachableError,
+)
 from tpharness.trace.tape import current_tape
 
 __all__ = ["HttpServer"]
@@ -150,7 +157,8 @@ class HttpServer:
         options = replace(
             self._options, capabilities=self.capabilities, streams=replace(self._options.streams, alone=alone)
         )
-        thread = HttpThread(self._http, replace(self._control, alone=alone), self.capabilities, findings)
+        control = replace(self._control, alone=alone)
+        thread = HttpThread(self._http, control, self.capabilities, findings)
         try:
             outcome = await self._play(script, options, thread, findings, seed)
         except UnreachableError:
@@ -160,7 +168,22 @@ class HttpServer:
                 await thread.delete()
             raise
         await thread.delete()
+        last = script.turns[-1] if script.turns else None
+        if isinstance(last, UserTurn) and not self._options.streams.relay:  # few scripts, and one answer says it all
+            findings += await self._ask_for_missing(thread, control, user_json(last))
         return replace(outcome, findings=tuple(findings))
+
+    async def _ask_for_missing(
+        self, deleted: HttpThread, control: Endpoint, user_turn: dict[str, Any]
+    ) -> list[Finding]:
+        """Ask for a thread that nobody has created, and if that is refused for one that was deleted."""
+        findings: list[Finding] = []
+        unknown = HttpThread(self._http, control, self.capabilities, findings)
+        kind, unrefused = UNKNOWN_TAKEN, await unknown.find_unrefused(user_turn)
+        await unknown.delete()
+        if not unrefused:
+            kind, unrefused = NOT_FORGOTTEN, await deleted.find_unrefused(user_turn)
+        return [*findings, *(kind.at(Place(side="server"), f"{kind.title}: {words}") for words in unrefused)]
 
     async def _play(
         self,

@@ -92,6 +92,16 @@ class HttpThread:
         except TargetError as error:
             self._findings.append(NOT_DELETED.at(Place(side="server"), str(error)))
 
+    async def find_unrefused(self, user_turn: dict[str, Any]) -> list[str]:
+        """Ask for this thread, which is not there; return the requests that are not refused with 404."""
+        asked = (("GET", f"?version={self._can.versions[-1].value}", None), ("POST", "/user-turns", user_turn))
+        found = []
+        for method, end, body in asked:
+            answer = await self._http.ask(method, self._control, self.path + end, body, passes=(404,))
+            if answer.status != 404:
+                found.append(f"{method} /threads/{{thread_id}}{end} answers {answer.status}")
+        return found
+
     async def fetch(self, script: Script) -> dict[Version, dict[str, Any]]:
         """Return the thread in each version asked for that the server writes, under the id that the script has."""
         wanted = [v for v in _NEWEST_FIRST if v in script.versions and v in self._can.versions]

@@ -32,11 +32,13 @@ __all__ = [
     "LINE_TOO_LONG",
     "NOT_DELETED",
     "NOT_FETCHED",
+    "NOT_FORGOTTEN",
     "NOT_TOLD",
     "NOT_UTF8",
     "NO_HEARTBEAT",
     "SECOND_RUN",
     "STALLED",
+    "UNKNOWN_TAKEN",
     "BrokenContractError",
     "CannotPlayError",
     "GoneError",
@@ -214,6 +216,8 @@ NOT_UTF8 = Kind("stream-not-utf8")
 ENDLESS = Kind("stream-endless")
 LINE_TOO_LONG = Kind("stream-line-too-long")
 NOT_DELETED = Kind("delete-refused")
+NOT_FORGOTTEN = Kind("thread-not-forgotten")
+UNKNOWN_TAKEN = Kind("unknown-thread-taken")
 NOT_FETCHED = Kind("stream-not-fetched")
 LEFT = Kind("stream-left")
 KINDS = (
@@ -232,4 +236,6 @@ KINDS = (
     ENDLESS,
     LINE_TOO_LONG,
     NOT_DELETED,
+    NOT_FORGOTTEN,
+    UNKNOWN_TAKEN,
 )
