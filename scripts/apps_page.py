@@ -59,6 +59,7 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         "lost, doubled or moved a message of the user",
     ),
     "lost": (("cycle-lost", "answer-lost"), "lost a call with its result, or an answer, that was complete"),
+    "swapped": (("result-misplaced",), "told the model the result of one call as that of another"),
     "effect": (
         ("effect-forgotten",),
         "ran a tool, and the next request to the model does not mention it: it will be called again",

@@ -50,6 +50,7 @@ ROWS = [
     broken("user-turns", Defect.DOUBLES_TURN, "user-turn-doubled"),
     broken("user-turns", Defect.SORTS_TURNS, "user-turn-misplaced"),
     broken("cycles-kept", Defect.FORGETS_CYCLE, "cycle-lost"),
+    broken("cycles-kept", Defect.SWAPS_RESULTS, "result-misplaced"),
     broken("cycles-kept", Defect.FORGETS_ANSWER, "answer-lost"),
     broken("effects", Defect.FORGETS_EFFECT, "effect-forgotten", **COUNTED),
     broken("effects", Defect.RUNS_TWICE, "tool-ran-twice", **COUNTED),

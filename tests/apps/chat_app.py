@@ -55,6 +55,7 @@ class Defect(StrEnum):
     RUNS_TWICE = "every tool runs twice"
     DATES_PROMPT = "the system prompt counts the requests"
     REWORDS_RESULT = "a result is stored otherwise than it was told first"
+    SWAPS_RESULTS = "results of parallel calls are told with each other's calls from the second turn on"
     REORDERS = "calls and results are sent in another order from the second turn on"
     HIDES_FAILURE = "a failure of the model ends as an ordinary finish"
     FINISHES_FAILURE = "a failure of the model is told, and an ordinary finish follows"
@@ -343,7 +344,7 @@ class ChatApp:
                     file.write(call["id"] + "\n")
         if self.effects_url is None:
             await asyncio.sleep(self.tool_seconds)
-        answer["content"] = f"booked {call['arguments']}"
+        answer["content"] = f"booked {call['arguments']} as {call['id']}"
         return str(answer["content"])
 
     async def _book(self, call: Json) -> None:
@@ -413,6 +414,11 @@ class ChatApp:
                 for message in messages:
                     if message["role"] == "tool":
                         message["content"] = f"It was {message['content']}."
+            if self._has(Defect.SWAPS_RESULTS):
+                answers = [message for message in messages if message["role"] == "tool"]
+                contents = [message["content"] for message in answers]
+                for message, content in zip(answers, reversed(contents), strict=True):
+                    message["content"] = content
             if self._has(Defect.SORTS_TURNS):
                 users = [m for m in messages if m["role"] == "user"]
                 texts = [m["content"] for m in users]

@@ -1,27 +1,31 @@
 """cycles-kept: what was complete before an interruption stays: a call with its result, and an answer to its end.
 
 A cycle is complete when the model made the call, its result went back to the model, and the user saw it. An answer is
-complete when the model said it to its end and the user saw all of it.
+complete when the model said it to its end and the user saw all of it. A result stays with its call, whatever else may
+be made of its words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tpharness.apps.checks.contract import AppCheck, at
 from tpharness.apps.checks.truth import is_part_of, normal
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_text
-from tpharness.apps.provider import Call, Outcome
+from tpharness.apps.provider import Call, Outcome, ToldResult
 from tpharness.findings import Finding, Kind
 
-__all__ = ["CHECK", "complete_cycles"]
+__all__ = ["CHECK", "complete_cycles", "misplaced_results"]
 
 CYCLE_LOST = Kind("cycle-lost")
+MISPLACED = Kind("result-misplaced")
 ANSWER_LOST = Kind("answer-lost")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield what was complete and is not told, at the first later request that lacks it."""
+    """Yield what was complete and is not told, at the first later request that lacks it, and results of other calls."""
+    yield from _misplaced(evidence)
     if evidence.following is not None:
         turn, asked = evidence.following
         for earlier in evidence.turns[: turn.number - 1]:
@@ -40,6 +44,25 @@ def complete_cycles(turn: TurnSeen) -> list[tuple[Call, str]]:
             if results and call.call_id in shown:
                 found.append((call, results[0].content))
     return found
+
+
+def misplaced_results(before: Asked, after: Asked) -> list[tuple[ToldResult, str]]:
+    """Return the results that were another call's in the request before, each with what its own call had there.
+
+    The other call has to have lost it: a sentence that takes the place of several old results is not one of these.
+    """
+    was = {result.call_id: normal(result.content) for result in before.told_results()}
+    changed = [one for one in after.told_results() if was.get(one.call_id, normal(one.content)) != normal(one.content)]
+    taken = {was[one.call_id] for one in changed}
+    return [(one, was[one.call_id]) for one in changed if normal(one.content) in taken]
+
+
+def _misplaced(evidence: AppEvidence) -> Iterator[Finding]:
+    for (_, before), (turn, asked) in pairwise(evidence.asked):
+        for result, expected in misplaced_results(before, asked):
+            words = f"{MISPLACED.title} ({result.call_id})"
+            yield MISPLACED.at(at(turn, request=asked.number), words, got=result.content, expected=expected)
+            return
 
 
 def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
@@ -67,7 +90,7 @@ def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:
 CHECK = AppCheck(
     name="cycles-kept",
     clause="app.cycles-kept",
-    kinds=(CYCLE_LOST, ANSWER_LOST),
+    kinds=(CYCLE_LOST, MISPLACED, ANSWER_LOST),
     find=find,
     applies=lambda evidence: evidence.following is not None,
 )

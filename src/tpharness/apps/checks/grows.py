@@ -1,7 +1,7 @@
 """history-grows: what the model was told stays as it was; later requests only add to it.
 
-What is lost, doubled or invented belongs to other checks; this one looks at what is still there, and was changed or
-moved. A model's cache begins anew at the first change.
+What is lost, doubled, invented or given to another call belongs to other checks; this one looks at what is still there,
+and was changed or moved. A model's cache begins anew at the first change.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.cycles import misplaced_results
 from tpharness.apps.checks.truth import normal
 from tpharness.apps.evidence import AppEvidence, Asked
 from tpharness.findings import Finding, Kind
@@ -39,7 +40,8 @@ def _changes(before: Asked, after: Asked) -> Iterator[tuple[str, str, str]]:
     systems = [normal("\n".join(t.text for t in asked.history if t.role == "system")) for asked in (before, after)]
     if systems[0] and systems[0] != systems[1]:
         yield "the system prompt", systems[0], systems[1]
-    now = {result.call_id: result for result in after.told_results()}
+    misplaced = {result.call_id for result, _ in misplaced_results(before, after)}
+    now = {result.call_id: result for result in after.told_results() if result.call_id not in misplaced}
     for result in before.told_results():
         later = now.get(result.call_id)
         if later is not None and normal(later.content) != normal(result.content):
