@@ -146,7 +146,7 @@ BAD_CLIENTS = (
         "threads nested 2,000 deep",
         saying("200 OK", b'{"threads":' + b"[" * 2000 + b"]" * 2000 + b"}"),
         "errored",
-        "/receive does not answer with JSON: MUST json-too-deep|does not fit the contract: /threads",
+        "/receive does not answer with JSON; MUST json-too-deep|does not fit the contract: /threads",
     ),
     BadClient(
         "an answer without an end", receiving(_endless), "errored", "/receive answers with more than 67108864 bytes"

@@ -346,13 +346,13 @@ BAD = (
         "HTML instead of capabilities",
         everything("200 OK", HTML, "text/html"),
         "refused",
-        "answers with text/html, not application/json: '<!doctype",
+        "answers with text/html, not application/json; '<!doctype",
     ),
     Bad(
         "escape sequences instead of capabilities",
         everything("200 OK", b"\x1b[31m'out'\n", "text/html"),
         "refused",
-        r"not application/json: '\\x1b\[31m'out'\\n'\. is this",
+        r"not application/json; '\\x1b\[31m'out'\\n'\. is this",
     ),
     Bad(
         "redirects elsewhere",
@@ -389,7 +389,7 @@ BAD = (
         "capabilities that are not UTF-8",
         everything("200 OK", b'{"name":"\xff"}', "application/json"),
         "refused",
-        "does not answer with JSON: MUST json-not-utf8",
+        "does not answer with JSON; MUST json-not-utf8",
     ),
     Bad(
         "500 for a run",
@@ -402,7 +402,7 @@ BAD = (
         "HTML instead of a stream",
         instead("POST", "/runs", _html),
         "errored",
-        "answers with text/html, not text/event-stream: '<!doctype",
+        "answers with text/html, not text/event-stream; '<!doctype",
     ),
     Bad(
         "JSON instead of a stream",
@@ -489,13 +489,13 @@ BAD = (
         "a thread that is not JSON",
         thread(b"{'version': '0.0.4'}"),
         "errored",
-        "does not answer with JSON: MUST json-invalid",
+        "does not answer with JSON; MUST json-invalid",
     ),
     Bad(
         "a thread that is not UTF-8",
         thread(b'{"version":"\xff"}'),
         "errored",
-        "does not answer with JSON: MUST json-not-utf8",
+        "does not answer with JSON; MUST json-not-utf8",
     ),
     Bad("a thread shorter than it says", instead("GET", "thread", _no_length), "errored", "breaks off after 11 bytes"),
     Bad(

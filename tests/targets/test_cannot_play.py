@@ -12,6 +12,7 @@ from tests.targets.servers import Connection, ContractServer, RawServer, in_thre
 
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, ResultReady, RunFinished, RunOptions, run_suite
+from tpharness.run.grouping import group_failures
 from tpharness.run.judge import Result
 from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
@@ -65,6 +66,24 @@ def test_what_cannot_be_played_is_not_played_with_faults_either() -> None:
         ("threads/handoff-in-one-stream@fault-fin-in-middle", Outcome.NOT_APPLICABLE),
         ("threads/handoff-in-one-stream@fault-reset", Outcome.NOT_APPLICABLE),
     ]
+
+
+class Paged(ContractServer):
+    """A contract server that answers runs with a page, in which the thread is named."""
+
+    async def run(self, name: str, asked: dict[str, Any], connection: Connection) -> None:
+        """Answer with the page."""
+        del asked
+        await connection.answer("200 OK", f"<h1>{name}</h1>".encode(), kind="text/html")
+
+
+def test_a_page_for_each_run_is_one_cause() -> None:
+    """Whatever is on the page is of the case; each result has the beginning of its own."""
+    with in_thread(RawServer(Paged())) as server:
+        _, results = played(server.url, "threads/handoff-in-one-stream", "tools/metadata")
+    assert len({result.reason for result in results}) == len(results) > 1
+    (group,) = group_failures(results)
+    assert "not text/event-stream" in str(group.cause)
 
 
 def test_a_sweep_says_which_places_cannot_be_played_and_why() -> None:

@@ -170,7 +170,8 @@ class Http:
             raise status_error(what, response, body, hint)
         if response.content_type != _JSON:
             raise TargetError(
-                f"{what} answers with {content_type_of(response)}, not {_JSON}: {quote_start(body)}",
+                f"{what} answers with {content_type_of(response)}, not {_JSON}",
+                detail=quote_start(body),
                 hint="is this the address of the control contract? Its base path may be missing",
             )
         return Answer(status=status, value=_decode(body, what))
@@ -209,7 +210,8 @@ class Http:
                 raise status_error(what, response, await self._read_body(response, what, endpoint), "")
             body = await self._read_body(response, what, endpoint, most=1 << 10)
             raise TargetError(
-                f"{what} answers with {content_type_of(response)}, not {_EVENTS}: {quote_start(body)}",
+                f"{what} answers with {content_type_of(response)}, not {_EVENTS}",
+                detail=quote_start(body),
                 hint=f"send the UI message stream with the header Content-Type: {_EVENTS}",
             )
         finally:
@@ -311,7 +313,8 @@ def _decode(body: bytes, what: str) -> Any:
     if parsed.ok:
         return parsed.value
     raise TargetError(
-        f"{what} does not answer with JSON: {parsed.findings[-1].line()}: {quote_start(body)}",
+        f"{what} does not answer with JSON",
+        detail=f"{parsed.findings[-1].line()}: {quote_start(body)}",
         hint=parsed.findings[-1].kind.remedy,
     )
 
