@@ -64,12 +64,13 @@ def play(example: dict[str, Any], *, carriers: bool | None = None) -> Played:
     recorder = Recorder()
     recorder.begin("assistant", BEGAN)
     encoder = Encoder(agent_id="assistant", carriers=carried, knows=recorder.knows)
-    opening = encoder.start(BEGAN, ({"part_kind": "user-prompt", "content": USER},))
+    opening = list(map(to_wire, encoder.start(BEGAN, ({"part_kind": "user-prompt", "content": USER},))))
     sent = []
     for event in events:
         recorder.feed(event)
         sent.append((event, [to_wire(chunk) for chunk in encoder.feed(event)]))
-    closing = encoder.abort(cut["reason"], recorder.time) if cut is not None and cut["tell"] == "abort" else []
+    aborted = encoder.abort(cut["reason"], recorder.time) if cut is not None and cut["tell"] == "abort" else []
+    closing = list(map(to_wire, aborted))
     chunks = [*opening, *(chunk for _, some in sent for chunk in some), *closing]
     reason = cut["reason"] if cut is not None else None
     return Played(

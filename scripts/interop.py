@@ -89,7 +89,7 @@ def departures() -> list[dict[str, Any]]:
 
 def smallest(departure: dict[str, Any]) -> str:
     """Return the case of a departure with the fewest events: the one to look at first."""
-    ids = [case for cases in departure["cases"].values() for case in cases]
+    ids: list[str] = [case for cases in departure["cases"].values() for case in cases]
 
     def size(case: str) -> tuple[int, int, str]:
         path = scenarios_dir() / f"{case.partition('@')[0]}.yaml"
