@@ -38,6 +38,16 @@ def read(name: str | Path) -> Any:
     return json.loads(Path(name).read_text("utf-8"))
 
 
+def merged_cause(call: Call, shards: list[str], folder: Path) -> dict[str, Any]:
+    """Merge shards that fail; return the one cause of the report, which fits its schema."""
+    merged = folder / "merged.json"
+    assert call("merge", *shards, "-o", str(merged)).code == 1
+    document = read(merged)
+    jsonschema_rs.validate(read(schema_path("report")), document)
+    (cause,) = document["causes"]
+    return dict(cause)
+
+
 def test_all_shards_together_are_the_whole_run(call: Call, shards: list[str], tmp_path: Path) -> None:
     """The same cases, the same counts, the same clauses; in whatever order the reports are given."""
     whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"
@@ -110,11 +120,7 @@ def test_cases_of_one_outage_are_one_cause_in_the_whole_run(call: Call, shards: 
         report = read(name)
         report["results"][0] |= {"outcome": "errored", "reason": f"request {index}", "outage": gone}
         Path(name).write_text(json.dumps(report), encoding="utf-8")
-    merged = tmp_path / "merged.json"
-    assert call("merge", *shards, "-o", str(merged)).code == 1
-    document = read(merged)
-    jsonschema_rs.validate(read(schema_path("report")), document)
-    (cause,) = document["causes"]
+    cause = merged_cause(call, shards, tmp_path)
     assert (cause["cause"], cause["cases"]) == ("no-answer at nothing listens there any more", 3)
 
 
@@ -125,11 +131,7 @@ def test_cases_of_one_symptom_are_one_cause_in_the_whole_run(call: Call, shards:
         told = {"outcome": "errored", "reason": f"it broke; it wrote {index}", "symptom": "it broke"}
         report["results"][0] |= told
         Path(name).write_text(json.dumps(report), encoding="utf-8")
-    merged = tmp_path / "merged.json"
-    assert call("merge", *shards, "-o", str(merged)).code == 1
-    document = read(merged)
-    jsonschema_rs.validate(read(schema_path("report")), document)
-    (cause,) = document["causes"]
+    cause = merged_cause(call, shards, tmp_path)
     assert (cause["cause"].partition(" [")[0], cause["cases"]) == ("errored at it broke", 3)
 
 
