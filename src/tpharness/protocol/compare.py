@@ -27,7 +27,7 @@ FAILED_STATUSES = ("error", "validation_error")
 
 def same_exact(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two threads have the same canonical bytes. Threads without any are compared value by value."""
-    return _same(canonical_thread(one), canonical_thread(other))
+    return identical(one, other) or _same(canonical_thread(one), canonical_thread(other))
 
 
 def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
