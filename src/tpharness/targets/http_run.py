@@ -113,7 +113,9 @@ class HttpRun:
 
     async def play(self, users: Sequence[UserTurn]) -> tuple[tuple[Packet, ...], StreamEnd]:
         """Start the run with the user turns before it, and read its stream; return its packets and its end."""
-        stopping = asyncio.ensure_future(self._cancel_on_stop())
+        if self._options.stop is None:
+            return await self._play(users)
+        stopping = asyncio.ensure_future(self._cancel_on(self._options.stop))
         try:
             return await self._play(users)
         finally:
@@ -144,11 +146,10 @@ class HttpRun:
             await self._thread.cancel_ended_run()
         return self._result(live)
 
-    async def _cancel_on_stop(self) -> None:
+    async def _cancel_on(self, stop: asyncio.Event) -> None:
         """Cancel the run when the user presses stop; the threads show whether it was."""
-        if self._options.stop is not None:
-            await self._options.stop.wait()
-            await self._thread.cancel("user_cancelled")
+        await stop.wait()
+        await self._thread.cancel("user_cancelled")
 
     async def _resume_or_wait(self) -> None:
         """Resume a stream that broke off (R31), or wait until the run has ended without its client."""
