@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from tests.targets.running import bounded
 from tests.targets.servers import Connection, ContractServer, RawServer, Request
 
 from tpharness.journal import UserTurn
-from tpharness.run.plan import base_case, make_script
+from tpharness.run.plan import base_case, make_script, make_streams
 from tpharness.targets import Reference
 from tpharness.targets.contract import Script, TargetOutput
 from tpharness.targets.http_client import HttpClient
@@ -22,7 +23,8 @@ from tpharness.targets.http_server import HttpServer
 from tpharness.targets.remote import UnreachableError
 from tpharness.trace.tape import recording
 
-SCRIPT = make_script(base_case(load_builtin("interruptions/mid-text")))
+CASE = base_case(load_builtin("interruptions/mid-text"))
+SCRIPT = make_script(CASE)
 TWICE = make_script(base_case(load_builtin("documents/0-0-4-nested-interruptions")))
 
 
@@ -112,17 +114,36 @@ def test_a_tape_has_what_arrived_of_the_playing_that_counts() -> None:
     assert lost == bounded(sizes(lambda *_: False))
 
 
-def test_a_client_is_asked_on_a_connection_of_its_own_each_time() -> None:
-    """Its requests are all POST, of which none may come twice."""
+@pytest.mark.parametrize("asked", ["/receive", "/adopt", "/resolve"])
+def test_a_kept_connection_that_is_closed_is_no_fault_of_the_client(asked: str) -> None:
+    """A client begins each time anew, so it is asked again: on a connection of its own, with streams of its own."""
+    served = asyncio.run(Reference().serve(SCRIPT))
+    data = b"content"
+    reference = {"hash": "sha256:" + hashlib.sha256(data).hexdigest()}
+    client = ContractClient()
+    asked_on: list[tuple[str, bool]] = []
+    seen: set[asyncio.StreamWriter] = set()
 
-    async def run() -> int:
-        async with RawServer(ContractClient()) as raw:
+    async def close_when_kept(request: Request, connection: Connection) -> None:
+        new = connection.writer not in seen
+        seen.add(connection.writer)
+        asked_on.append((request.path, new))
+        if request.path == asked and not new:
+            connection.writer.close()
+        else:
+            await client(request, connection)
+
+    async def run() -> None:
+        async with RawServer(close_when_kept) as raw:
             target = HttpClient(raw.url, patience=CALM)
             try:
                 await target.open()
-                await target.adopt((await Reference().serve(SCRIPT)).threads)
+                received = await target.receive(SCRIPT, make_streams(CASE, served.streams))
+                assert received == TargetOutput(threads=served.threads)
+                assert await target.adopt(served.threads) == served.threads
+                assert await target.resolve(reference, data) == data
             finally:
                 await target.close()
-            return raw.connections
 
-    assert bounded(run()) == 2
+    bounded(run())
+    assert [new for path, new in asked_on if path == asked] == [False, True]

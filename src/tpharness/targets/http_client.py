@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import copy
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from yarl import URL
 
@@ -43,12 +44,20 @@ from tpharness.targets.forms import (
     versions_for,
 )
 from tpharness.targets.net import Http
-from tpharness.targets.remote import CAPABILITY_KINDS, BrokenContractError, Limits, Patience, UnreachableError
+from tpharness.targets.remote import (
+    CAPABILITY_KINDS,
+    BrokenContractError,
+    Limits,
+    LostConnectionError,
+    Patience,
+    UnreachableError,
+)
 from tpharness.targets.resume import resumable
 from tpharness.targets.stream_server import Ending, StreamServer
 
 __all__ = ["HttpClient"]
 
+_T = TypeVar("_T")
 _AT_ONCE = 16
 _NO_CAPABILITIES = "GET /capabilities returns name, roles and version of the contract: tpharness docs CONTROL"
 _ENDINGS = {
@@ -86,7 +95,7 @@ class HttpClient:
         patience: Patience | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._endpoint = replace(Endpoint.parse(url), alone=True)  # a kept one may be closed as a POST is sent
+        self._endpoint = Endpoint.parse(url)
         self._live = live
         self._reset = reset
         self._http = Http(patience=patience, limits=limits)
@@ -104,6 +113,7 @@ class HttpClient:
         other = copy.copy(self)
         relay = _RelayRoute(port=port, ends=ends, resume_from=resume_from)
         other._relay = relay  # noqa: SLF001  # a copy of this very object
+        other._endpoint = replace(self._endpoint, alone=True)  # noqa: SLF001  # a relay's faults strike once
         return other
 
     @property
@@ -151,16 +161,16 @@ class HttpClient:
         wanted = {v: thread for v, thread in threads.items() if v in self.capabilities.versions}
         if not wanted:
             return {}
-        answer = await self._http.ask("POST", self._endpoint, "/adopt", {"threads": threads_json(wanted)})
+        answer = await self._post("/adopt", {"threads": threads_json(wanted)})
         what = f"POST {self._endpoint.base}/adopt: the answer"
-        return threads_from(require_valid("received", answer.value, what)["threads"], list(wanted), what)
+        return threads_from(require_valid("received", answer, what)["threads"], list(wanted), what)
 
     async def resolve(self, reference: Mapping[str, Any], data: bytes) -> bytes | None:
         """Have a `content_ref` resolved, whose store answers with `data`; return what is given out (R56)."""
         await self.open()
-        answer = await self._http.ask("POST", self._endpoint, "/resolve", resolve_json(reference, data))
+        answer = await self._post("/resolve", resolve_json(reference, data))
         what = f"POST {self._endpoint.base}/resolve: the answer"
-        return resolved_from(require_valid("resolved", answer.value, what), what)
+        return resolved_from(require_valid("resolved", answer, what), what)
 
     # ------------------------------------------------------------------------------------------------ a case
 
@@ -170,7 +180,8 @@ class HttpClient:
             return TargetOutput(threads={})
         for factor in _LIMIT_FACTORS:
             limit = self._http.patience.limit * factor
-            threads, offered = await self._ask_once(script, turns, limit=limit, resumed=resumed)
+            ask = partial(self._ask_once, script, turns, limit=limit, resumed=resumed)
+            threads, offered = await self._ask(ask)
             if self._relay is not None:  # what its plan did cannot be distinguished from what the client did
                 return TargetOutput(threads=threads)
             hurried = any(one.offer.gave_up for one in offered) or has_missed_something(script, turns, offered, threads)
@@ -179,8 +190,20 @@ class HttpClient:
         settle = self._http.patience.settle
         return TargetOutput(threads=threads, findings=tuple(broken_promises(script, turns, offered, threads, settle)))
 
+    async def _ask(self, ask: Callable[[Endpoint], Awaitable[_T]]) -> _T:
+        """Ask; again on a connection of its own if one is lost that was kept: a client begins each time anew."""
+        try:
+            return await ask(self._endpoint)
+        except LostConnectionError:
+            return await ask(replace(self._endpoint, alone=True))
+
+    async def _post(self, path: str, document: dict[str, Any]) -> Any:
+        """Return the value of the answer to a document."""
+        answer = await self._ask(lambda endpoint: self._http.ask("POST", endpoint, path, document))
+        return answer.value
+
     async def _ask_once(
-        self, script: Script, turns: Sequence[UserTurn | Stream], *, limit: float, resumed: bool
+        self, script: Script, turns: Sequence[UserTurn | Stream], endpoint: Endpoint, *, limit: float, resumed: bool
     ) -> tuple[dict[Version, Any], list[CaseStream]]:
         """Have the streams received once; return the threads, and what was done with each stream."""
         if self._streams is None:
@@ -199,7 +222,7 @@ class HttpClient:
                 offered.append(one)
                 documents.append(document)
             document = case_json(script, documents, self.capabilities)
-            answer = await self._http.ask("POST", self._endpoint, "/receive", document)
+            answer = await self._http.ask("POST", endpoint, "/receive", document)
             for one in offered:
                 await self._streams.finish(one.offer)
         except UnreachableError as error:

@@ -14,7 +14,6 @@ import re
 import ssl
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -127,11 +126,8 @@ class Http:
         session = sessions.get(alone)
         if session is None:
             kept: Any = {"force_close": True} if alone else {"keepalive_timeout": _KEEP_ALIVE}
-            tracing = aiohttp.TraceConfig()
-            tracing.on_connection_reuseconn.append(_note_kept)
             session = sessions[alone] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, **kept),
-                trace_configs=[] if alone else [tracing],
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers={"Accept-Encoding": "identity"},
@@ -238,7 +234,6 @@ class Http:
         if document is not None:
             data = _encode(document)
             headers["Content-Type"] = _JSON
-        used: list[str] = []
         asked = self._session(alone=endpoint.alone).request(
             method,
             endpoint.url(path),
@@ -246,13 +241,12 @@ class Http:
             headers=headers,
             allow_redirects=False,
             timeout=timeout,
-            trace_request_ctx=used,
         )
         try:
             async with asyncio.timeout(patience.connect + patience.answer):
                 return await asked
         except (TimeoutError, aiohttp.ClientError, ssl.SSLError, OSError, ValueError) as error:
-            explained = await explain_error(error, what, endpoint, patience, kept=bool(used))
+            explained = await explain_error(error, what, endpoint, patience)
             if not isinstance(explained, LostConnectionError) or method == "POST":  # which must not be sent twice
                 raise explained from error
         return await self._request(what, method, replace(endpoint, alone=True), path, document, more)
@@ -317,11 +311,6 @@ def _decode(body: bytes, what: str) -> Any:
         detail=f"{parsed.findings[-1].line()}: {quote_start(body)}",
         hint=parsed.findings[-1].kind.remedy,
     )
-
-
-async def _note_kept(_: aiohttp.ClientSession, request: SimpleNamespace, __: object) -> None:
-    """Note that a request is sent on a connection that was kept, which the server may be closing."""
-    request.trace_request_ctx.append("kept")
 
 
 def _release(response: aiohttp.ClientResponse) -> None:

@@ -39,17 +39,15 @@ __all__ = [
 _SILENT = "is it blocked, or does it wait for the end of the body before it sends its headers?"
 
 
-async def explain_error(
-    error: Exception, what: str, endpoint: Endpoint, patience: Patience, *, kept: bool = False
-) -> TargetError:
-    """Return the TargetError for an error of the HTTP library, in words; `kept`: the connection was not a new one."""
+async def explain_error(error: Exception, what: str, endpoint: Endpoint, patience: Patience) -> TargetError:
+    """Return the TargetError for an error of the HTTP library, in words."""
     found = _connection_error(error, what, endpoint, patience)
     if found is not None:
         return found
     if await is_gone(endpoint, patience):
         return gone_while_asked(error, what, endpoint)
-    if kept and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
-        return LostConnectionError(f"{what}: the server closes a kept connection unanswered: {error_text(error)}")
+    if not endpoint.alone and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
+        return LostConnectionError(f"{what}: the connection is closed without an answer: {error_text(error)}")
     if endpoint.base.startswith("http:") and not endpoint.relay and await _speaks_tls(endpoint, patience):
         return UnreachableError(
             f"{what}: the server speaks TLS", hint=f"use {endpoint.base.replace('http:', 'https:', 1)}"

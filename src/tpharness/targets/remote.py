@@ -163,7 +163,10 @@ class UnreachableError(TargetError):
 
 
 class LostConnectionError(TargetError):
-    """A kept connection was closed unanswered, as a server may close it: whether it has read the request is unknown."""
+    """A connection that may have been kept was closed without an answer, as HTTP allows after an answer.
+
+    Whether the target has read the request is unknown.
+    """
 
 
 class GoneError(UnreachableError):
