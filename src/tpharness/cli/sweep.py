@@ -90,7 +90,7 @@ def sweep(
     part = None if shard is None else Shard.parse(shard)
     everything = choose_citing(select_scenarios(ids or (), roots or (scenarios_dir(),)), parse_clauses(clause or []))
     selected = everything if part is None else part.select_from(everything)
-    spared = part is not None and bool(everything) and not selected  # there may be more shards than scenarios
+    spared = part is not None and part.is_spared(everything)
     if any(one.place for one in selected):
         raise UsageError("a sweep takes scenarios, not places of them", hint="`tpharness run ID` plays one place")
     versions = tuple(map(parse_version, dialect)) if dialect else None

@@ -51,6 +51,10 @@ class Shard:
         """Return the scenarios of this shard. Neighbours, which take similar time, go to different shards."""
         return list(selected[self.index - 1 :: self.of])
 
+    def is_spared(self, everything: Sequence[SelectedScenario]) -> bool:
+        """Whether this shard has no scenario though others have: there may be more shards than scenarios."""
+        return 0 < len(everything) < self.index
+
     def as_json(self, everything: Sequence[SelectedScenario], *settings: object) -> dict[str, Any]:
         """Return what a report says of the shard; `settings` are the options with which it is played."""
         return {
