@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -100,6 +101,18 @@ def test_what_the_fast_way_accepts_has_no_finding(text: str) -> None:
 def test_the_first_twenty_places_are_reported(data: bytes, code: str) -> None:
     """A document that is wrong everywhere does not give a finding for each byte."""
     assert [finding.code for finding in parse_json(data).findings] == [code] * 20
+
+
+@pytest.mark.parametrize("sign", [b"", b"-"])
+def test_an_integer_that_python_does_not_convert_is_json(sign: bytes) -> None:
+    """R38: it is JSON (RFC 8259, 6) that readers disagree about; digits of texts and fractions are not integers."""
+    digits = b"7" * 5000
+    parsed = parse_json(b'["' + digits + b'", 0.' + digits + b",\n " + sign + digits + b"]", file="a.json")
+    assert not parsed.ok
+    (finding,) = parsed.findings
+    assert finding.code == "json-not-interoperable"
+    assert str(finding.place) == f"a.json:2:{2 + len(sign)}"
+    assert finding.message == f"an integer has more than {sys.get_int_max_str_digits()} digits"
 
 
 @pytest.mark.parametrize("before", range(1 << 16, (1 << 16) - 24, -1))

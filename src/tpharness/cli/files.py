@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import Finding, Level, shorten
+from tpharness.findings import Finding, Level
 from tpharness.output import json_text, write_atomically
 from tpharness.printable import say
-from tpharness.protocol.parse import MAX_SIZE, parse_json
+from tpharness.protocol.parse import MAX_SIZE, parse_json, unreadable
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
 
@@ -56,11 +56,8 @@ def read_json(path: str) -> Any:
             hint=f"`tpharness fold {shlex.quote(str(path))}` makes a thread of a stream",
         )
     parsed = parse_json(data, file=path)
-    broken = [f for f in parsed.findings if f.level is Level.MUST]
-    if broken and not parsed.ok:
-        finding = broken[-1]
-        got = "" if finding.got is None else f"; got {shorten(finding.got)}"
-        raise InputError(f"{finding.place}: {finding.message}{got}", hint=finding.kind.remedy)
+    if not parsed.ok:
+        raise unreadable(parsed)
     for finding in parsed.findings:
         say(finding.line(), err=True)
     return parsed.value

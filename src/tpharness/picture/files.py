@@ -17,7 +17,7 @@ from tpharness.findings import shorten
 from tpharness.journal import Interrupted
 from tpharness.picture.rows import Film, Play, finding_json, play_film
 from tpharness.picture.timeline import as_timeline, timeline_of_case
-from tpharness.protocol.parse import parse_json
+from tpharness.protocol.parse import parse_json, unreadable
 from tpharness.protocol.reading import check_as_read
 from tpharness.protocol.versions import Version, newest_version
 from tpharness.run.plan import base_case
@@ -132,9 +132,8 @@ def _line(line: bytes, name: str, number: int) -> dict[str, Any]:
 def _thread(name: str, data: bytes) -> dict[str, Any]:
     parsed = parse_json(data, file=name)
     if not parsed.ok:
-        raise InputError(
-            f"{name}: {parsed.findings[-1].message}", hint="name streams .sse, server events .jsonl, scenarios .yaml"
-        )
+        named = name.endswith(".json")
+        raise unreadable(parsed, hint="" if named else "name streams .sse, server events .jsonl, scenarios .yaml")
     thread = parsed.value
     if not isinstance(thread, dict) or not isinstance(thread.get("turns"), list):
         raise InputError(

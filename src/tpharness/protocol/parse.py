@@ -6,16 +6,19 @@ No bytes make this raise: if there is no value, it is None with a finding.
 from __future__ import annotations
 
 import json
+import re
+import sys
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import orjson
 
-from tpharness.findings import Finding, Kind, Place
+from tpharness.errors import InputError
+from tpharness.findings import Finding, Kind, Place, shorten
 from tpharness.protocol.jcs import escape, unsafe_places, write_safe
 
-__all__ = ["MAX_DEPTH", "MAX_SIZE", "Parsed", "parse_json"]
+__all__ = ["MAX_DEPTH", "MAX_SIZE", "Parsed", "parse_json", "unreadable"]
 
 MAX_SIZE = 256 * 1024 * 1024
 MAX_DEPTH = 500
@@ -71,8 +74,8 @@ def parse_json(data: bytes, *, file: str | None = None, max_size: int = MAX_SIZE
     except json.JSONDecodeError as error:
         where = Place(file=file, line=error.lineno, column=error.colno)
         return _failure(*findings, NOT_JSON.at(where, error.msg, got=text[error.pos : error.pos + 40] or "end of file"))
-    except ValueError as error:  # an integer with more digits than Python converts
-        return _failure(*findings, NOT_JSON.at(place, str(error)))
+    except ValueError:  # an integer with more digits than Python converts
+        return _failure(*findings, _too_many_digits(text, file))
     except RecursionError:
         return _failure(*findings, too_deep)
     if _is_too_deep(value):
@@ -97,6 +100,22 @@ def _parse_sound(data: bytes) -> Any:
     if again is None or data.count(b":") != again.count(b":") or b"\\u003" in data:
         return _UNSURE
     return value
+
+
+def unreadable(parsed: Parsed, *, hint: str = "") -> InputError:
+    """Return the error for a file that has no value: where, what is there, and what to do, the finding's own remedy."""
+    finding = parsed.findings[-1]
+    got = "" if finding.got is None else f"; got {shorten(finding.got)}"
+    return InputError(f"{finding.place}: {finding.message}{got}", hint=hint or finding.kind.remedy)
+
+
+def _too_many_digits(text: str, file: str | None) -> Finding:
+    """Return the finding for an integer with more digits than Python converts."""
+    most = sys.get_int_max_str_digits()
+    digits = re.search(rf"(?<![\w.\"])\d{{{most + 1},}}(?![.eE])", text)
+    at = json.JSONDecodeError("", text, digits.start() if digits else 0)
+    where = Place(file=file, line=at.lineno, column=at.colno)
+    return UNSAFE.at(where, f"an integer has more than {most} digits", got=digits and f"{digits[0][:20]}…")
 
 
 def _failure(*findings: Finding) -> Parsed:
