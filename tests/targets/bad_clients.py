@@ -311,5 +311,12 @@ BAD_CLIENTS = (
         "content-refused: .*the hash is in bare digits",
         STORED,
     ),
+    BadClient(
+        "decodes each read by itself",
+        breaking("characters"),
+        "failed",
+        "chunking-matters: reads of 1 byte: .*content differs at character",
+        "sse/characters-of-every-length",
+    ),
     BadClient("adopts nothing", breaking("adopt"), "errored", "/adopt answers 404 Not Found: no such path", LOST),
 )

@@ -158,6 +158,7 @@ class ContractClient:
         if seconds is not None:
             seconds = seconds / 10 if "patience" in self.breaks else max(0.0, seconds - self.late)
         data, reason = b"", "network_failure"
+        reads = []
         try:
             if seconds is not None and self.stalls:
                 self.stalls -= 1
@@ -172,6 +173,7 @@ class ContractClient:
                 if not piece:
                     break
                 data += piece
+                reads.append(piece)
                 if "leave" in self.breaks and b"\r\n\r\n" in data:
                     data = data[: data.index(b"\r\n\r\n") + 4]
                     break
@@ -189,6 +191,9 @@ class ContractClient:
                 writer.transport.abort()
         head, _, rest = data.partition(b"\r\n\r\n")
         body, whole = dechunked(rest) if b"chunked" in head else (rest, True)
+        if "characters" in self.breaks:  # each read holds whole chunks, as it was sent
+            reads[0] = reads[0].partition(b"\r\n\r\n")[2]
+            body = b"".join(dechunked(read)[0].decode("utf-8", "replace").encode() for read in reads)
         got = Fetched(head=head, body=body.partition(STOP)[0], reason=None if whole else reason)
         self.fetched.append(got)
         return got

@@ -8,6 +8,7 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
+from tests.targets.clients import dechunked
 from tests.targets.running import bounded
 
 from tpharness.targets.resume import resumable
@@ -49,6 +50,33 @@ def test_a_stream_goes_out_piece_by_piece_and_ends_as_told(ending: Ending, last:
             assert (offer.asked, offer.whole, offer.left, offer.stayed) == (1, True, False, False)
 
     bounded(work())
+
+
+def test_reads_end_at_the_places_that_careless_clients_get_wrong() -> None:
+    """Inside characters, line ends, ends of events and texts of chunks, where a piece ends; else all comes at once."""
+    data = 'data: {"type":"a","b":"é€🚀é"}\r\n\r\ndata: {"type":"a"}\n\n'.encode()
+    wanted = [
+        data.index(b':"a"') + 1,
+        data.index("é".encode()) + 1,
+        *(data.index("€".encode()) + n for n in (1, 2)),
+        *(data.index("🚀".encode()) + n for n in (1, 2, 3)),
+        *(data.index(b"\r\n\r\n") + n for n in (1, 2)),
+    ]
+
+    async def work(pieces: tuple[bytes, ...]) -> list[int]:
+        async with StreamServer() as server:
+            reader, writer = await connected(offer := server.offer(pieces, Ending.PLAIN))
+            writer.write(f"GET {urlsplit(offer.url).path} HTTP/1.1\r\n\r\n".encode())
+            got, ends = b"", []
+            while piece := await reader.read(1 << 16):
+                got += piece
+                ends.append(len(dechunked(got.partition(b"\r\n\r\n")[2])[0]))
+            writer.close()
+            return ends
+
+    assert bounded(work(tuple(bytes([byte]) for byte in data))) == [*wanted, len(data)]
+    assert bounded(work((data[: wanted[2]], data[wanted[2] :]))) == [wanted[2], len(data)]
+    assert bounded(work((data,))) == [len(data)]
 
 
 def test_a_connection_on_which_a_stream_has_ended_takes_the_next_request() -> None:

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from tpharness.vsp.frames import split_frames
 from tpharness.vsp.records import RECORDS
 
-__all__ = ["split_deltas", "split_event_deltas", "split_reads"]
+__all__ = ["awkward_places", "split_deltas", "split_event_deltas", "split_reads"]
 
 _DELTA_FIELDS = {name: record.delta_field for name, record in RECORDS.items() if record.delta_field}
 _PREFIX, _END = b"data: ", b"\n\n"
+_INSIDE_CHARACTERS = (  # of two bytes, of three, of four
+    re.compile(rb"[\xc2-\xdf](?=[\x80-\xbf])"),
+    re.compile(rb"[\xe0-\xef](?=[\x80-\xbf]{2})"),
+    re.compile(rb"[\xe0-\xef][\x80-\xbf](?=[\x80-\xbf])"),
+    re.compile(rb"[\xf0-\xf4](?=[\x80-\xbf]{3})"),
+    re.compile(rb"[\xf0-\xf4][\x80-\xbf](?=[\x80-\xbf]{2})"),
+    re.compile(rb"[\xf0-\xf4][\x80-\xbf]{2}(?=[\x80-\xbf])"),
+)
+_INSIDE_EVENTS = (re.compile(rb"\r(?=\n)"), re.compile(rb"\n(?=\r?\n)"), re.compile(rb'"type":(?=")'))
 _write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def split_reads(data: bytes, size: int) -> list[bytes]:
     """Return the same bytes in reads of `size`."""
     return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+def awkward_places(data: bytes) -> list[int]:
+    """Return where a reader that takes each read for something whole is wrong: the first place of each kind, in order.
+
+    They are inside a character, a line end, the end of an event and the text of a chunk, in bytes.
+    """
+    patterns = _INSIDE_EVENTS if data.isascii() else _INSIDE_EVENTS + _INSIDE_CHARACTERS
+    found = (pattern.search(data) for pattern in patterns)
+    return sorted({match.end() for match in found if match is not None})
 
 
 def split_deltas(data: bytes) -> bytes:

@@ -21,8 +21,10 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import accumulate, pairwise
 from typing import Literal, Self
 
+from tpharness.faults.rechunk import awkward_places
 from tpharness.targets.connection import delivered, reset
 from tpharness.targets.listener import Listener
 from tpharness.targets.marks import STOP
@@ -33,7 +35,8 @@ __all__ = ["Ending", "ServedStream", "StreamServer"]
 
 _HEAD_LIMIT = 64 << 10  # bytes of a request's head
 _HEAD_SECONDS = 5.0
-_BURST = 512  # chunks of a body that are sent at once
+_BURST = 2048  # chunks of a body that are sent at once
+_APART = 0.005  # seconds between two bursts, so that a client reads them one by one
 _LINGER = 1.0  # seconds in which a refused client may still send
 _REQUEST = re.compile(rb"([A-Z]+) (/[!-~]*) HTTP/1\.([01])\r?\n")
 _KEEP_ALIVE = re.compile(rb"^connection:[^\r\n]*\bkeep-alive\b", re.IGNORECASE | re.MULTILINE)
@@ -243,6 +246,8 @@ class StreamServer:
                 head = _head(chunked=chunked, kept=kept)
                 end = _LAST_CHUNK if chunked and breaks is None and offer.ending is Ending.PLAIN else b""
                 for burst, body in _bursts(pieces, end, chunked=chunked):
+                    if chunked and not head:
+                        await asyncio.sleep(_APART)
                     sent_at = loop.time()
                     patience.reschedule(sent_at + self._silence)
                     writer.write(head + body)
@@ -305,15 +310,19 @@ class StreamServer:
 def _bursts(pieces: Sequence[bytes], end: bytes, *, chunked: bool) -> Iterator[tuple[Sequence[bytes], bytes]]:
     """Yield what is sent at once, as pieces and as bytes: pieces that are not empty, each alone unless in chunks.
 
-    A client of a chunked body is given a read for each chunk, however many of them came at once. What is sent alone
-    arrives as the network has it. `end` follows the last piece.
+    Many clients get chunks that arrive together as one read. So a burst ends where a piece does that ends at an awkward
+    place. What is sent alone arrives as the network has it. `end` follows the last piece.
     """
     there = [piece for piece in pieces if piece]
-    size = _BURST if chunked else 1
-    for start in range(0, max(len(there), 1), size):
-        burst = there[start : start + size]
+    stops = list(range(1, len(there)))
+    if chunked:
+        ends = list(accumulate(map(len, there)))
+        awkward = (ends.index(at) + 1 for at in awkward_places(b"".join(there)) if at in ends)
+        stops = sorted({*awkward, *range(_BURST, len(there), _BURST)} - {len(there)})
+    for start, stop in pairwise([0, *stops, len(there)]):
+        burst = there[start:stop]
         body = b"".join([b"%x\r\n%b\r\n" % (len(piece), piece) for piece in burst] if chunked else burst)
-        yield burst, body if start + size < len(there) else body + end
+        yield burst, body if stop < len(there) else body + end
 
 
 async def _beat(
