@@ -43,9 +43,12 @@ def test_names_are_unique_and_well_formed() -> None:
 
 
 def test_nine_cases_are_basic() -> None:
-    """With a tool and without one."""
-    for tool in (TOOL, None):
-        assert sum(source.group == BASIC for source in all_cases(tool)) == 9
+    """Without a tool, too, with one more that needs none; each case that can be named is there, if not to be played."""
+    basic = [source.id for source in all_cases(TOOL) if source.group == BASIC]
+    assert len(basic) == 9
+    without = [source.id for source in all_cases(None) if source.group == BASIC]
+    assert without == ["uncut/text", *basic]
+    assert {source.id for source in all_cases(TOOL)} < {source.id for source in all_cases(None)}
 
 
 def test_a_cut_is_where_its_plan_can_be_cut() -> None:

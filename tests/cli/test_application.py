@@ -317,6 +317,7 @@ def test_an_application_elsewhere_is_refused(call: Call) -> None:
     ("arguments", "message"),
     [
         (["safe", "no/such-case"], "no case is called no/such-case"),
+        (["safe", "basic", "user-laeves/in-text", "uncut/*"], "no case is called user-laeves/in-text"),
         (["sate"], "did you mean safe"),
         (["safe", "--tool-args", "book_hotel"], "--tool-args takes NAME=JSON"),
         (["safe", "--tool-args", "book_flight={}"], "--allow-tool book_flight"),

@@ -256,7 +256,7 @@ def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
 
 
 def _require_known_cases(options: AppOptions) -> None:
-    """UsageError where no case is called as it is asked for, before anything is started or waited for.
+    """UsageError where a case that is asked for does not exist, before anything is started or waited for.
 
     How many pieces a sweep has is not known before the tool is.
     """
@@ -265,13 +265,13 @@ def _require_known_cases(options: AppOptions) -> None:
 
 
 def _select_cases(options: AppOptions, ids: Sequence[str], tool: Tool | None) -> list[CaseSource]:
-    """Return the cases that `ids` ask for. UsageError where there are none."""
+    """Return the cases that `ids` ask for. UsageError where one of them asks for none."""
     ledger = options.config.effects == LEDGER
     known = all_cases(tool, ledger=ledger, sweep=options.sweep, scenarios=options.scenarios)
-    sources = [source for source in known if _wanted(source, ids)]
-    if ids and not sources:
-        raise UsageError(f"no case is called {', '.join(options.ids)}", hint="`tpharness app --list` names the cases")
-    return sources
+    unknown = [one for one in ids if not any(_wanted(source, [one]) for source in known)]
+    if unknown:
+        raise UsageError(f"no case is called {', '.join(unknown)}", hint="`tpharness app --list` names the cases")
+    return [source for source in known if _wanted(source, ids)]
 
 
 def _name_others(played: Sequence[CaseSource], config: AppConfig, tool: Tool | None) -> list[str]:

@@ -56,14 +56,17 @@ def arguments_text(tool: Tool) -> str:
 
 
 def basic_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:
-    """Return the nine cases; those that call a tool need one, and are there without it, too."""
+    """Return the nine cases. Those that call a tool are there without one, too, and another uncut run is played."""
     plans = run_plans(tool, call_id)
+    uncut = AppCase(
+        id="uncut/tool-call",
+        title="Nothing is cut: the model calls a tool and answers",
+        turns=(Turn(says=ASK, plans=plans), next_turn()),
+        needs=frozenset({Need.TOOL}),
+    )
+    text = replace(uncut, id="uncut/text", title="Nothing is cut: the model answers", needs=frozenset())
     return (
-        AppCase(
-            id="uncut/tool-call" if tool else "uncut/text",
-            title="Nothing is cut: the model calls a tool and answers" if tool else "Nothing is cut: the model answers",
-            turns=(Turn(says=ASK, plans=plans), next_turn()),
-        ),
+        *([uncut] if tool is not None else [text, replace(uncut, turns=())]),
         AppCase(
             id="model-fails/error-status",
             title="The model's API answers with an error status",
