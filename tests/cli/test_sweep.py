@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call
+from tests.targets.servers import RawServer, in_thread
+from tests.targets.test_cannot_play import Narrow
 
 SCENARIO = """\
 description: Two calls return one after the other.
@@ -173,6 +175,28 @@ def test_shards_of_a_sweep_are_the_whole_sweep(call: Call, shards: list[str], tm
     for one in (whole, merged):
         one["scenarios"].sort(key=lambda scenario: scenario["id"])
     assert merged == whole
+
+
+def test_places_that_cannot_be_played_are_counted_apart(call: Call, tmp_path: Path) -> None:
+    """They are neither tried nor left out by a sample; the line, the document and merged shards count alike."""
+    ids = ("threads/handoff-in-one-stream", "tools/metadata")
+    with in_thread(RawServer(Narrow())) as server:
+        sample = ("sweep", *ids, "--server", server.url, "--budget", "12")
+        told, document = call(*sample), json.loads(call(*sample, "--json").out)
+        shards = [tmp_path / "1.json", tmp_path / "2.json"]
+        for index, shard in enumerate(shards, 1):
+            found = call("sweep", *ids, "--server", server.url, "--shard", f"{index}/2", "--json")
+            shard.write_text(found.out)
+    total, tried, refused = (document[name] for name in ("total", "tried", "refused"))
+    assert tried + refused == 12
+    counts = (
+        f"tried {tried} of {total} places, a sample of seed 0; {total - 12} were not tried; {refused} cannot be played"
+    )
+    assert counts in told.out
+    merged = call("merge", *map(str, shards), "-o", str(tmp_path / "all.json"))
+    whole = json.loads((tmp_path / "all.json").read_text())
+    assert (whole["total"], whole["tried"]) == (total, total - whole["refused"])
+    assert f"tried {whole['tried']} of {total} places; {whole['refused']} cannot be played\n" in merged.out
 
 
 def test_a_gap_between_the_shards_of_a_sweep_is_refused(call: Call, shards: list[str], tmp_path: Path) -> None:

@@ -60,7 +60,10 @@ def _sweeps(reports: dict[str, dict[str, Any]]) -> tuple[bool, dict[str, Any]]:
             say(f"  play it   {failure['command']}")
     passed = bool(document["passed"])
     tried = f"tried {document['tried']} of {document['total']} {document['counts']}"
-    played = _count_scenarios(document, len(document["scenarios"]))
+    if document["refused"]:
+        tried += f"; {document['refused']} cannot be played"
+    swept = [one for one in document["scenarios"] if one["tried"] or not one.get("note")]
+    played = _count_scenarios(document, len(swept))
     say(f"{_verdict(document)} {len(reports)} of {len(reports)} shards, {played}, {tried}")
     return passed, document
 

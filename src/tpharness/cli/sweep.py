@@ -169,23 +169,22 @@ def _traced(
 
 
 def _in_words(found: Iterator[ScenarioReport], word: str, seed: int, ended: EarlyEnd) -> bool:
-    total = tried = failed = swept = 0
+    total = tried = failed = swept = refused = 0
     apart: list[ScenarioReport] = []
     for one in found:
         if one.note:
             apart.append(one)
-            if not one.tried:
-                continue
-        swept += 1
-        total, tried, failed = total + one.places, tried + one.tried, failed + one.tried - one.passed
+        swept += bool(one.tried) or not one.note
+        total, refused = total + one.places, refused + one.refused
+        tried, failed = tried + one.tried, failed + one.tried - one.passed
         for failure in one.failures:
             _tell(failure, word)
     for one in apart:
         say(f"not swept: {one.id}: {one.note}")
-    left = total - tried
+    left = total - tried - refused
     sampled = f", a sample of seed {seed}; {left} were not tried" if left else ""
-    these = " in these" if ended.signal else ""
-    tally = f"tried {tried} of {total} {word}{these}{sampled}{f'; {failed} failed' if failed else ''}"
+    more = f"{f'; {refused} cannot be played' if refused else ''}{f'; {failed} failed' if failed else ''}"
+    tally = f"tried {tried} of {total} {word}{' in these' if ended.signal else ''}{sampled}{more}"
     if ended.signal:
         say(f"INCOMPLETE {ended.taken} of {counted(ended.wanted, 'scenario')}, {tally}, interrupted by {ended.signal}")
         return False

@@ -57,15 +57,17 @@ def merge_sweeps(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _verdict(scenarios: list[dict[str, Any]], incomplete: Mapping[str, Any] | None) -> dict[str, Any]:
-    total, tried, passed = (sum(int(one[key]) for one in scenarios) for key in ("total", "tried", "passed"))
+    total, tried, passed, refused = (
+        sum(int(one.get(key, 0)) for one in scenarios) for key in ("total", "tried", "passed", "refused")
+    )
     good = bool(tried) and tried == passed and not any(one.get("failures") for one in scenarios)
     early = {} if incomplete is None else {"incomplete": dict(incomplete)}
-    return {"passed": good and incomplete is None, **early, "total": total, "tried": tried}
+    return {"passed": good and incomplete is None, **early, "total": total, "tried": tried, "refused": refused}
 
 
 def _scenario(one: ScenarioReport) -> dict[str, Any]:
     document: dict[str, Any] = {"id": one.id, "total": one.places, "tried": one.tried, "passed": one.passed}
-    document.update({k: v for k, v in (("note", one.note), ("detail", one.detail)) if v})
+    document.update({k: v for k, v in (("refused", one.refused), ("note", one.note), ("detail", one.detail)) if v})
     if one.failures:
         document["failures"] = [
             {

@@ -76,15 +76,16 @@ class SweepOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioReport:
-    """What the sweep of one scenario found: how many places there are and were tried; `note` says why none, or not all.
+    """What the sweep of one scenario found: how many places there are, were tried, and cannot be played.
 
-    `detail` says more of how many there are.
+    `note` says why none were tried, or not all, `detail` says more of how many there are.
     """
 
     id: str
     places: int = 0
     tried: int = 0
     passed: int = 0
+    refused: int = 0
     failures: tuple[Failure, ...] = ()
     note: str = ""
     detail: str = ""
@@ -267,9 +268,10 @@ def _one_by_one(
     played = len(results) - len(refused)
     return ScenarioReport(
         id=one.scenario.id,
-        places=len(places) - len(refused),
+        places=len(places),
         tried=played,
         passed=played - len(bad),
+        refused=len(refused),
         failures=_failures(one, case, bad, session, options),
         note=f"{counted(len(refused), 'place')} cannot be played: {refused[0].reason}" if refused else "",
     )
