@@ -6,7 +6,6 @@ the way. Files are read; nothing is asked of a network, a clock or chance.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from tpharness.facts import later_time
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Journal, UserTurn
 from tpharness.printable import counted
-from tpharness.protocol.parse import MAX_SIZE
+from tpharness.protocol.parse import MAX_SIZE, parse_json
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState
@@ -37,6 +36,7 @@ __all__ = [
     "fold",
     "fold_events",
     "fold_stream",
+    "read_event",
     "read_file",
     "record_events",
     "render",
@@ -140,7 +140,7 @@ def fold_events(
         _within(after, len(lines), file)
         lines = lines[:after]
     side = _ServerSide(agent)
-    side.feed([_event(line, file, number) for number, line in lines], cut, at)
+    side.feed([read_event(line, file, number) for number, line in lines], cut, at)
     return side.fold.journal(), [] if after == 0 else side.findings
 
 
@@ -226,7 +226,7 @@ def _answer(piece: Any) -> bytes | list[Any]:
     if isinstance(piece, Path):
         data = read_file(piece)
         of_server = is_of_server(piece, data)
-        return [_event(line, str(piece), number) for number, line in event_lines(data)] if of_server else data
+        return [read_event(line, str(piece), number) for number, line in event_lines(data)] if of_server else data
     if isinstance(piece, bytes | bytearray | memoryview):
         return bytes(piece)
     if isinstance(piece, Iterable) and not isinstance(piece, Mapping):
@@ -265,11 +265,14 @@ def event_lines(data: bytes) -> list[tuple[int, bytes]]:
     return [(number, line) for number, line in enumerate(data.splitlines(), start=1) if line.strip()]
 
 
-def _event(line: bytes, file: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}:{number}: not JSON: {error}", hint="one server event on each line") from error
+def read_event(line: bytes, file: str, number: int, *, hint: str = "one server event on each line") -> Any:
+    """Return the JSON value of a line. InputError where there is none."""
+    parsed = parse_json(line)
+    if parsed.ok:
+        return parsed.value
+    finding = parsed.findings[-1]
+    what = f"not JSON: {finding.message}" if finding.code in ("json-invalid", "json-not-utf8") else finding.message
+    raise InputError(f"{file}:{number}: {what}", hint=hint)
 
 
 def _within(after: int, count: int, file: str) -> None:

@@ -195,3 +195,12 @@ def test_an_empty_file_is_found(call: Any, tmp_path: Path, name: str) -> None:
     assert json.loads(done.out)["version"] == "0.0.4"
     assert call("fold", str(file), "--interrupt", f"user_cancelled@{END}").code == 0
     assert call("fold", str(file), "--after", "0").code == 0
+
+
+def test_a_scenario_is_not_a_stream(call: Any, tmp_path: Path) -> None:
+    """Its lines are not those of a stream, and each was a finding beside an empty thread."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("description: Mine\n")
+    done = call("fold", str(file))
+    assert (done.code, done.out) == (2, "")
+    assert f"{file} is a scenario, not a recorded stream\n  `tpharness view {file}` shows" in done.err

@@ -260,11 +260,13 @@ def test_fold_brings_the_time_of_a_cut_to_utc(call: Any) -> None:
 def test_events_that_are_not_json_are_refused_with_their_line(call: Any, tmp_path: Path) -> None:
     """The line is named; nesting beyond any stack and bytes that are not UTF-8 are no exceptions."""
     file = tmp_path / "bad.jsonl"
-    for line in (b"{", b"\xff", b"[" * 100_000):
+    deep, long = "the document is nested deeper than 500 levels", "an integer has more than 4300 digits"
+    refused = ((b"{", "not JSON: "), (b"\xff", "not JSON: "), (b"[" * 100_000, deep), (b"7" * 5000, long))
+    for line, why in refused:
         file.write_bytes(b'{"event_kind":"model_request"}\n' + line)
         called = call("fold", str(file))
         assert called.code == 2
-        assert f"{file}:2: not JSON" in called.err
+        assert f"{file}:2: {why}" in called.err
 
 
 @pytest.mark.parametrize(

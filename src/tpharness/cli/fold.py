@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from tpharness.printable import say
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.scenario.fields import normalize_time
 from tpharness.scenario.reasons import refuse_misspelt_reason
+from tpharness.scenario_files import SUFFIXES
 
 __all__ = ["fold"]
 
@@ -40,6 +42,11 @@ def fold(
         raise UsageError("--agent takes the id of an agent, which is not empty")
     at = _time("--at", at)
     cut = _cut(interrupt)
+    if Path(file).suffix in SUFFIXES:
+        raise UsageError(
+            f"{file} is a scenario, not a recorded stream",
+            hint=f"`tpharness view {shlex.quote(file)}` shows its stream and threads",
+        )
     folded = fold_events if Path(file).suffix == ".jsonl" else fold_stream
     journal, findings = folded(read_bytes(file), file, after, cut, agent, at)
     print_json(render(journal, wanted, f"fold:{Path(file).name}", at))

@@ -5,7 +5,6 @@ In: the name of a file and its bytes. Out: a timeline. InputError if the file ca
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from tpharness.dialects import ThreadHeader, make_registry
 from tpharness.errors import InputError
 from tpharness.facts import later_time
 from tpharness.findings import shorten
+from tpharness.folding import read_event
 from tpharness.journal import Interrupted
 from tpharness.picture.rows import Film, Play, finding_json, play_film
 from tpharness.picture.timeline import as_timeline, timeline_of_case
@@ -115,10 +115,7 @@ def _script(name: str, run: RunScript, version: Version, agents: Mapping[str, Ma
 def _line(line: bytes, name: str, number: int) -> dict[str, Any]:
     """Return a server event with a time that a cut can be a moment after, or without any. InputError for another."""
     hint = f"one server event on each line; `tpharness check {name}` says what is wrong with each"
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}:{number}: not JSON: {error}", hint=hint) from error
+    event = read_event(line, name, number, hint=hint)
     if not isinstance(event, dict):
         raise InputError(f"{name}:{number}: not a JSON object: {shorten(line.decode('utf-8', 'replace'))}", hint=hint)
     try:
