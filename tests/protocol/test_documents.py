@@ -195,7 +195,7 @@ def test_findings_name_the_place_by_json_pointer() -> None:
         (b"\xef\xbb\xbf{}", "json-bom"),
         (b"[" * 10_000 + b"]" * 10_000, "json-too-deep"),
         (b'{"a": ' * 10_000 + b"1" + b"}" * 10_000, "json-too-deep"),
-        (b"9" * 5_000, "json-invalid"),
+        (b"9" * 5_000, "json-not-interoperable"),
     ],
 )
 def test_bad_bytes_are_findings_with_a_place(data: bytes, code: str) -> None:

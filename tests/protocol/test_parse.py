@@ -107,7 +107,9 @@ def test_the_first_twenty_places_are_reported(data: bytes, code: str) -> None:
 def test_an_integer_that_python_does_not_convert_is_json(sign: bytes) -> None:
     """R38: it is JSON (RFC 8259, 6) that readers disagree about; digits of texts and fractions are not integers."""
     digits = b"7" * 5000
-    parsed = parse_json(b'["' + digits + b'", 0.' + digits + b",\n " + sign + digits + b"]", file="a.json")
+    others = (b'"%b"', b'"\\" %b"', b"0.%b", b"%b.5", b"1e0%b", b"%be-9999")
+    before = b", ".join(other % digits for other in others)
+    parsed = parse_json(b"[" + before + b",\n " + sign + digits + b"]", file="a.json")
     assert not parsed.ok
     (finding,) = parsed.findings
     assert finding.code == "json-not-interoperable"

@@ -34,6 +34,7 @@ UNSAFE = Kind("json-not-interoperable")
 _BOM = b"\xef\xbb\xbf"
 _MOST_PLACES = 20
 _UNSURE = object()
+_STRING_OR_NUMBER = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(?P<integer>\d++)(?P<rest>[.eE][\d.eE+-]*+)?')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +111,13 @@ def unreadable(parsed: Parsed, *, hint: str = "") -> InputError:
 
 
 def _too_many_digits(text: str, file: str | None) -> Finding:
-    """Return the finding for an integer with more digits than Python converts."""
+    """Return the finding for the first integer with more digits than Python converts; there has to be one."""
     most = sys.get_int_max_str_digits()
-    digits = re.search(rf"(?<![\w.\"])\d{{{most + 1},}}(?![.eE])", text)
-    at = json.JSONDecodeError("", text, digits.start() if digits else 0)
+    integers = (found for found in _STRING_OR_NUMBER.finditer(text) if found["integer"] and not found["rest"])
+    start = next(found.start() for found in integers if len(found["integer"]) > most)
+    at = json.JSONDecodeError("", text, start)
     where = Place(file=file, line=at.lineno, column=at.colno)
-    return UNSAFE.at(where, f"an integer has more than {most} digits", got=digits and f"{digits[0][:20]}…")
+    return UNSAFE.at(where, f"an integer has more than {most} digits", got=f"{text[start : start + 20]}…")
 
 
 def _failure(*findings: Finding) -> Parsed:
