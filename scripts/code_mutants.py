@@ -48,6 +48,8 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write killers.json")
     parser.add_argument("--json", metavar="PATH", help="write a line of JSON for each mutant")
     args = parser.parse_args()
+    if args.update and args.files:
+        parser.error("--update writes the list of all files, and takes no name of a file")
     subjects = [s for s in SUBJECTS if not args.files or any(part in s.file for part in args.files)]
     mutants = {one.name: one for subject in SUBJECTS for one in subject.mutants()}
     for name in (old := stale(mutants)):
