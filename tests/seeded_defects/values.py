@@ -91,6 +91,30 @@ def content_as_text(part):
     return {**part, "content": json.dumps(part["content"])}
 
 
+def markup_escaped(part):
+    return {**part, "content": part["content"].replace("<", "&lt;")} if part["part_kind"] == "text" else part
+
+
+def blanks_trimmed(part):
+    return {**part, "content": part["content"].strip()} if part["part_kind"] == "text" else part
+
+
+def empty_return_null(part):
+    return {**part, "content": None} if part["part_kind"] == "tool-return" and part.get("content") == "" else part
+
+
+def return_parsed(part):
+    if part["part_kind"] != "tool-return" or not str(part.get("content")).startswith('{"'):
+        return part
+    return {**part, "content": json.loads(part["content"])}
+
+
+def private_arguments_lost(part):
+    if part["part_kind"] != "tool-call" or not isinstance(part.get("args"), dict):
+        return part
+    return {**part, "args": {name: value for name, value in part["args"].items() if not name.startswith("_")}}
+
+
 def empty_args_null(part):
     return {**part, "args": None} if part["part_kind"] == "tool-call" and part.get("args") == {} else part
 
@@ -241,6 +265,41 @@ DEFECTS = (
         "What a tool returned is stored as JSON in a string.",
         "tool.status-success stream.tool-output",
         on_part(content_as_text),
+    ),
+    defect(
+        "markup-escaped",
+        "both",
+        "An angle bracket in a text of the model is stored as HTML writes it.",
+        "part.text-as-is",
+        on_part(markup_escaped),
+    ),
+    defect(
+        "texts-trimmed",
+        "both",
+        "Blanks at both ends of a text of the model are cut off.",
+        "part.text-as-is",
+        on_part(blanks_trimmed),
+    ),
+    defect(
+        "empty-return-stored-as-null",
+        "both",
+        "A tool that returned an empty text is stored as having returned null.",
+        "tool.status-success stream.tool-output",
+        on_part(empty_return_null),
+    ),
+    defect(
+        "returned-text-parsed",
+        "both",
+        "A text that a tool returned is stored as the JSON that it holds.",
+        "tool.status-success stream.tool-output",
+        on_part(return_parsed),
+    ),
+    defect(
+        "private-arguments-lost",
+        "both",
+        "Arguments whose names begin with an underscore are left out.",
+        "tool.args-parsed",
+        on_part(private_arguments_lost),
     ),
     defect(
         "empty-arguments-stored-as-null",
