@@ -54,9 +54,10 @@ _WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         ("text-invented", "arguments-invented", "call-invented"),
         "told the model that it said what it never said",
     ),
+    "doubled": (("answer-doubled",), "told the model twice what it had said once"),
     "user's turn": (
-        ("user-turn-lost", "user-turn-doubled", "user-turn-misplaced"),
-        "lost, doubled or moved a message of the user",
+        ("user-turn-lost", "user-turn-doubled", "user-turn-misplaced", "answer-misplaced"),
+        "lost, doubled or moved a message of the user, or put an answer behind a later one",
     ),
     "lost": (("cycle-lost", "answer-lost"), "lost a call with its result, or an answer, that was complete"),
     "swapped": (("result-misplaced",), "told the model the result of one call as that of another"),

@@ -45,10 +45,13 @@ class Defect(StrEnum):
     KEEPS_ORPHAN_RESULT = "a cut call is dropped, and a result for it is kept"
     REPAIRS_ARGUMENTS = "a cut call is kept with empty arguments and a result"
     NOTES_IN_TEXT = "a note is put into the half text of the assistant"
+    DOUBLES_TEXT = "a half text is stored twice, one behind the other"
+    RENAMES_CALL = "a call is told under another name of its tool"
     INVENTS_CALL = "an interruption is stored as a call of a tool that nobody called"
     STORES_TURN_LATE = "the user's message is stored when its answer is complete"
     DOUBLES_TURN = "the user's message is stored once more after an interruption"
     SORTS_TURNS = "the user's messages are sent to the model with the newest first"
+    ANSWERS_LATE = "half an answer is told behind the next message of the user"
     FORGETS_CYCLE = "an interruption in the answer takes back the call before it"
     FORGETS_ANSWER = "an answer is not stored"
     FORGETS_EFFECT = "an interruption while a tool runs takes back its call"
@@ -56,6 +59,7 @@ class Defect(StrEnum):
     DATES_PROMPT = "the system prompt counts the requests"
     REWORDS_RESULT = "a result is stored otherwise than it was told first"
     SWAPS_RESULTS = "results of parallel calls are told with each other's calls from the second turn on"
+    MIXES_RESULTS = "results of parallel calls are told with each other's calls, and shown with their own"
     REORDERS = "calls and results are sent in another order from the second turn on"
     HIDES_FAILURE = "a failure of the model ends as an ordinary finish"
     FINISHES_FAILURE = "a failure of the model is told, and an ordinary finish follows"
@@ -373,6 +377,8 @@ class ChatApp:
                 functions = []
                 if not self._has(Defect.KEEPS_ORPHAN_RESULT):
                     results = []
+            if text and self._has(Defect.DOUBLES_TEXT):
+                message["content"] = f"{text}{text}"
             if text and self._has(Defect.NOTES_IN_TEXT):
                 message["content"] = f"{text} [interrupted]"
         if functions:
@@ -409,16 +415,19 @@ class ChatApp:
         """Return what the model is told."""
         system = f"{SYSTEM} This is request {self.requests}." if self._has(Defect.DATES_PROMPT) else SYSTEM
         messages = [dict(message) for message in chat.messages]
+        if self._has(Defect.MIXES_RESULTS):
+            _swap_results(messages)
+        if self._has(Defect.RENAMES_CALL):
+            messages = [_renamed(message) for message in messages]
+        if self._has(Defect.ANSWERS_LATE):
+            messages = _late(messages, chat.half)
         if chat.turns > 1:
             if self._has(Defect.REWORDS_RESULT):
                 for message in messages:
                     if message["role"] == "tool":
                         message["content"] = f"It was {message['content']}."
             if self._has(Defect.SWAPS_RESULTS):
-                answers = [message for message in messages if message["role"] == "tool"]
-                contents = [message["content"] for message in answers]
-                for message, content in zip(answers, reversed(contents), strict=True):
-                    message["content"] = content
+                _swap_results(messages)
             if self._has(Defect.SORTS_TURNS):
                 users = [m for m in messages if m["role"] == "user"]
                 texts = [m["content"] for m in users]
@@ -430,6 +439,36 @@ class ChatApp:
 
     def _has(self, defect: Defect) -> bool:
         return defect in self.defects
+
+
+def _swap_results(messages: list[Json]) -> None:
+    """Give each result the content of another: of the last the first, of the last but one the second."""
+    answers = [message for message in messages if message["role"] == "tool"]
+    contents = [message["content"] for message in answers]
+    for message, content in zip(answers, reversed(contents), strict=True):
+        message["content"] = content
+
+
+def _renamed(message: Json) -> Json:
+    """Return a message with the names of its calls in capitals."""
+    calls = message.get("tool_calls", ())
+    named = [{**call, "function": {**call["function"], "name": call["function"]["name"].upper()}} for call in calls]
+    return {**message, "tool_calls": named} if named else message
+
+
+def _late(messages: list[Json], half: set[int]) -> list[Json]:
+    """Return the messages, those of `half` behind the message of the user that follows them."""
+    told: list[Json] = []
+    waiting: list[Json] = []
+    for index, message in enumerate(messages):
+        if index in half and index + 1 < len(messages):
+            waiting.append(message)
+            continue
+        told.append(message)
+        if message["role"] == "user":
+            told += waiting
+            waiting = []
+    return [*told, *waiting]
 
 
 def _merged(messages: list[Json]) -> list[Json]:

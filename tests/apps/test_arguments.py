@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from tpharness.apps.cases.arguments import arguments_for, cut_arguments
+from tpharness.apps.cases.arguments import arguments_for, cut_arguments, other_arguments
 from tpharness.errors import UsageError
 
 SCHEMAS: list[dict[str, Any]] = [
@@ -39,6 +39,22 @@ SCHEMAS: list[dict[str, Any]] = [
 def test_the_arguments_fit_the_schema(schema: dict[str, Any]) -> None:
     """By a validator that knows nothing of how they were made."""
     assert jsonschema_rs.is_valid(schema, arguments_for("tool", schema))
+
+
+@pytest.mark.parametrize(
+    ("schema", "other"),
+    [
+        (SCHEMAS[0], None),
+        (SCHEMAS[1], {"city": "Rome", "nights": 2}),
+        (SCHEMAS[2], None),
+        (SCHEMAS[4], None),
+        (SCHEMAS[7], None),
+        ({"type": "object", "properties": {"nights": {"type": "integer"}}}, {"nights": 3}),
+    ],
+)
+def test_other_arguments_differ_in_a_value_that_is_allowed(schema: dict[str, Any], other: Any) -> None:
+    """A date, a fixed value or a range that leaves nothing stays as it is."""
+    assert other_arguments(arguments_for("tool", schema), schema) == other
 
 
 @pytest.mark.parametrize(

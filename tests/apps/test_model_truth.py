@@ -9,7 +9,7 @@ import pytest
 
 from tpharness.apps.cases.case import AppCase, Cut, CutBy
 from tpharness.apps.checks import APP_CHECKS
-from tpharness.apps.checks.truth import unsaid
+from tpharness.apps.checks.truth import told_twice, unsaid
 from tpharness.apps.client import End, Fetched
 from tpharness.apps.evidence import AppEvidence, Asked, CutSeen, ReplySeen, TurnSeen, has_seen
 from tpharness.apps.provider import Call, Outcome, Plan, Text, Told, ToldCall, ToldResult
@@ -189,6 +189,87 @@ def test_a_late_first_request_of_the_next_turn_is_what_is_compared() -> None:
     assert seen.following is not None
     assert seen.following[1].started_at == 5.0
     assert found("cycles-kept", seen) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "said", "twice"),
+    [
+        ([], [], ""),
+        (["I will"], ["I will see"], ""),
+        (["I will see", "I will see"], ["I will see", "I will see"], ""),
+        (["I will see I will see"], ["I will see", "I will see"], ""),
+        (["I will see I will see"], ["I will see"], "I will see"),
+        (["I will see", "I will"], ["I will see"], "I will"),
+        (["I will", "I will see"], ["I will see", "I will do"], ""),
+        (["I will", "I will see"], ["I will do", "I will see"], ""),
+        (["So far", "So far", "So far"], ["So far so good", "So far", "So far it is"], ""),
+        (["So far", "So far", "So far"], ["So far so good", "So far"], "So far"),
+        (["a b", "a"], ["a", "a b"], ""),
+        (["", " "], ["a"], ""),
+    ],
+)
+def test_an_answer_is_told_as_often_as_it_was_said(told: list[str], said: list[str], twice: str) -> None:
+    """Each text that is told stands for one answer, whole or its beginning, in whatever order."""
+    assert told_twice(told, said) == twice
+
+
+def test_a_call_keeps_the_name_of_its_tool() -> None:
+    """The id alone does not make it the call of the model."""
+    renamed = ToldCall(call_id="c1", name="BOOK", args={"city": "Paris"}, raw='{"city": "Paris"}')
+    told = (HISTORY[0], Told(role="assistant", text="Let me see.", calls=(renamed,)), HISTORY[2], DONE, ASKS)
+    (finding,) = CHECKS["prefix"].find(evidence(*told))
+    assert (finding.code, finding.expected) == ("call-invented", 'book({"city":"Paris"})')
+
+
+@pytest.mark.parametrize(
+    ("told", "codes"),
+    [
+        ((*HISTORY, DONE, ASKS), []),
+        ((*HISTORY, ASKS, DONE), ["answer-misplaced"]),
+        ((HISTORY[0], ASKS, *HISTORY[1:], DONE), ["answer-misplaced"]),
+        ((*HISTORY, ASKS), []),
+    ],
+)
+def test_an_answer_stands_before_the_message_that_was_written_after_it(
+    told: tuple[Told, ...], codes: list[str]
+) -> None:
+    """Unless that was written while its run went on."""
+    seen = evidence(*told)
+    assert found("user-turns", seen) == codes
+    meanwhile = evidence(*told, cut=CutSeen(cut=Cut(by=CutBy.SECOND_MESSAGE)))
+    assert found("user-turns", meanwhile) == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "told", "codes"),
+    [
+        ("booked", "booked", []),
+        ({"number": 7}, '{"number": 7}', []),
+        ("booked", "", ["result-told-otherwise"]),
+        ({"number": 7}, '{"number": 8}', ["result-told-otherwise"]),
+        ({"number": 7}, "7 is booked", ["result-told-otherwise"]),
+    ],
+)
+def test_a_result_that_is_told_otherwise_than_shown_is_named(shown: Any, told: str, codes: list[str]) -> None:
+    """It is a policy; an object and its JSON are the same."""
+    history = (*HISTORY[:2], Told(role="tool", results=(ToldResult(call_id="c1", content=told),)), DONE, ASKS)
+    seen = evidence(*history)
+    screen = ({"role": "assistant", "parts": [{**PART, "output": shown}, {"type": "text", "text": "It is done."}]},)
+    seen = replace(seen, turns=tuple(replace(turn, screen=screen) for turn in seen.turns))
+    assert [code for code in found("seen-and-told", seen) if code == "result-told-otherwise"] == codes
+
+
+def test_a_result_of_another_call_is_found_by_what_the_user_saw() -> None:
+    """Also where the model was never told the right one; one that nobody saw is not another call's."""
+    for first, codes in (("seven", []), ("eight", ["result-misplaced"]), ("nine", [])):
+        results = (ToldResult(call_id="c1", content=first), ToldResult(call_id="c2", content="eight"))
+        calls = (TOLD_CALL, replace(TOLD_CALL, call_id="c2"))
+        told = (HISTORY[0], Told(role="assistant", calls=calls), Told(role="tool", results=results), ASKS)
+        parts = [{**PART, "output": "seven"}, {**PART, "toolCallId": "c2", "output": "eight"}]
+        seen = evidence(*told)
+        screen = ({"role": "assistant", "parts": parts},)
+        turns = tuple(replace(turn, screen=screen, asked=turn.asked[:1]) for turn in seen.turns)
+        assert found("cycles-kept", replace(seen, turns=turns)) == codes
 
 
 @pytest.mark.parametrize("status", [0, 400, 404, 500])

@@ -12,7 +12,7 @@ from aiohttp import web
 from tests.apps import odd_apps
 from tests.apps.chat_app import ChatApp, Defect, Json, Stored, running
 from tests.apps.odd_apps import Handler, serving
-from tests.apps.playing import THREAD, playing, together
+from tests.apps.playing import THREAD, play, playing, together
 
 from tpharness.apps.config import AppConfig
 from tpharness.apps.engine import AppOptions, play_app
@@ -230,3 +230,22 @@ def test_a_page_that_cannot_be_loaded_again_is_not_evidence_against_the_applicat
         (Outcome.ERRORED, ["view-unreadable"]),
         (Outcome.PASSED, ["view-unreadable"]),
     ]
+
+
+def test_a_cut_at_an_address_that_does_not_exist_is_not_a_cut() -> None:
+    """Nobody has pressed stop or loaded the page again, so nothing was judged."""
+    wrong: dict[str, Any] = {"stop": "POST /api/nowhere/{id}/stop", "thread": "GET /api/nowhere/{id}"}
+    results = play(ChatApp(), "stop-button/in-text", "reload/in-text", "uncut/tool-call", **wrong)
+    told = {result.id: (result.outcome, {finding.code for finding in result.findings}) for result in results}
+    assert told == {
+        "uncut/tool-call": (Outcome.PASSED, {"view-unreadable"}),
+        "stop-button/in-text": (Outcome.ERRORED, {"stop-refused"}),
+        "reload/in-text": (Outcome.ERRORED, {"view-unreadable"}),
+    }
+
+
+def test_a_request_that_is_repeated_is_not_the_end_of_its_tool() -> None:
+    """An application that asks its model twice is not advised to have a slower tool."""
+    (result,) = play(ChatApp(Defect.ASKS_TWICE), "user-leaves/while-tool-runs")
+    assert result.outcome is Outcome.NOT_APPLICABLE
+    assert "did not ask the model as often as the case plans" in result.reason

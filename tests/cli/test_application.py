@@ -237,6 +237,28 @@ def test_an_application_that_runs_already_is_told_its_environment_and_awaited(ca
     assert "nothing listens there within 0.2 s" in done.err
 
 
+DYING = """
+import asyncio, os
+from tests.apps.chat_app import ChatApp, running
+
+class Dying(ChatApp):
+    posts = 0
+
+    async def _answer(self, *given):
+        self.posts += 1
+        if self.posts == {post}:
+            os._exit(1)
+        return await super()._answer(*given)
+
+async def main():
+    async with running(Dying(base_url="http://127.0.0.1:{provider}/v1", api_key="any"), {port}):
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+"""A program that serves the chat application and ends at one of the posts."""
+
+
 @pytest.fixture
 def running() -> Iterator[tuple[str, str]]:
     """The chat application as a user starts it: its address, and the port that it has been told its model is on."""
@@ -270,6 +292,20 @@ def test_init_writes_what_it_has_seen_and_the_file_is_played(
     assert (config.url, config.history, config.on_disconnect, config.allow) == (url, "last-message", "stop", ())
     played = call("app", "chat", "user-leaves/in-text", "--provider-port", provider)
     assert played.code == 0, played.out
+
+
+@pytest.mark.parametrize("post", [2, 3, 4, 5])
+def test_init_says_nothing_of_an_application_that_has_ended(call: Call, folder: Path, post: int) -> None:
+    """Whatever it was asked then: one that does not answer has neither forgotten the first turn nor gone on."""
+    port, provider = (free_port() for _ in range(2))
+    source = DYING.format(post=post, port=port, provider=provider)
+    (folder / "tpharness.toml").unlink()
+    with subprocess.Popen([sys.executable, "-c", source], cwd=TOP, env={**os.environ, "PYTHONPATH": str(TOP)}):
+        url = f"http://127.0.0.1:{port}/api/chat"
+        done = call("app", "init", url, "--history", "last-message", "--provider-port", str(provider))
+    assert (done.code, done.out.count("history  ")) == (2, 0)
+    assert "the application cannot be reached" in done.err
+    assert not (folder / "tpharness.toml").exists()
 
 
 def test_init_writes_a_table_for_an_address_with_a_dot(call: Call, running: tuple[str, str], folder: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import aiohttp
 
-from tpharness.apps.cases.arguments import arguments_for
+from tpharness.apps.cases.arguments import arguments_for, other_arguments
 from tpharness.apps.cases.case import AppCase, Need, Tool
 from tpharness.apps.cases.catalogue import CaseSource, all_cases
 from tpharness.apps.checks import APP_CHECKS
@@ -251,8 +251,10 @@ def chosen_tool(config: AppConfig, offered: Mapping[str, Any]) -> Tool | None:
         known = ", ".join(sorted(offered)) or "no tool"
         raise UsageError(f"the application does not offer its model the tool {missing[0]!r}", hint=f"it offers {known}")
     name = config.allow[0]
-    args = config.args[name] if name in config.args else arguments_for(name, offered[name])
-    return Tool(name=name, args=args)
+    if name in config.args:
+        return Tool(name=name, args=config.args[name])
+    args = arguments_for(name, offered[name])
+    return Tool(name=name, args=args, other_args=other_arguments(args, offered[name]))
 
 
 def _require_known_cases(options: AppOptions) -> None:

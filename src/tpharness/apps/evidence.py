@@ -214,12 +214,13 @@ class TurnSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What the user was shown of a call."""
+    """What the user was shown of a call; `output` is its result, None without one."""
 
     call_id: str
     name: str
     state: str
     has_result: bool
+    output: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +293,7 @@ def shown_calls(messages: Sequence[Mapping[str, Any]]) -> list[Shown]:
             name=str(part.get("toolName") or str(part.get("type")).removeprefix("tool-")),
             state=str(part.get("state")),
             has_result=str(part.get("state")).startswith("output-"),
+            output=part.get("output"),
         )
         for message in messages
         for part in message.get("parts", ())

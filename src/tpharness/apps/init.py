@@ -20,10 +20,12 @@ from tpharness.apps.cases.basic import basic_cases
 from tpharness.apps.client import PROFILES, find_profile
 from tpharness.apps.config import AppConfig, require_loopback
 from tpharness.apps.contact import Contact, first_contact
+from tpharness.apps.evidence import AppEvidence
 from tpharness.apps.marks import call_id, new_mark
 from tpharness.apps.play import Player
 from tpharness.apps.process import until_it_listens
 from tpharness.apps.provider import Provider
+from tpharness.apps.trouble import find_trouble, turn_trouble
 from tpharness.errors import TargetError, UsageError
 from tpharness.project_file import read_project_file
 
@@ -98,6 +100,7 @@ async def _remembers(player: Player) -> bool:
     """Whether the second turn of a chat tells the model of the first."""
     token = new_mark()
     evidence = await player.play(basic_cases(None, call_id(token))[0], token)
+    _require_alive(evidence)
     later = evidence.turns[-1].asked
     return bool(later) and any(evidence.turns[0].says in told.text for told in later[0].history)
 
@@ -107,8 +110,18 @@ async def _stops(player: Player) -> bool:
     token = new_mark()
     case = next(c for c in basic_cases(None, call_id(token)) if c.id == "user-leaves/in-text")
     evidence = await player.play(case, token)
+    _require_alive(evidence)
     cut = evidence.turns[0].cut
     return cut is not None and cut.left_after is not None
+
+
+def _require_alive(evidence: AppEvidence) -> None:
+    """TargetError where the application did not play a case: nothing can be said of one that has ended."""
+    trouble, last = find_trouble(evidence), evidence.turns[-1]
+    if trouble is None and (last.reply is None or not last.reply.status):
+        trouble = turn_trouble(last)
+    if trouble is not None:
+        raise TargetError(f"{evidence.case.title}: {trouble.line()}", hint=trouble.kind.remedy)
 
 
 def _table_name(config: AppConfig) -> str:

@@ -388,8 +388,9 @@ class Player:
         return client
 
     def _later(self, stage: _Stage, exchange: Exchange) -> bool:
-        """Whether the application has asked the model again since."""
-        return stage.conversation.exchanges[-1] is not exchange
+        """Whether the application has asked the model again since, and not the same again."""
+        last = stage.conversation.exchanges[-1]
+        return last is not exchange and last.history != exchange.history
 
 
 def _words(turn: Turn, number: int) -> str:

@@ -6,6 +6,8 @@ its requests unreadable; None if it can be judged.
 
 from __future__ import annotations
 
+from tpharness.apps.cases.case import CutBy
+from tpharness.apps.checks.after_leaving import STOP_REFUSED
 from tpharness.apps.checks.alive import describe
 from tpharness.apps.checks.contract import at
 from tpharness.apps.checks.truth import args_of
@@ -22,6 +24,8 @@ _VARIABLES = (
     "is OPENAI_BASE_URL (or ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL) read where the model is made, and no gateway"
     " between?"
 )
+
+_NO_SUCH_ADDRESS = (404, 405)
 
 UNREACHABLE = Kind("app-unreachable")
 SILENT = Kind("app-silent")
@@ -74,8 +78,21 @@ def find_trouble(evidence: AppEvidence) -> Finding | None:
     cut = evidence.turns[-1].cut
     if len(evidence.turns) < len(evidence.case.turns) and cut is not None and cut.answered is not None:
         return unreadable_view(cut.answered)  # it is not known which messages the user would continue
-    unreadable = _mixed_chats(evidence) or _changed_ids(evidence)
+    unreadable = _wrong_address(evidence) or _mixed_chats(evidence) or _changed_ids(evidence)
     return unreadable or next(filter(None, (_other_answer(turn, evidence) for turn in evidence.later_turns)), None)
+
+
+def _wrong_address(evidence: AppEvidence) -> Finding | None:
+    """Return a finding where the address of the stop button or of the reloaded page does not exist: nothing was cut."""
+    for turn in evidence.turns:
+        answered = turn.cut.answered if turn.cut is not None else None
+        if turn.cut is None or answered is None or answered.status not in _NO_SUCH_ADDRESS:
+            continue
+        if turn.cut.cut.by is CutBy.STOP:
+            got = f"status {answered.status}: {shorten(answered.text, 200)}"
+            return STOP_REFUSED.at(at(turn), got=got, expected="an address that exists")
+        return unreadable_view(answered)
+    return None
 
 
 def _mixed_chats(evidence: AppEvidence) -> Finding | None:

@@ -12,7 +12,7 @@ import jsonschema_rs
 
 from tpharness.errors import UsageError
 
-__all__ = ["arguments_for", "cut_arguments"]
+__all__ = ["arguments_for", "cut_arguments", "other_arguments"]
 
 _DEEPEST = 8
 _FORMATS = {
@@ -23,7 +23,7 @@ _FORMATS = {
     "uri": "https://example.org/",
     "uuid": "0d6f0c4c-6f0e-4d7c-9a1d-3f2b6c1e8a55",
 }
-_WORD = "Paris"
+_WORD, _OTHER_WORD = "Paris", "Rome"
 
 
 def arguments_for(name: str, schema: Any) -> dict[str, Any]:
@@ -41,6 +41,25 @@ def arguments_for(name: str, schema: Any) -> dict[str, Any]:
             hint=f"give them: tools.args = {{{name} = {{…}}}}, or --tool-args '{name}={{…}}'",
         )
     return arguments
+
+
+def other_arguments(arguments: Mapping[str, Any], schema: Any) -> dict[str, Any] | None:
+    """Return arguments with one other value that the schema of a tool accepts, None if none is found.
+
+    `arguments` are those of `arguments_for`. Of texts only the plain word is changed: others have a format.
+    """
+    root = schema if isinstance(schema, Mapping) else {}
+    for name, value in arguments.items():
+        if value == _WORD:
+            other: Any = _OTHER_WORD
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            other = value + 1
+        else:
+            continue
+        changed = {**arguments, name: other}
+        if jsonschema_rs.is_valid(dict(root), changed):
+            return changed
+    return None
 
 
 def cut_arguments(text: str, *, length: int = 4) -> tuple[tuple[str, ...], int]:

@@ -50,9 +50,10 @@ def run_plans(tool: Tool | None, call_id: str) -> tuple[Plan, ...]:
     )
 
 
-def arguments_text(tool: Tool) -> str:
-    """Return the arguments of a tool as the JSON text that the model says."""
-    return json.dumps(tool.args, ensure_ascii=False, separators=(",", ":"))
+def arguments_text(tool: Tool, *, other: bool = False) -> str:
+    """Return the arguments of a tool as the JSON text that the model says; the `other` ones for a second call."""
+    args = tool.other_args if other and tool.other_args is not None else tool.args
+    return json.dumps(args, ensure_ascii=False, separators=(",", ":"))
 
 
 def basic_cases(tool: Tool | None, call_id: str) -> tuple[AppCase, ...]:

@@ -39,10 +39,11 @@ class Need(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool of the application that may be called, with arguments for it."""
+    """A tool of the application that may be called: arguments for it, and others for a second call if there are."""
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict)
+    other_args: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,7 +122,7 @@ def _tool_cases(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
 
 
 def _two_calls(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
-    """Yield two calls in one answer: uncut, and left while their tools run."""
+    """Yield two calls in one answer, whose results could change places: uncut, and left while their tools run."""
     uncut = AppCase(
         id="uncut/two-calls", title="Nothing is cut: the model calls a tool twice at once", turns=(), needs=_TOOL
     )
@@ -132,8 +132,10 @@ def _two_calls(tool: Tool | None, call_id: str) -> Iterator[AppCase]:
     if tool is None:
         yield from (uncut, left)
         return
-    pieces, _ = cut_arguments(arguments_text(tool))
-    calls = tuple(Call(call_id=f"{call_id}{end}", name=tool.name, pieces=pieces) for end in "ab")
+    calls = tuple(
+        Call(call_id=f"{call_id}{end}", name=tool.name, pieces=cut_arguments(arguments_text(tool, other=other))[0])
+        for end, other in (("a", False), ("b", True))
+    )
     plans = (Plan(items=calls), Plan(items=(Text(pieces=ANSWER),)))
     yield replace(uncut, turns=(Turn(says=ASK, plans=plans), next_turn()))
     cut = Cut(by=CutBy.LEAVE, in_tool=True)

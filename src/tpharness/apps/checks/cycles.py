@@ -8,10 +8,11 @@ be made of its words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, islice, pairwise
+from typing import Any
 
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.checks.truth import is_part_of, normal
+from tpharness.apps.checks.truth import is_part_of, normal, same_result
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_text
 from tpharness.apps.provider import Call, Outcome, ToldResult
 from tpharness.findings import Finding, Kind
@@ -57,12 +58,28 @@ def misplaced_results(before: Asked, after: Asked) -> list[tuple[ToldResult, str
     return [(one, was[one.call_id]) for one in changed if normal(one.content) in taken]
 
 
+def _shown_for_others(turn: TurnSeen, asked: Asked) -> Iterator[tuple[ToldResult, Any]]:
+    """Yield the results that the user saw as another call's, each with what the user saw as that of its own call."""
+    shown = {call.call_id: call.output for call in shown_calls(turn.screen) if call.state == "output-available"}
+    for told in asked.told_results():
+        if told.call_id not in shown or same_result(told.content, shown[told.call_id]):
+            continue
+        if any(same_result(told.content, output) for output in shown.values()):
+            yield told, shown[told.call_id]
+
+
 def _misplaced(evidence: AppEvidence) -> Iterator[Finding]:
-    for (_, before), (turn, asked) in pairwise(evidence.asked):
-        for result, expected in misplaced_results(before, asked):
-            words = f"{MISPLACED.title} ({result.call_id})"
-            yield MISPLACED.at(at(turn, request=asked.number), words, got=result.content, expected=expected)
-            return
+    """Yield the first result of another call: by what the model was told before, and by what the user saw."""
+    requests = list(evidence.asked)
+    changed = (
+        (turn, asked, found)
+        for (_, before), (turn, asked) in pairwise(requests)
+        for found in misplaced_results(before, asked)
+    )
+    unlike = ((turn, asked, found) for turn, asked in requests for found in _shown_for_others(turn, asked))
+    for turn, asked, (told, expected) in islice(chain(changed, unlike), 1):
+        words = f"{MISPLACED.title} ({told.call_id})"
+        yield MISPLACED.at(at(turn, request=asked.number), words, got=told.content, expected=expected)
 
 
 def _lost(turn: TurnSeen, asked: Asked, earlier: TurnSeen) -> Iterator[Finding]:

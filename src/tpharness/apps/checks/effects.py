@@ -32,14 +32,15 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
     if evidence.following is None:
         return
     next_turn, asked = evidence.following
-    told = {r.call_id for r in asked.told_results()} & {c.call_id for c in asked.told_calls()}
+    calls, results = {c.call_id for c in asked.told_calls()}, {r.call_id for r in asked.told_results()}
     for turn in evidence.turns[: next_turn.number - 1]:
         complete = {call.call_id for call, _ in complete_cycles(turn)}
         for call, known in _guess_runs(evidence, turn) if runs is None else _seen_runs(turn, runs):
-            if call.call_id not in told and call.call_id not in complete:
+            missing = [word for word, ids in (("call of it", calls), ("result", results)) if call.call_id not in ids]
+            if missing and call.call_id not in complete:
                 place = at(next_turn, request=asked.number)
                 expected = f"the call of {call.name} and a result; it ran: {known}"
-                yield FORGOTTEN.at(place, got="no call of it", expected=expected)
+                yield FORGOTTEN.at(place, got="no " + " and no ".join(missing), expected=expected)
 
 
 # ------------------------------------------------------------------------------------------------ the ledger

@@ -1,18 +1,19 @@
-"""prefix: every text and call that a request attributes to the model was produced by the model."""
+"""prefix: every text and call that a request attributes to the model was produced by the model, each text once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.checks.truth import args_of, call_made, unsaid
+from tpharness.apps.checks.truth import args_of, call_made, told_twice, unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
 from tpharness.apps.provider import ToldCall
-from tpharness.findings import Finding, Kind
+from tpharness.findings import Finding, Kind, Place
 
 __all__ = ["CHECK"]
 
 INVENTED_TEXT = Kind("text-invented")
+DOUBLED = Kind("answer-doubled")
 INVENTED_CALL = Kind("call-invented")
 INVENTED_ARGUMENTS = Kind("arguments-invented")
 
@@ -32,26 +33,32 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
 
 def _inventions(turn: TurnSeen, asked: Asked, earlier: list[Asked]) -> Iterator[Finding]:
     place = at(turn, request=asked.number)
-    for told in asked.history:
-        if told.role != "assistant":
-            continue
-        text = unsaid(told.text, [one.said for one in earlier])
-        if text:
-            yield INVENTED_TEXT.at(place, got=told.text, expected=f"without {text!r}")
-        thought = unsaid(told.thinking, [one.thought for one in earlier])
-        if thought:
-            yield INVENTED_TEXT.at(place, got=told.thinking, expected=f"without {thought!r}")
-        for call in told.calls:
-            yield from _invented_call(call, earlier, turn, asked)
+    history = [told for told in asked.history if told.role == "assistant"]
+    yield from _wrong_texts([told.text for told in history], [one.said for one in earlier], place)
+    yield from _wrong_texts([told.thinking for told in history], [one.thought for one in earlier], place)
+    for call in (call for told in history for call in told.calls):
+        yield from _invented_call(call, earlier, turn, asked)
+
+
+def _wrong_texts(told: list[str], said: list[str], place: Place) -> Iterator[Finding]:
+    """Yield texts that the model has not said, and an answer that is told again."""
+    invented = {text: rest for text in told if (rest := unsaid(text, said))}
+    for text, rest in invented.items():
+        yield INVENTED_TEXT.at(place, got=text, expected=f"without {rest!r}")
+    doubled = told_twice([text for text in told if text not in invented], said)
+    if doubled:
+        yield DOUBLED.at(place, got=told, expected=f"once: {doubled}")
 
 
 def _invented_call(told: ToldCall, earlier: list[Asked], turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
     place = at(turn, request=asked.number)
     made = call_made(told, earlier)
-    if made is None:
-        yield INVENTED_CALL.at(place, got=f"{told.name}({told.raw})", expected="a call of the model")
+    raw = "" if made is None else "".join(made.pieces)
+    if made is None or made.name != told.name:
+        expected = "a call of the model" if made is None else f"{made.name}({raw})"
+        yield INVENTED_CALL.at(place, got=f"{told.name}({told.raw})", expected=expected)
         return
-    raw, args = "".join(made.pieces), args_of(made)
+    args = args_of(made)
     if (args is None or told.args != args) and not raw.startswith(told.raw):
         said = raw if args is not None else f"{raw} (cut here)"
         yield INVENTED_ARGUMENTS.at(place, got=f"{told.name}({told.raw})", expected=f"{told.name}({said})")
@@ -60,7 +67,7 @@ def _invented_call(told: ToldCall, earlier: list[Asked], turn: TurnSeen, asked: 
 CHECK = AppCheck(
     name="prefix",
     clause="app.prefix",
-    kinds=(INVENTED_TEXT, INVENTED_CALL, INVENTED_ARGUMENTS),
+    kinds=(INVENTED_TEXT, DOUBLED, INVENTED_CALL, INVENTED_ARGUMENTS),
     find=find,
     applies=lambda evidence: any(told.role == "assistant" for _, asked in evidence.asked for told in asked.history),
 )

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpharness.apps.checks.contract import AppCheck, at
-from tpharness.apps.checks.truth import unsaid
-from tpharness.apps.evidence import AppEvidence, shown_text
+from tpharness.apps.checks.truth import same_result, unsaid
+from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen, shown_calls, shown_text
 from tpharness.findings import Finding, Kind
 
 __all__ = ["CHECK"]
 
 TOLD_MORE = Kind("told-more-than-seen")
 TOLD_LESS = Kind("told-less-than-seen")
+TOLD_OTHERWISE = Kind("result-told-otherwise")
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
-    """Yield the first difference, for the turn that was cut."""
+    """Yield the first difference, for the turn that was cut, and the first result that was shown otherwise."""
     if evidence.following is None:
         return
+    yield from _told_otherwise(*evidence.following)
     following, asked = evidence.following
     earlier = evidence.turns[: following.number - 1]
     screen = _letters(shown_text(earlier[-1].screen) if earlier else "")
@@ -30,6 +32,15 @@ def find(evidence: AppEvidence) -> Iterator[Finding]:
         yield TOLD_LESS.at(place, got=told, expected=screen)
 
 
+def _told_otherwise(turn: TurnSeen, asked: Asked) -> Iterator[Finding]:
+    shown = {call.call_id: call.output for call in shown_calls(turn.screen) if call.state == "output-available"}
+    for told in asked.told_results():
+        if told.call_id in shown and not same_result(told.content, shown[told.call_id]):
+            place = at(turn, request=asked.number)
+            yield TOLD_OTHERWISE.at(place, got=told.content, expected=shown[told.call_id])
+            return
+
+
 def _letters(text: str) -> str:
     """Return a text without any space: parts are joined with and without."""
     return "".join(text.split())
@@ -38,7 +49,7 @@ def _letters(text: str) -> str:
 CHECK = AppCheck(
     name="seen-and-told",
     clause="app.seen-and-told",
-    kinds=(TOLD_MORE, TOLD_LESS),
+    kinds=(TOLD_MORE, TOLD_LESS, TOLD_OTHERWISE),
     find=find,
     applies=lambda evidence: evidence.following is not None,
 )

@@ -10,7 +10,7 @@ from typing import Any
 from tpharness.apps.evidence import Asked
 from tpharness.apps.provider import Call, ToldCall
 
-__all__ = ["args_of", "call_made", "is_part_of", "normal", "unsaid"]
+__all__ = ["args_of", "call_made", "is_part_of", "normal", "same_result", "told_twice", "unsaid"]
 
 _SPACE = re.compile(r"\s+")
 
@@ -25,15 +25,38 @@ def unsaid(told: str, said: Sequence[str]) -> str:
 
     `said` are its answers in order. What is told may be one of them or several joined, each cut at its end.
     """
-    rest = normal(told)
-    answers = [normal(text) for text in said if normal(text)]
-    while rest:
-        whole = max((len(answer) for answer in answers if rest.startswith(answer)), default=0)
-        if whole:
-            rest = rest[whole:].strip()
-            continue
-        return "" if any(answer.startswith(rest) for answer in answers) else _after_begun(rest, answers)
+    answers = _answers(said)
+    _, rest = _split(told, answers)
+    begun = any(answer.startswith(rest) for answer in answers)
+    return "" if not rest or begun else _after_begun(rest, answers)
+
+
+def told_twice(told: Iterable[str], said: Iterable[str]) -> str:
+    """Return an answer, or the beginning of one, that is told more often than the model has said it, "" if none is.
+
+    Each answer of `said` stands for one of `told`, which are texts that the model has said (`unsaid`).
+    """
+    left = _answers(said)
+    pieces = [piece for text in told for whole, rest in [_split(text, left)] for piece in (*whole, rest) if piece]
+    for piece in sorted(pieces, key=len, reverse=True):  # what few answers begin with first, so that none is taken away
+        answer = next((answer for answer in left if answer.startswith(piece)), None)
+        if answer is None:
+            return piece
+        left.remove(answer)
     return ""
+
+
+def _answers(said: Iterable[str]) -> list[str]:
+    return [text for text in map(normal, said) if text]
+
+
+def _split(told: str, answers: Sequence[str]) -> tuple[list[str], str]:
+    """Return the whole answers that a text begins with, the longest each time, and what follows them."""
+    whole, rest = [], normal(told)
+    while rest and (longest := max((answer for answer in answers if rest.startswith(answer)), key=len, default="")):
+        whole.append(longest)
+        rest = rest[len(longest) :].strip()
+    return whole, rest
 
 
 def _after_begun(rest: str, answers: Iterable[str]) -> str:
@@ -50,6 +73,16 @@ def _after_begun(rest: str, answers: Iterable[str]) -> str:
 def is_part_of(text: str, whole: str) -> bool:
     """Whether a text is contained in another, apart from white space."""
     return normal(text) in normal(whole)
+
+
+def same_result(told: str, shown: Any) -> bool:
+    """Whether the text of a result is the output that a user saw: the same text, or JSON with the same value."""
+    if isinstance(shown, str) and normal(told) == normal(shown):
+        return True
+    try:
+        return bool(json.loads(told) == shown)
+    except ValueError:
+        return False
 
 
 def call_made(told: ToldCall, requests: Iterable[Asked]) -> Call | None:

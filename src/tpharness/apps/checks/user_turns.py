@@ -1,33 +1,39 @@
-"""user-turns: the model is told every message of the user exactly once, in order."""
+"""user-turns: the model is told every message of the user exactly once, in order, and each before its answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tpharness.apps.cases.case import CutBy
 from tpharness.apps.checks.contract import AppCheck, at
+from tpharness.apps.checks.truth import unsaid
 from tpharness.apps.evidence import AppEvidence, Asked, TurnSeen
-from tpharness.findings import Finding, Kind
+from tpharness.findings import Finding, Kind, Place
 
 __all__ = ["CHECK"]
 
 LOST = Kind("user-turn-lost")
 DOUBLED = Kind("user-turn-doubled")
 MISPLACED = Kind("user-turn-misplaced")
+ANSWER_MISPLACED = Kind("answer-misplaced")
+_MEANWHILE = (CutBy.SECOND_MESSAGE, CutBy.SECOND_TAB)
 
 
 def find(evidence: AppEvidence) -> Iterator[Finding]:
     """Yield what is wrong with the user's messages in the last request of each turn that differs from the first."""
     known: set[tuple[str, int]] = set()
+    # A message that was written while the run before it went on may stand before what came of that run.
+    meanwhile = any(turn.cut is not None and turn.cut.cut.by in _MEANWHILE for turn in evidence.turns)
     for turn in evidence.turns:
         owed = [t for t in evidence.turns if t.number <= turn.number and t.asked]
         for asked in turn.asked:
-            for finding, about in _wrong(turn, asked, owed):
+            for finding, about in _wrong(turn, asked, owed, meanwhile=meanwhile):
                 if (finding.code, about) not in known:
                     known.add((finding.code, about))
                     yield finding
 
 
-def _wrong(turn: TurnSeen, asked: Asked, owed: list[TurnSeen]) -> Iterator[tuple[Finding, int]]:
+def _wrong(turn: TurnSeen, asked: Asked, owed: list[TurnSeen], *, meanwhile: bool) -> Iterator[tuple[Finding, int]]:
     texts = [told.text for told in asked.history if told.role == "user"]
     joined = "\n".join(texts)
     place = at(turn, request=asked.number)
@@ -46,12 +52,27 @@ def _wrong(turn: TurnSeen, asked: Asked, owed: list[TurnSeen]) -> Iterator[tuple
             order.append(joined.index(earlier.says))
     if order != sorted(order):
         yield MISPLACED.at(place, got=texts, expected=[earlier.says for earlier in owed]), 0
+    elif not meanwhile:
+        yield from _late_answers(asked, owed, place)
+
+
+def _late_answers(asked: Asked, owed: list[TurnSeen], place: Place) -> Iterator[tuple[Finding, int]]:
+    """Yield answers that stand behind a message of the user that was written after them."""
+    latest = 0
+    for told in asked.history:
+        if told.role == "user":
+            latest = max([latest, *(t.number for t in owed if t.says in told.text)])
+        elif told.role == "assistant" and told.text.strip():
+            speakers = [t.number for t in owed if not unsaid(told.text, [one.said for one in t.asked])]
+            if speakers and speakers[-1] < latest:
+                expected = f"the answer of turn {speakers[-1]} before the message of turn {latest}"
+                yield ANSWER_MISPLACED.at(place, got=told.text, expected=expected), speakers[-1]
 
 
 CHECK = AppCheck(
     name="user-turns",
     clause="app.user-turns",
-    kinds=(LOST, DOUBLED, MISPLACED),
+    kinds=(LOST, DOUBLED, MISPLACED, ANSWER_MISPLACED),
     find=find,
     applies=lambda evidence: any(turn.asked for turn in evidence.turns),
 )
