@@ -245,6 +245,9 @@ def test_an_answer_stands_before_the_message_that_was_written_after_it(
     [
         ("booked", "booked", []),
         ({"number": 7}, '{"number": 7}', []),
+        ("booked", '{"name": "book", "content": "booked"}', []),
+        ({"number": 7}, '{"result": {"number": 7}}', []),
+        ("7", "7", []),
         ("booked", "", ["result-told-otherwise"]),
         ({"number": 7}, '{"number": 8}', ["result-told-otherwise"]),
         ({"number": 7}, "7 is booked", ["result-told-otherwise"]),

@@ -76,13 +76,22 @@ def is_part_of(text: str, whole: str) -> bool:
 
 
 def same_result(told: str, shown: Any) -> bool:
-    """Whether the text of a result is the output that a user saw: the same text, or JSON with the same value."""
-    if isinstance(shown, str) and normal(told) == normal(shown):
-        return True
+    """Whether the text of a result is the output that a user saw: the same text, or JSON with the same value.
+
+    It may be in a field of an object, since Gemini takes no other results than objects.
+    """
     try:
-        return bool(json.loads(told) == shown)
+        value = json.loads(told)
     except ValueError:
-        return False
+        value = told
+    inner = value.values() if isinstance(value, dict) else ()
+    return any(_alike(one, shown) for one in (told, value, *inner))
+
+
+def _alike(told: Any, shown: Any) -> bool:
+    if isinstance(told, str) and isinstance(shown, str):
+        return normal(told) == normal(shown)
+    return bool(told == shown)
 
 
 def call_made(told: ToldCall, requests: Iterable[Asked]) -> Call | None:
