@@ -50,7 +50,8 @@ def build_site(output: Path, documents: Documents, scenarios: Sequence[Scenario]
     root = conformance_dir().parent
     if not (root / "conformance" / "interop.json").is_file():
         raise UsageError(
-            "the site needs a checkout: conformance/interop.json is not in the package", hint="install it in a clone of the repository: pip install -e '.[site]'"
+            "the site needs a checkout: conformance/interop.json is not in the package",
+            hint="install it in a clone of the repository: pip install -e '.[site]'",
         )
     if output.exists() and (not output.is_dir() or (any(output.iterdir()) and not (output / _MARK).is_file())):
         raise UsageError(f"{output} is there and is not a site", hint="name a folder that is new or empty")
