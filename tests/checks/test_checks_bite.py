@@ -327,3 +327,40 @@ def test_a_value_that_should_be_absent_is_said_to_be_so() -> None:
     wanted = Expectation(thread={Version.V0_0_4: {"turns": None}})
     (finding, *_) = EXPECTATIONS.judge(evidence(expectation=wanted))
     assert finding.shown()["expected"] == "(absent)"
+
+
+def fits(got: Document, wanted: Document) -> bool:
+    """Whether a part fits what a scenario expects of it."""
+    expected: Document = {"turns": [{}, {"messages": [{"parts": [wanted]}]}]}
+    held_by_both = thread(reply(2, got))
+    piece = evidence(
+        server=Side(name="server", thread=held_by_both),
+        client=Side(name="client", thread=held_by_both),
+        expectation=Expectation(thread={Version.V0_0_4: expected}),
+    )
+    return not EXPECTATIONS.judge(piece)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fitting"),
+    [
+        ({"args": {"n": 1, "nil": None}}, True),
+        ({"args": {"nil": None}}, False),
+        ({"args": {"n": 1}}, False),
+        ({"args": {"n": 1, "nil": None, "more": None}}, False),
+        ({"args": {}}, False),
+        ({"id": None}, True),
+    ],
+)
+def test_what_is_expected_of_data_is_all_of_it(wanted: Document, fitting: bool) -> None:
+    """An argument that was left out, or made up, is seen; a field of the protocol that is null may be absent (R37)."""
+    got = {**call("c1"), "args": {"n": 1, "nil": None}}
+    assert fits(got, wanted) is fitting
+
+
+@pytest.mark.parametrize(
+    ("kind", "fitting"), [("tool-return", False), ("builtin-tool-return", False), ("file", True)]
+)
+def test_what_is_expected_of_a_file_may_be_a_part_of_it(kind: str, fitting: bool) -> None:
+    """The content of a result is data, that of a file has fields of the protocol."""
+    assert fits({"part_kind": kind, "content": {"kind": "binary", "data": ""}}, {"content": {"data": ""}}) is fitting

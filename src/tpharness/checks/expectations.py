@@ -15,6 +15,8 @@ from tpharness.scenario.outline import outline
 __all__ = ["EXPECTATIONS", "in_version"]
 
 _EVENT = re.compile(r"event\(([^)]*)\)")
+_DATA = frozenset({"args", "event_data", "metadata", "client_metadata"})
+_RESULTS = frozenset({"tool-return", "builtin-tool-return", "retry-prompt"})
 _INDEX = re.compile(r"/\d+(?=/|$)")
 
 OUTLINE_DIFFERS = Kind("outline-differs")
@@ -72,27 +74,30 @@ def _thread(evidence: Evidence) -> list[Finding]:
     return findings
 
 
-def _mismatch(got: Any, wanted: Any, pointer: str) -> tuple[str, Any, Any] | None:
+def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tuple[str, Any, Any] | None:
     """Return the first place where `got` does not match `wanted`: maps may have more keys, lists not more items.
 
-    A key that is wanted as null may be absent.
+    A key that is wanted as null may be absent. In `data`, whose keys are not fields of the protocol, a map has just
+    the keys that are wanted, and null is null.
     """
     if isinstance(wanted, Mapping):
         if not isinstance(got, Mapping):
             return pointer, got, wanted
         for key, value in wanted.items():
             if key not in got:
-                if value is None:  # R37: absent and null are the same
+                if value is None and not data:  # R37: absent and null are the same
                     continue
                 return f"{pointer}/{key}", "(absent)", value
-            if (miss := _mismatch(got[key], value, f"{pointer}/{key}")) is not None:
+            inside = data or key in _DATA or (key == "content" and got.get("part_kind") in _RESULTS)
+            if (miss := _mismatch(got[key], value, f"{pointer}/{key}", data=inside)) is not None:
                 return miss
-        return None
+        more = [key for key in got if key not in wanted] if data else []
+        return (f"{pointer}/{more[0]}", got[more[0]], "(absent)") if more else None
     if isinstance(wanted, list | tuple):
         if not isinstance(got, list | tuple) or len(got) != len(wanted):
             return pointer, got, list(wanted)
         for index, value in enumerate(wanted):
-            if (miss := _mismatch(got[index], value, f"{pointer}/{index}")) is not None:
+            if (miss := _mismatch(got[index], value, f"{pointer}/{index}", data=data)) is not None:
                 return miss
         return None
     # 1 == 1.0 == True in Python; in JSON `true` is not a number
