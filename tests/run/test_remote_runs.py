@@ -84,6 +84,13 @@ def test_the_same_verdicts_come_without_anything_declared() -> None:
     assert len(left_out) == 2
 
 
+def test_keys_of_data_are_expected_without_carriers_too() -> None:
+    """A key that an application calls timestamp or metadata is data, and no carrier transports it."""
+    ids = ("tools/keys-with-a-meaning-elsewhere",)
+    _, bare, _ = played(ContractServer(declares={**ALL, "carriers": False}), ids)
+    assert [result.outcome for result in bare] == [Outcome.PASSED]
+
+
 def test_what_is_played_without_carriers_says_nothing_about_them() -> None:
     """The contents are judged; the profile of carriers, and the clauses that speak of them, learn nothing."""
     ids = ("carriers/all-facts", "carriers/timestamps-with-offsets", "carriers/thinking-provider")

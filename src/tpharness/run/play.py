@@ -61,6 +61,8 @@ _CARRIED_FIELDS = frozenset(
     )
 )
 """Fields of a thread that a stream without carriers lacks, or has in another form (R39)."""
+_DATA_FIELDS = frozenset(("args", "content", "event_data", "client_metadata"))
+"""Fields whose value is what somebody said: a key in it is not a field of a thread."""
 
 
 _Playings = list[tuple[str, str, TargetOutput]]
@@ -265,7 +267,7 @@ def _split_by_carriers(case: Case, piece: Evidence, players: Players) -> list[Ev
 
 def _remove_carried(value: Any) -> Any:
     if isinstance(value, Mapping):
-        kept = {k: _remove_carried(v) for k, v in value.items() if k not in _CARRIED_FIELDS}
+        kept = {k: v if k in _DATA_FIELDS else _remove_carried(v) for k, v in value.items() if k not in _CARRIED_FIELDS}
         if kept.get("status") in FAILED_STATUSES and not isinstance(kept.get("content"), str):
             kept.pop("content", None)  # the stream has it as a text
         return kept
