@@ -95,13 +95,20 @@ class ToolCalls:
                 return False  # a call of an earlier response, sent again (R31)
             self._lifecycle.ensure_response()
             part = self._writer.open_part("tool-call", {}, "args")
+        self._forget(call_id)
         if chunk.provider_executed or part.kind == "builtin-tool-call":
             part.kind = "builtin-tool-call"
             self._provider_calls[call_id] = part.fields
-            self._provider_answers.discard(call_id)
         self._writer.close_part(part, **call_fields(chunk), args=chunk.input)
         part.fields.setdefault("args", None)
         return True
+
+    def _forget(self, call_id: str) -> None:
+        """Forget what became of the call that had this id before: an id that is used again names a new call (R36)."""
+        self._provider_calls.pop(call_id, None)
+        self._provider_answers.discard(call_id)
+        self._denials.pop(call_id, None)
+        self._input_errors.discard(call_id)
 
     # --------------------------------------------------------------- approvals
 
