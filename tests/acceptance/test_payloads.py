@@ -172,6 +172,7 @@ def test_redacted_thinking_goes_back_as_data() -> None:
         (None, {}),
         ("", {}),
         ('{"ci', {"INVALID_JSON": '{"ci'}),
+        ('{"n": NaN}', {"INVALID_JSON": '{"n": NaN}'}),
         ("[1]", {"INVALID_JSON": "[1]"}),
     ],
 )

@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 from tpharness.acceptance.provider import Provider
 from tpharness.acceptance.shape import as_list, string, value_of
 from tpharness.errors import UsageError
+from tpharness.facts import parse_tool_args
 
 __all__ = [
     "ISSUERS",
@@ -94,10 +95,7 @@ def call_arguments(part: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(args, Mapping):
         return dict(args)
     text = args if isinstance(args, str) else compact_json(args)
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        parsed = None
+    parsed = parse_tool_args(text)
     return parsed if isinstance(parsed, dict) else {"INVALID_JSON": text}
 
 
