@@ -358,9 +358,7 @@ def test_what_is_expected_of_data_is_all_of_it(wanted: Document, fitting: bool) 
     assert fits(got, wanted) is fitting
 
 
-@pytest.mark.parametrize(
-    ("kind", "fitting"), [("tool-return", False), ("builtin-tool-return", False), ("file", True)]
-)
+@pytest.mark.parametrize(("kind", "fitting"), [("tool-return", False), ("builtin-tool-return", False), ("file", True)])
 def test_what_is_expected_of_a_file_may_be_a_part_of_it(kind: str, fitting: bool) -> None:
     """The content of a result is data, that of a file has fields of the protocol."""
     assert fits({"part_kind": kind, "content": {"kind": "binary", "data": ""}}, {"content": {"data": ""}}) is fitting

@@ -10,11 +10,15 @@ from tests.seeded_defects import (
     facts,
     files,
     frames,
+    ids,
     interrupts,
     later_turns,
+    leaks,
     libraries,
+    looks,
     messages,
     parts,
+    repeats,
     responses,
     streams,
     threads,
@@ -44,6 +48,10 @@ DEFECTS = (
     *values.DEFECTS,
     *libraries.DEFECTS,
     *later_turns.DEFECTS,
+    *looks.DEFECTS,
+    *ids.DEFECTS,
+    *repeats.DEFECTS,
+    *leaks.DEFECTS,
 )
 DOCUMENT_DEFECTS = documents.DEFECTS
 """Those that no scenario shows, and the vectors of `conformance/documents/` do."""
@@ -59,7 +67,6 @@ _IN_DOCUMENTS = (
     "part.base64",
     "usage.counts",
     "event.spawn-names-thread",
-    "ref.fields",
 )
 """What bad documents break, and no implementation here writes."""
 ELSEWHERE = {

@@ -107,6 +107,31 @@ class LastLineAlone(SseParser):
         super()._dispatch(end, frames, bare=bare)
 
 
+class OnlyUnnamedEvents(SseParser):
+    """An event with a name of its own is for somebody else."""
+
+    def _dispatch(self, end, frames, *, bare):
+        if self._event not in (None, "", "message"):
+            self._data.clear()
+        super()._dispatch(end, frames, bare=bare)
+
+
+class CommentsBeginAnew(SseParser):
+    """A comment inside an event drops what had come of it."""
+
+    def _take(self, line, start):
+        if line.startswith(b":"):
+            self._data.clear()
+        super()._take(line, start)
+
+
+class LinesTrimmed(SseParser):
+    """Blanks before the name of a field are skipped."""
+
+    def _take(self, line, start):
+        super()._take(line.lstrip(b" "), start)
+
+
 def last_event_counts(was):
     def close(self, reason, at):
         if self._sse is not None:
@@ -190,5 +215,26 @@ DEFECTS = (
         "An event that was cut off is read when the connection closes.",
         "sse.incomplete-event R27",
         wrap(assembler.Assembler, "close", last_event_counts),
+    ),
+    defect(
+        "events-with-names-skipped",
+        "client",
+        "An event that has a name is not read.",
+        "sse.fields",
+        parser(OnlyUnnamedEvents),
+    ),
+    defect(
+        "comment-inside-an-event-drops-it",
+        "client",
+        "What had come of an event before a comment inside it is lost.",
+        "stream.pings sse.multi-line",
+        parser(CommentsBeginAnew),
+    ),
+    defect(
+        "blanks-before-a-field-skipped",
+        "client",
+        "A field with a blank before its name is read as the field of that name.",
+        "sse.fields",
+        parser(LinesTrimmed),
     ),
 )

@@ -122,6 +122,19 @@ def late_outputs_lost(was):
     return action
 
 
+def unseen(value):
+    """Let the client take no notice of an output that is this value, and of the same kind."""
+
+    def make(was):
+        def output(self, chunk):
+            if chunk.output != value or type(chunk.output) is not type(value):
+                was(self, chunk)
+
+        return output
+
+    return make
+
+
 OUTPUTS = (c.ToolOutputAvailableChunk, c.ToolOutputErrorChunk, c.ToolOutputDeniedChunk)
 
 
@@ -259,6 +272,40 @@ DEFECTS = (
         "tool.status-success",
         on_chunk(
             lambda was: lambda self, chunk: None if chunk.output is None else was(self, chunk),
+            c.ToolOutputAvailableChunk,
+        ),
+    ),
+    *(
+        defect(
+            f"{name}-output-not-seen",
+            "client",
+            f"A tool that returns {words} counts as one that has not answered.",
+            "tool.status-success stream.tool-output",
+            on_chunk(unseen(value), c.ToolOutputAvailableChunk),
+        )
+        for name, words, value in (
+            ("false", "false", False),
+            ("nought", "nought", 0),
+            ("empty-list", "an empty list", []),
+            ("empty-object", "an empty object", {}),
+        )
+    ),
+    defect(
+        "empty-error-not-seen",
+        "client",
+        "A tool that failed without a word counts as one that has not answered.",
+        "tool.status-error",
+        on_chunk(
+            lambda was: lambda self, chunk: was(self, chunk) if chunk.error_text else None, c.ToolOutputErrorChunk
+        ),
+    ),
+    defect(
+        "any-flag-makes-progress",
+        "client",
+        "An output that says that it is not preliminary is taken as progress.",
+        "tool.preliminary R14",
+        on_chunk(
+            lambda was: lambda self, chunk: None if chunk.preliminary is not None else was(self, chunk),
             c.ToolOutputAvailableChunk,
         ),
     ),
