@@ -92,13 +92,6 @@ def total_of_32_bits(turn, _):
     return {**turn, "total_usage": {name: min(count, _LARGEST_32) for name, count in turn["total_usage"].items()}}
 
 
-def total_made_up(message):
-    used = message.get("usage")
-    if not used or "total_tokens" in used:
-        return message
-    return {**message, "usage": {**used, "total_tokens": used.get("input_tokens", 0) + used.get("output_tokens", 0)}}
-
-
 def times(change):
     """Change each time of a turn, and none in what somebody said."""
 
@@ -224,13 +217,6 @@ DEFECTS = (
         "Token counts are stored in 32 bits.",
         "usage.sums R17",
         together(on_response(counted_in_32_bits), on_turns(total_of_32_bits)),
-    ),
-    defect(
-        "total-of-tokens-made-up",
-        "both",
-        "A response whose model told no total has the sum of input and output as total.",
-        "usage.sums R17",
-        on_response(total_made_up),
     ),
     defect(
         "times-in-milliseconds",

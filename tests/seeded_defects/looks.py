@@ -22,7 +22,6 @@ __all__ = ["DEFECTS", "on_both"]
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe0f\ufffe\uffff]")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
-_LONGEST_TEXT = 65_535
 _PLACES = ("text", "thinking", "args", "result", "event", "user")
 _CLAUSES = {
     "text": "part.text-as-is",
@@ -227,13 +226,6 @@ DEFECTS = (
             on_both(storing(texts(lambda text: re.sub(r"\s+", " ", text)), place)),
         )
         for place in _PLACES
-    ),
-    defect(
-        "text-beyond-64-kilobytes-cut",
-        "client",
-        "The column for a text holds 65,535 characters, and the rest is cut off.",
-        "part.text-as-is",
-        client_writer(storing(texts(lambda text: text[:_LONGEST_TEXT]), "text")),
     ),
     defect(
         "tags-of-thoughts-removed",
