@@ -349,3 +349,31 @@ def test_the_pieces_of_a_long_part_are_joined_as_they_come() -> None:
     assert call.raw == "1" * rounds
     held = [len(part.pieces) for part in fold._context.open_parts.texts.values()]
     assert held < [2 * 4096]
+
+
+ALIEN = {"type": "message_start"}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "reason", "found"),
+    [
+        ([ALIEN], None, True),
+        ([ALIEN, {"type": "content_block_delta"}], None, True),
+        ([ALIEN], "user_cancelled", False),
+        ([ALIEN, {"type": "start"}], None, False),
+        ([ALIEN, {"type": "data-app-x", "data": 1}], None, False),
+        ([{"type": "start"}, ALIEN], None, False),
+        ([{"type": 4}], None, False),
+        ([], None, False),
+    ],
+)
+def test_a_stream_of_another_protocol_is_found(chunks: list[dict[str, Any]], reason: str | None, found: bool) -> None:
+    """Where it was cut, what was to come is not known; one unknown chunk beside others is an event (R7)."""
+    fold = Assembler()
+    fold.begin(T)
+    fold.feed(encode_stream(chunks), T)
+    fold.close(reason, T)
+    assert ("stream-of-unknown-chunks" in [f.code for f in fold.findings]) is found
+    fold.begin(T)
+    fold.close(None, T)
+    assert [f.code for f in fold.findings].count("stream-of-unknown-chunks") == int(found)

@@ -57,6 +57,7 @@ class ChunkFold:
     def begin(self, at: str, *, agent_id: str | None = None) -> None:
         """Open a stream; `agent_id` is the agent that was asked, until a carrier names one."""
         self._context.begin(at)
+        self._known, self._first_unknown = False, ""
         self._join_at = _CHUNKS_BETWEEN_JOINS
         self._lifecycle.begin(agent_id or self._agent_id)
         self._tool_calls.begin()
@@ -66,6 +67,8 @@ class ChunkFold:
         self._context.index += 1
         self._context.at = at
         record = type(chunk)
+        if not self._known:
+            self._note_known(chunk)
         reaction = ORDER[self._lifecycle.state].get(record)
         if reaction is _FOLD:
             self._handlers[record](chunk)
@@ -131,6 +134,10 @@ class ChunkFold:
 
     def close(self, reason: str | None, at: str) -> None:
         """End the stream: the reason observed for its end, None for a plain end without `finish` (R27)."""
+        if (
+            reason is None and self._first_unknown and not self._known
+        ):  # one that was cut may have begun with an extension
+            self._context.report(v.NOTHING_KNOWN, f"its first chunk has the type {self._first_unknown!r}")
         self._lifecycle.close(reason, at)
 
     def journal(self, cut: Interrupted | None = None, *, partial: bool = False) -> Journal:
@@ -180,6 +187,12 @@ class ChunkFold:
     def _join_pieces(self) -> None:
         self._join_at = self._context.index + _CHUNKS_BETWEEN_JOINS
         self._context.open_parts.join_pieces()
+
+    def _note_known(self, chunk: c.Chunk) -> None:
+        if isinstance(chunk, c.UnknownChunk):
+            self._first_unknown = self._first_unknown or chunk.type
+        elif not isinstance(chunk, c.Done | c.Malformed):
+            self._known = True
 
     def _refuse(self, chunk: c.Chunk) -> None:
         state = self._lifecycle.state

@@ -14,6 +14,7 @@ __all__ = [
     "FRAMED_BY_NAME",
     "LATE_PROVIDER_OUTPUT",
     "NEW_RESPONSE_IN_STEP",
+    "NOTHING_KNOWN",
     "NO_CALL",
     "NO_DONE",
     "NO_START",
@@ -43,5 +44,6 @@ NEW_RESPONSE_IN_STEP = Kind("part-after-output")
 LATE_PROVIDER_OUTPUT = Kind("provider-output-late")
 FRAMED_BY_NAME = Kind("custom-event-framed-by-name")
 UNKNOWN_TYPE = Kind("chunk-type-unknown")
+NOTHING_KNOWN = Kind("stream-of-unknown-chunks")
 FINISH_UNKNOWN = Kind("stream-finish-unknown")
 FINISH_CONTRADICTS = Kind("stream-finish-contradicts")
