@@ -21,6 +21,7 @@ from tpharness import (
     assert_same_thread,
     assert_valid,
     check,
+    convert,
     diff,
     fold,
     play,
@@ -296,3 +297,51 @@ def test_an_answer_that_is_no_stream_agrees_with_nothing(answer: bytes | list[An
     with pytest.raises(AssertionError, match="the client has nothing to compare: MUST stream-without-events"):
         assert_same_thread(server, fold("Hi", answer), mode="content")
     assert fold("Hi", answer[:0], interrupted="user_cancelled").findings == ()
+
+
+@pytest.mark.parametrize("mode", ["contnt", "EXACT", "", None, True])
+def test_a_misspelt_comparison_is_refused(mode: Any) -> None:
+    """It must not choose the weaker one, in silence."""
+    one, other = fold("Hi", STREAM), fold("Hi", STREAM, at="2030-01-01T00:00:00Z")
+    for compare in (
+        lambda: assert_same_thread(one, other, mode=mode),
+        lambda: diff(one.thread, other.thread, mode=mode),
+    ):
+        with pytest.raises(UsageError, match="mode takes exact or content, not "):
+            compare()
+    with pytest.raises(UsageError) as raised:
+        assert_same_thread(one, one, mode="EXACT")  # type: ignore[arg-type]
+    assert raised.value.hint == "did you mean exact?"
+
+
+def test_threads_without_a_turn_agree_about_nothing() -> None:
+    """An assertion about nothing is not green."""
+    with pytest.raises(AssertionError, match="neither the server nor the client holds a turn"):
+        assert_same_thread(fold(), fold(), mode="content")
+    assert_same_thread(fold("Hi"), fold("Hi"))
+
+
+def test_streams_of_another_protocol_agree_about_nothing() -> None:
+    """Both sides have folded them to a turn in which nobody says anything."""
+    folded = fold("Hi", b'data: {"type":"message_start"}\n\ndata: [DONE]\n\n')
+    assert [f.level for f in folded.findings if f.code == "stream-of-unknown-chunks"] == [Level.MUST]
+    with pytest.raises(AssertionError, match="the server has nothing to compare: MUST stream-of-unknown-chunks"):
+        assert_same_thread(folded, folded)
+
+
+def test_words_that_fold_and_convert_take_are_looked_at() -> None:
+    """A misspelt reason, a time that is none, a version that is not there."""
+    with pytest.raises(UsageError, match="unknown reason 'user_canceled'"):
+        fold("Hi", STREAM, interrupted="user_canceled")
+    with pytest.raises(UsageError, match="at is 'yesterday', which is not a time"):
+        fold("Hi", STREAM, at="yesterday")
+    with pytest.raises(UsageError, match="unknown version '9'"):
+        convert(fold("Hi").thread, "9")
+    assert convert(fold("Hi").thread, "0.0.3").thread["version"] == "0.0.3"
+
+
+def test_one_name_is_not_a_list_of_letters(folder: Path) -> None:
+    """Where several may be given, one may stand alone."""
+    played = play("chat/good", scenarios=str(folder), dialects="0.0.4", clauses="stream.text", profiles="stream")
+    assert [result.id for result in played.results] == ["chat/good"]
+    assert play("chat/good", scenarios=folder, faults="fin-in-middle").results  # type: ignore[arg-type]

@@ -15,10 +15,11 @@ from tpharness.finding_lines import finding_lines
 from tpharness.findings import Level, json_type, shorten
 from tpharness.folding import NO_EVENTS, Folded
 from tpharness.printable import counted, make_printable
-from tpharness.protocol.compare import same_content, same_exact
+from tpharness.protocol.compare import refuse_unknown_mode, same_content, same_exact
 from tpharness.protocol.diff import ThreadDifference, diff
 from tpharness.protocol.reading import fill_agents
 from tpharness.protocol.shape import find_shape_problem
+from tpharness.vsp.violations import NOTHING_KNOWN
 
 __all__ = ["assert_same_thread", "assert_valid"]
 
@@ -46,17 +47,28 @@ def assert_same_thread(
 ) -> None:
     """Raise AssertionError if two sides hold different threads: each difference with its place, values and ruling.
 
+    Two threads without a turn agree about nothing, and fail. UsageError for another `mode`.
+
     `mode` "exact" compares everything that has a canonical form; "content" only what a stream without carriers can say:
     times, generated ids, models, usage and the like may differ (R39). Threads are read as a reader has to (R3). What
-    `fold` returns may be given as it is; without an event of a stream, as of an error page, it agrees with nothing.
+    `fold` returns may be given as it is; without a chunk that is known, as of an error page or of a stream of another
+    protocol, it agrees with nothing.
     """
     __tracebackhide__ = True
+    refuse_unknown_mode(mode)
     threads = {"server": _thread_of("server", server), "client": _thread_of("client", client)}
     for side, given in (("server", server), ("client", client)):
-        missing = [f for f in given.findings if f.kind is NO_EVENTS] if isinstance(given, Folded) else []
+        missing = (
+            [f for f in given.findings if f.kind in (NO_EVENTS, NOTHING_KNOWN)] if isinstance(given, Folded) else []
+        )
         if missing:  # then neither side may have answered, which is not agreement
-            lines = [f"the {side} has nothing to compare: {missing[0].line()}", f"  do        {NO_EVENTS.remedy}"]
+            lines = [f"the {side} has nothing to compare: {missing[0].line()}", f"  do        {missing[0].kind.remedy}"]
             raise AssertionError("\n".join(map(make_printable, lines)))
+    if not threads["server"]["turns"] and not threads["client"]["turns"]:
+        raise AssertionError(
+            "neither the server nor the client holds a turn, so there is nothing to compare\n"
+            "  do        compare the threads after the user and the agent have said something"
+        )
     same = same_exact if mode == "exact" else same_content
     if same(threads["server"], threads["client"]):
         return

@@ -13,11 +13,12 @@ from typing import Any
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
 from tpharness.errors import InputError, UsageError
-from tpharness.facts import later_time
+from tpharness.facts import is_time, later_time
 from tpharness.findings import Finding, Kind, Place
 from tpharness.journal import Journal, UserTurn
 from tpharness.printable import counted
 from tpharness.protocol.parse import MAX_SIZE, parse_json
+from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import Version, newest_version, parse_version
 from tpharness.readings import Readings
 from tpharness.server_events import Recorder, RunState
@@ -82,9 +83,13 @@ def fold(
     stream that ends too early ended as its bytes say. `at` (ISO 8601) is the time of everything that does not state one
     itself; `version` is that of the thread, the newest if None; `agent` answers until the stream names another one.
 
-    InputError for a file that cannot be read; UsageError for a piece of another type, an unknown version, or
-    streams and server events in one conversation, since these are two sides.
+    InputError for a file that cannot be read; UsageError for a piece of another type, an unknown version, a misspelt
+    reason, an `at` that is not a time, or streams and server events in one conversation, since these are two sides.
     """
+    if interrupted is not None:
+        refuse_misspelt_reason(interrupted)
+    if not is_time(at):
+        raise UsageError(f"at is {at!r}, which is not a time", hint="write it as 2025-01-20T10:00:15Z")
     wanted = version if isinstance(version, Version) else parse_version(version) if version else newest_version()
     answers = [None if isinstance(piece, str) else _answer(piece) for piece in pieces]
     sides = {is_of_server(piece, answer) for piece, answer in zip(pieces, answers, strict=True) if answer is not None}

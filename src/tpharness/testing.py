@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
 from tpharness.errors import UsageError
 from tpharness.findings import Finding
@@ -58,7 +59,7 @@ def play(
     `ids` are ids, folders or patterns of scenarios, all if there are none; `scenarios` are files and folders of your
     own, the built-in ones if empty. `server` and `client` are targets as for `--server`; they are started for this call
     and ended after it. `dialects` are versions such as `0.0.4`, all if empty. The others are the options of the same
-    names.
+    names. Where several may be given, one may stand alone.
 
     UsageError for what does not exist or fit together, also where an event loop is running in this thread; InputError
     for a file that cannot be read; TargetError for a target that does not answer.
@@ -70,14 +71,14 @@ def play(
         )
     options = RunOptions(
         ids=ids,
-        roots=tuple(map(Path, scenarios)),
+        roots=tuple(map(Path, _several(scenarios))),
         server=server,
         client=client,
-        versions=tuple(v if isinstance(v, Version) else parse_version(v) for v in dialects) or None,
+        versions=tuple(v if isinstance(v, Version) else parse_version(v) for v in _several(dialects)) or None,
         compare=parse_compare(compare),
-        faults=parse_faults(list(faults)),
-        profiles=parse_profiles(list(profiles)),
-        clauses=parse_clauses(clauses),
+        faults=parse_faults(list(_several(faults))),
+        profiles=parse_profiles(list(_several(profiles))),
+        clauses=parse_clauses(_several(clauses)),
         baseline=None if baseline is None else Path(baseline),
     )
     results: list[Result] = []
@@ -87,6 +88,14 @@ def play(
         elif isinstance(event, RunFinished):
             finished = event
     return Played(results=tuple(results), problems=finished.problems, passed=finished.passed, options=options)
+
+
+_Named = TypeVar("_Named")
+
+
+def _several(given: Sequence[_Named]) -> Sequence[_Named]:
+    """Return the names that were given; one that is given alone is one name, and not a list of its letters."""
+    return [cast("_Named", given)] if isinstance(given, str | Path | Version) else given
 
 
 def _in_a_loop() -> bool:

@@ -12,9 +12,9 @@ from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import UsageError
 from tpharness.folding import NO_TIME, Cut, fold_events, fold_stream, render
 from tpharness.printable import say
+from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import newest_version, parse_version
 from tpharness.scenario.fields import normalize_time
-from tpharness.scenario.reasons import refuse_misspelt_reason
 from tpharness.scenario_files import SUFFIXES
 
 __all__ = ["fold"]

@@ -12,6 +12,7 @@ from tpharness.cli.reports import EarlyEnd
 from tpharness.cli.tracing import DEFAULT_TRACE, TraceOption, TraceToOption, tracing
 from tpharness.errors import UsageError
 from tpharness.printable import counted, say, without_credentials
+from tpharness.protocol.reasons import KNOWN_REASONS, refuse_misspelt_reason
 from tpharness.protocol.versions import parse_version
 from tpharness.report.trace import TraceReport
 from tpharness.resources import scenarios_dir
@@ -28,7 +29,6 @@ from tpharness.run.sweeps.report import sweep_document
 from tpharness.run.sweeps.scenarios import ScenarioReport, SweepOptions, sweep_scenarios
 from tpharness.run.workers import Workers
 from tpharness.scenario import CutAt
-from tpharness.scenario.reasons import KNOWN_REASONS, refuse_misspelt_reason
 from tpharness.trace.format import Traced
 
 __all__ = ["sweep"]

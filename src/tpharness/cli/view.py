@@ -22,8 +22,8 @@ from tpharness.picture import (
     timeline_of_file,
 )
 from tpharness.printable import counted, say
+from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import parse_version
-from tpharness.scenario.reasons import refuse_misspelt_reason
 from tpharness.trace.format import INDEX
 from tpharness.trace.read import Trace
 

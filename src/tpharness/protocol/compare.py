@@ -13,16 +13,26 @@ from typing import Any
 
 import orjson
 
+from tpharness.errors import UsageError, did_you_mean
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.jcs import CanonicalError, jcs
 
-__all__ = ["FAILED_STATUSES", "content_form", "identical", "same_content", "same_exact"]
+__all__ = ["FAILED_STATUSES", "MODES", "content_form", "identical", "refuse_unknown_mode", "same_content", "same_exact"]
+
+MODES = ("exact", "content")
 
 _MESSAGE_FIELDS = ("usage", "model_name", "provider_name", "provider_response_id", "finish_reason", "timestamp")
 _TURN_FIELDS = ("started_at", "completed_at", "submitted_at", "total_usage")
 _PART_FIELDS = ("id", "thinking_id", "provider_name")
 FAILED_STATUSES = ("error", "validation_error")
 """Of returns that are alike in the comparison by content (R39)."""
+
+
+def refuse_unknown_mode(mode: object, said: str = "mode") -> None:
+    """Raise UsageError for what is neither comparison: a misspelt word must not choose the weaker one."""
+    if mode not in MODES:
+        hint = did_you_mean(str(mode).lower(), MODES, "exact compares everything, content what a plain stream can say")
+        raise UsageError(f"{said} takes exact or content, not {mode!r}", hint=hint)
 
 
 def same_exact(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

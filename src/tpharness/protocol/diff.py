@@ -10,7 +10,7 @@ from typing import Any
 from tpharness.findings import shorten, shorten_both
 from tpharness.protocol.align import align
 from tpharness.protocol.canonical import canonical_thread
-from tpharness.protocol.compare import content_form
+from tpharness.protocol.compare import content_form, refuse_unknown_mode
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
 
 __all__ = ["ThreadDifference", "diff"]
@@ -45,7 +45,8 @@ def diff(
     names: tuple[str, str] = ("a", "b"),
     mode: str = "exact",
 ) -> list[ThreadDifference]:
-    """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39)."""
+    """Return the differences of two threads, in order; `mode` is `exact` or `content` (R39). UsageError for another."""
+    refuse_unknown_mode(mode)
     form = canonical_thread if mode == "exact" else content_form
     return list(_Diff(names, form(one)).threads(form(other)))
 

@@ -22,7 +22,7 @@ from tpharness.protocol.rules import check_thread
 from tpharness.protocol.rules.index import build_index
 from tpharness.protocol.rules.turns import find_repeated_input
 from tpharness.protocol.schema import schema_findings
-from tpharness.protocol.versions import Version, is_normative_name, version_names
+from tpharness.protocol.versions import Version, is_normative_name, parse_version, version_names
 
 __all__ = ["Migration", "convert", "version_of"]
 
@@ -53,12 +53,14 @@ def version_of(thread: Mapping[str, Any]) -> Version:
         raise UsageError(f"unknown version {quote(thread.get('version'))}", hint=hint) from None
 
 
-def convert(thread: Mapping[str, Any], to: Version, *, check: bool = True) -> Migration:
+def convert(thread: Mapping[str, Any], to: Version | str, *, check: bool = True) -> Migration:
     """Convert a thread to another version, through every version between. The input is not changed.
 
     ThreadError if the thread breaks rules of its own version, or if the new version has no valid form for it; without
-    `check` the thread only has to fit its schema, and the result keeps the rules that the thread keeps.
+    `check` the thread only has to fit its schema, and the result keeps the rules that the thread keeps. UsageError for
+    a version that does not exist.
     """
+    to = parse_version(to) if isinstance(to, str) else to
     own = version_of(thread)
     if check:
         _require_valid(thread, f"not a valid {own.value} thread, so it is not converted", "correct it first")

@@ -14,6 +14,7 @@ from tpharness.clauses import load_app_clauses, load_clauses
 from tpharness.errors import UsageError, did_you_mean
 from tpharness.faults import FAULTS
 from tpharness.printable import without_credentials
+from tpharness.protocol.compare import refuse_unknown_mode
 from tpharness.protocol.versions import Version, parse_version
 from tpharness.rooms import histories_room
 from tpharness.run.engine import run_suite
@@ -39,8 +40,7 @@ def parse_compare(name: str | None) -> Compare | None:
     """Return the named comparison of threads (R39), None for that of each scenario. UsageError for another name."""
     if name is None:
         return None
-    if name not in [mode.value for mode in Compare]:
-        raise UsageError(f"--compare takes exact or content, not {name!r}")
+    refuse_unknown_mode(name, "--compare")
     return Compare(name)
 
 

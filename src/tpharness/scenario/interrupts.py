@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tpharness.protocol.reasons import KNOWN_REASONS, find_misspelt_reason
 from tpharness.scenario.eventlog import RESERVED_LABELS, EventLog
 from tpharness.scenario.fields import Fields, describe_node
 from tpharness.scenario.problems import (
@@ -19,7 +20,6 @@ from tpharness.scenario.problems import (
     UNKNOWN_LABEL,
     suggest_name,
 )
-from tpharness.scenario.reasons import KNOWN_REASONS, find_misspelt_reason
 from tpharness.scenario.records import ClientCut, CutUnit, Interrupt, Wire, WireEnd
 from tpharness.scenario.yaml_nodes import ScalarNode
 from tpharness.server_events.encoder import Chunks, Encoder

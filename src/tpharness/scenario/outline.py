@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tpharness.protocol.reasons import find_misspelt_reason
 from tpharness.protocol.rules.parts import DEFINED_KINDS
 from tpharness.scenario.problems import suggest_name
-from tpharness.scenario.reasons import find_misspelt_reason
 
 __all__ = ["OUTLINE_FORM", "find_outline_slip", "outline"]
 
