@@ -133,6 +133,54 @@ def test_a_baseline_of_ones_own_has_to_fit(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["STALE cycles/late-return@event-9", "*baseline-unmatched: *"])
 
 
+UNMATCHED = [
+    "- {id: cycles/late-retrun, findings: [outline-differs], reason: x}\n",
+    "- {id: 'mine/*', findings: [outline-differs], reason: x}\n",
+    "- {cause: 'outline-differs at server: something', reason: x}\n",
+]
+
+
+@pytest.mark.parametrize("entry", UNMATCHED)
+def test_an_entry_that_matches_nothing_fails_the_run(project: pytest.Pytester, entry: str) -> None:
+    """A misspelt id, a pattern and a cause, as in `tpharness run`; also where workers share the tests."""
+    project.makeini(INI.format("cycles/late-return threads/usage-sums") + "tpharness_baseline = known.yaml\n")
+    (project.path / "known.yaml").write_text(entry, "utf-8")
+    for more in ((), ("-p", "xdist", "-n", "2")):
+        result = run(project, *more)
+        result.assert_outcomes(passed=3)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["*the baseline is out of date*", "MUST baseline-unmatched at *", "  correct *"])
+
+
+@pytest.mark.parametrize("entry", UNMATCHED)
+@pytest.mark.parametrize(
+    "some",
+    [
+        ("-k", "late"),
+        ("--deselect", "tpharness::cycles/late-return"),
+        ("--tpharness-builtin", "cycles/late-return"),
+        ("test_mine.py",),
+        ("--tpharness-faults", "fin-in-middle"),
+    ],
+)
+def test_a_run_of_some_tests_accuses_no_entry(project: pytest.Pytester, entry: str, some: tuple[str, ...]) -> None:
+    """What was not played says nothing of an entry."""
+    project.makeini(INI.format("cycles/late-return threads/usage-sums") + "tpharness_baseline = known.yaml\n")
+    (project.path / "known.yaml").write_text(entry, "utf-8")
+    project.makepyfile(test_mine="def test_mine(tpharness_play): tpharness_play('cycles/late-return')")
+    result = run(project, *some)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.no_fnmatch_line("*baseline*")
+
+
+def test_an_entry_of_a_built_in_scenario_that_is_not_collected_is_not_accused(project: pytest.Pytester) -> None:
+    """The file may be that of `tpharness run`, which plays all of them."""
+    project.makeini(INI.format("cycles/late-return") + "tpharness_baseline = known.yaml\n")
+    (project.path / "known.yaml").write_text(BASELINE.replace("cycles/late-return", "threads/usage-sums"), "utf-8")
+    run(project).assert_outcomes(passed=2)
+    assert run(project).ret == pytest.ExitCode.OK
+
+
 def test_a_baseline_may_name_faults_that_are_not_played(project: pytest.Pytester) -> None:
     """As in `tpharness run`: the test plays the scenario without them, which says nothing of them."""
     project.makeini(INI.format("cycles/late-return") + "tpharness_baseline = known.yaml\n")

@@ -159,11 +159,13 @@ def tpharness_faults(pytestconfig: pytest.Config) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def _tpharness_targets() -> Iterator[Targets]:
+def _tpharness_targets(pytestconfig: pytest.Config) -> Iterator[Targets]:
     """Start a target when it is first played, and end all of them after the last test."""
+    from tpharness.pytest_plugin.outdated import LEDGER  # noqa: PLC0415
     from tpharness.pytest_plugin.playing import Targets  # noqa: PLC0415
 
     targets = Targets()
+    targets.ledger = pytestconfig.stash.get(LEDGER, targets.ledger)
     yield targets
     targets.close()
 

@@ -16,13 +16,14 @@ import pytest
 
 from tpharness.errors import TpharnessError
 from tpharness.profiles import find_profiles
+from tpharness.pytest_plugin.outdated import LEDGER, OutdatedEntries
 from tpharness.pytest_plugin.playing import NotGreenError, Player
 from tpharness.resources import scenarios_dir
 from tpharness.run.plan import cut_places
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario, scenario_id
 from tpharness.scenario.records import CutAt
-from tpharness.scenario_files import SUFFIXES, read_clauses
+from tpharness.scenario_files import SUFFIXES, find_ids, read_clauses
 
 __all__ = ["BuiltinScenarios", "ScenarioFile", "ScenarioItem", "add_roots"]
 
@@ -37,6 +38,7 @@ MARKERS = (
 
 def add_roots(config: pytest.Config) -> None:
     """Add the configured folders to the collection. A missing folder is a usage error of pytest, never zero tests."""
+    config.pluginmanager.register(OutdatedEntries(config), "tpharness-outdated")
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     for root in _roots(config):
@@ -70,6 +72,25 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         report = node.ihook.pytest_make_collect_report(collector=node)
         node.ihook.pytest_collectreport(report=report)
         items += [item for item in report.result or () if isinstance(item, pytest.Item)]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note which scenarios are to be played, and whether these are all that are configured."""
+    config, ledger = session.config, session.config.stash[LEDGER]
+    items = [item for item in session.items if isinstance(item, ScenarioItem)]
+    ledger.owed |= {item.nodeid for item in items}
+    roots = {*_named(config), *(path.resolve() for path in config.getini("tpharness_scenarios"))}
+    files = {path.resolve() for root in roots for path in find_ids(root).values()}
+    configured = config.getini("tpharness_builtin")
+    named = config.getoption("tpharness_builtin") or ([] if _chosen(config) else configured)
+    ledger.partial |= not files <= {item.one.path.resolve() for item in items} or not set(configured) <= set(named)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Note that a scenario is not played."""
+    for item in items:
+        if isinstance(item, ScenarioItem):
+            item.config.stash[LEDGER].partial = True
 
 
 def _chosen(config: pytest.Config) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 from tpharness.errors import TpharnessError
 from tpharness.protocol.versions import parse_version
+from tpharness.pytest_plugin.outdated import Ledger
 from tpharness.resources import scenarios_dir
 from tpharness.run import Outcome, Result, RunOptions
 from tpharness.run.dispatch import open_session, play_file
@@ -71,6 +72,7 @@ class Targets:
 
     def __init__(self) -> None:
         self._running: dict[RunOptions, _Running | TpharnessError] = {}
+        self.ledger = Ledger()
 
     def running(self, options: RunOptions) -> _Running:
         """Return the session of the options, opened when it is first asked for. Raises what opening it raised."""
@@ -168,6 +170,7 @@ class Player:
             results += [
                 Result(id=str(problem.place.case), outcome=Outcome.STALE, findings=(problem,)) for problem in problems
             ]
+        self.targets.ledger.note(self.options.baseline, results, partial=bool(self.faults))
         return results
 
     def _describe_failed(self, results: Sequence[Result], roots: Sequence[Path], *, again: str = "") -> str:
