@@ -16,6 +16,7 @@ from tpharness.run.select import select_scenarios
 from tpharness.run.session import Session
 from tpharness.run.sweeps.scenarios import ScenarioReport
 from tpharness.scenario import load_scenario
+from tpharness.targets.remote import CannotPlayError
 
 
 def delta(index: int) -> dict[str, Any]:
@@ -186,3 +187,31 @@ def test_returns_as_they_finish_break_the_law(tmp_path, monkeypatch):
     scenario = load_scenario(failure.file, root=failure.file.parent)
     (played,) = play_one(scenario, RunOptions())
     assert "expected-thread-differs" in played.failing_codes  # the file pins what the own order gives
+
+
+def test_a_budget_is_a_sample_of_all_orders(tmp_path):
+    """So many in all scenarios together, by the seed, and the count of all orders stays."""
+    selected = select_scenarios(("tools/every-status", "tools/metadata-of-every-kind"), (scenarios_dir(),))
+    with Session() as session:
+        whole, some, again = (
+            list(play_orders(selected, session, OrderOptions(bound=30, budget=budget, save=tmp_path)))
+            for budget in (None, 5, 5)
+        )
+    assert sum(one.tried for one in whole) > 5
+    assert [one.tried for one in some] == [one.tried for one in again]
+    assert sum(one.tried for one in some) == 5
+    assert [one.places for one in some] == [one.places for one in whole]
+
+
+def test_an_order_that_the_server_cannot_play_has_not_failed(tmp_path, monkeypatch):
+    """As in `run` and in a sweep of places: it is counted apart, with the reason."""
+
+    async def refuse(*_: Any, **__: Any) -> None:
+        raise CannotPlayError("plain returns only")
+
+    (tmp_path / "two.yaml").write_text(TWO_TOOLS)
+    monkeypatch.setattr("tpharness.explore.orders.play.play", refuse)
+    (found,) = ordered(tmp_path, (), tmp_path / "failures")
+    assert (found.tried, found.passed, found.failures) == (0, 0, ())
+    assert found.refused == found.places > 0
+    assert found.note.endswith("cannot be played: plain returns only")

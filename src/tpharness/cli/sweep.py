@@ -56,7 +56,7 @@ def sweep(
     dialect: Annotated[list[str] | None, Option(help="Only this version of the protocol; repeatable.")] = None,
     budget: Annotated[
         int | None,
-        Option(min=1, help="Try a sample of this many places [default: all in process, 200 elsewhere]."),
+        Option(min=1, help="Try a sample of this many places or orders [default: all; 200 places on other targets]."),
     ] = None,
     jobs: Annotated[int, Option(min=1, help="Worker processes.")] = 1,
     cluster: Annotated[
@@ -107,7 +107,9 @@ def sweep(
             if room is None:
                 raise UsageError("--orders needs the package tpharness.explore, which was removed")
             found = room.play_orders(
-                selected, session, room.OrderOptions(bound=bound, seed=seed, save=save, sides=sides, workers=workers)
+                selected,
+                session,
+                room.OrderOptions(bound=bound, budget=budget, seed=seed, save=save, sides=sides, workers=workers),
             )
         else:
             options = SweepOptions(

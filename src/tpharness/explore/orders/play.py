@@ -8,6 +8,7 @@ ones, and stand where their time puts them (R25, which the validity check holds)
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,9 +34,10 @@ from tpharness.run.select import SelectedScenario
 from tpharness.run.session import Session
 from tpharness.run.sweeps.failures import Failure, make_failure_file
 from tpharness.run.sweeps.places import without_pins
-from tpharness.run.sweeps.scenarios import ScenarioReport, sweep_each
+from tpharness.run.sweeps.scenarios import ScenarioReport, choose_places, sweep_each
 from tpharness.run.workers import THIS_PROCESS, Workers
 from tpharness.scenario import AgentRun, Expectation, Scenario, load_scenario
+from tpharness.targets.remote import CannotPlayError
 
 __all__ = ["OrderOptions", "play_orders"]
 
@@ -46,9 +48,13 @@ _Bad = tuple[Case, Result]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderOptions:
-    """How many orders of one run are played at most, and which sample of them; the rest as in sweeps."""
+    """How many orders of one run are played at most, and which sample of them; the rest as in sweeps.
+
+    `budget` is how many are played at most in all scenarios together; None is no limit but the bound.
+    """
 
     bound: int = 1000
+    budget: int | None = None
     seed: int = 0
     save: Path = Path("tpharness-failures")
     sides: tuple[str, ...] = ()
@@ -59,17 +65,58 @@ def play_orders(
     selected: Sequence[SelectedScenario], session: Session, options: OrderOptions
 ) -> Iterator[ScenarioReport]:
     """Play each scenario in other orders; yield what was found in each. ScenarioError for one that cannot be loaded."""
-    return sweep_each(partial(_play_scenario, options=options), selected, session, options.workers)
+    items = [_Item(selected=one) for one in selected]
+    if options.budget is not None:
+        counts = []
+        for one in selected:
+            ready = _prepare(one, session, options)
+            counts.append(0 if isinstance(ready, ScenarioReport) else sum(len(f.chosen) for _, _, f in ready.runs))
+        chosen = choose_places(counts, options.budget, options.seed)
+        items = [_Item(selected=one, numbers=frozenset(n)) for one, n in zip(selected, chosen, strict=True)]
+    return sweep_each(partial(_play_scenario, options=options), items, session, options.workers)
 
 
-def _play_scenario(one: SelectedScenario, *, session: Session, options: OrderOptions) -> ScenarioReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    """A scenario to play: the numbers of its orders to try, None for all."""
+
+    selected: SelectedScenario
+    numbers: frozenset[int] | None = None
+
+    def __str__(self) -> str:
+        return self.selected.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """A case with the runs of it that have other orders, each with its index."""
+
+    case: Case
+    runs: Sequence[tuple[int, AgentRun, Orders]]
+
+
+def _prepare(one: SelectedScenario, session: Session, options: OrderOptions) -> _Ready | ScenarioReport:
+    """Return what is to be played, or a report that says why nothing is."""
     scenario = load_scenario(one.path, root=one.root)
     case, reason = session.run(session.adapt(scenario))
     if reason:
         return ScenarioReport(id=scenario.id, note=f"does not apply: {reason}")
     if not scenario.runs or any(run.events is None for _, run in scenario.runs):
         return ScenarioReport(id=scenario.id, note="it has no server events to reorder")
-    return _play_all(replace(case, scenario=_without_losses(case.scenario)), session, options)
+    case = replace(case, scenario=_without_losses(case.scenario))
+    all_runs = [
+        (index, run, find_orders(run.events_before_cut, bound=options.bound, seed=options.seed))
+        for index, run in case.scenario.runs
+    ]
+    runs = [(index, run, found) for index, run, found in all_runs if found.chosen]
+    if not runs:
+        return ScenarioReport(id=case.id, note="no two of its events may swap")
+    return _Ready(case=case, runs=runs)
+
+
+def _play_scenario(item: _Item, *, session: Session, options: OrderOptions) -> ScenarioReport:
+    ready = _prepare(item.selected, session, options)
+    return ready if isinstance(ready, ScenarioReport) else _play_all(ready, item.numbers, session, options)
 
 
 def _without_losses(scenario: Scenario) -> Scenario:
@@ -86,33 +133,44 @@ def _whole_stream(run: AgentRun) -> AgentRun:
     return replace(run, interrupt=None if cut.server_after is None else whole)
 
 
-def _play_all(case: Case, session: Session, options: OrderOptions) -> ScenarioReport:
-    total = tried = 0
+def _play_all(ready: _Ready, numbers: frozenset[int] | None, session: Session, options: OrderOptions) -> ScenarioReport:
+    case = ready.case
+    tried = 0
+    count = itertools.count()
     bad: list[_Bad] = []
-    details = []
-    own = _own_threads(case, session)
-    for index, run in case.scenario.runs:
-        found = find_orders(run.events_before_cut, bound=options.bound, seed=options.seed)
-        if not found.chosen:
-            continue
-        details.append(_describe(index, found))
-        total += found.classes
+    refused: list[Result] = []
+    own = _own_threads(case, session) if numbers is None or numbers else {}
+    for index, run, found in ready.runs:
         for number, order in enumerate(found.chosen, start=1):
+            if not _is_chosen(next(count), numbers):
+                continue
             before = run.events_before_cut
             moved = replace(run, events=(*reorder(before, order), *(run.events or ())[len(before) :]))
             turns = (*case.scenario.turns[:index], moved, *case.scenario.turns[index + 1 :])
             name = f"{case.id}@turn-{index}-order-{number}"
             made = replace(case, id=name, scenario=replace(case.scenario, id=name, turns=turns))
-            tried += 1
             result = _judge_order(made, own, session)
+            if result.outcome is Outcome.NOT_APPLICABLE:
+                refused.append(result)
+                continue
+            tried += 1
             if not result.outcome.green:
                 bad.append((made, result))
-    if not total:
-        return ScenarioReport(id=case.id, note="no two of its events may swap")
     failures = tuple(_failures(case, bad, own if isinstance(own, dict) else {}, options))
     return ScenarioReport(
-        id=case.id, places=total, tried=tried, passed=tried - len(bad), failures=failures, detail="; ".join(details)
+        id=case.id,
+        places=sum(found.classes for _, _, found in ready.runs),
+        tried=tried,
+        passed=tried - len(bad),
+        refused=len(refused),
+        failures=failures,
+        note=f"{counted(len(refused), 'order')} cannot be played: {refused[0].reason}" if refused else "",
+        detail="; ".join(_describe(index, found) for index, _, found in ready.runs),
     )
+
+
+def _is_chosen(number: int, numbers: frozenset[int] | None) -> bool:
+    return numbers is None or number in numbers
 
 
 def _describe(index: int, found: Orders) -> str:
@@ -129,27 +187,33 @@ def _describe(index: int, found: Orders) -> str:
 # ------------------------------------------------------------------------------------------------ the law
 
 
-def _own_threads(case: Case, session: Session) -> dict[Version, Thread] | str:
+def _own_threads(case: Case, session: Session) -> dict[Version, Thread] | TargetError:
     """Return the server's threads of the scenario's own order, or why they cannot be had."""
     try:
         evidence = session.run(play(case, session.players, thorough=False))
     except TargetError as error:
-        return str(error)
+        return error
     return {piece.version: piece.server.thread for piece in evidence if piece.server is not None}
 
 
-def _judge_order(case: Case, own: dict[Version, Thread] | str, session: Session) -> Result:
-    if isinstance(own, str):
-        return Result(id=case.id, outcome=Outcome.ERRORED, reason=own, clauses=case.scenario.clauses)
+def _judge_order(case: Case, own: dict[Version, Thread] | TargetError, session: Session) -> Result:
+    if isinstance(own, TargetError):
+        return _without_threads(case, own)
     try:
         evidence = session.run(play(case, session.players, thorough=False))
     except TargetError as error:
-        return Result(id=case.id, outcome=Outcome.ERRORED, reason=str(error), clauses=case.scenario.clauses)
+        return _without_threads(case, error)
     result = judge(case.id, evidence, clauses=case.scenario.clauses)
     found = [finding for piece in evidence for finding in _differences(piece, own)]
     if not found:
         return result
     return replace(result, outcome=Outcome.FAILED, findings=(*found[:1], *result.findings))
+
+
+def _without_threads(case: Case, error: TargetError) -> Result:
+    """Return the result of a case that was not played; what a target cannot play does not apply, as in `run`."""
+    outcome = Outcome.NOT_APPLICABLE if isinstance(error, CannotPlayError) else Outcome.ERRORED
+    return Result(id=case.id, outcome=outcome, reason=str(error), clauses=case.scenario.clauses)
 
 
 def _differences(piece: Evidence, own: Mapping[Version, Thread]) -> Iterator[Finding]:

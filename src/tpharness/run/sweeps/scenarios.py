@@ -46,7 +46,7 @@ from tpharness.scenario import CutAt, CutSide, Scenario, load_scenario
 from tpharness.targets.contract import SteppableClient, SteppableServer
 from tpharness.trace.format import Traced
 
-__all__ = ["FAR_BUDGET", "ScenarioReport", "SweepOptions", "sweep_each", "sweep_scenarios"]
+__all__ = ["FAR_BUDGET", "ScenarioReport", "SweepOptions", "choose_places", "sweep_each", "sweep_scenarios"]
 
 UNEXPECTED = "unexpected-finding"
 FAR_BUDGET = 200
@@ -125,7 +125,7 @@ def sweep_scenarios(
         items = [_Item(selected=one) for one in selected]
     else:
         ready = [_prepare(load_scenario(one.path, root=one.root), session, options) for one in selected]
-        chosen = _choose([len(one) for one in ready], budget, options.seed)
+        chosen = choose_places([len(one) for one in ready], budget, options.seed)
         known = (None if options.workers else one for one in ready)
         numbers = (None if budget is None else some for some in chosen)
         items = [_Item(selected=one, numbers=n, ready=r) for one, n, r in zip(selected, numbers, known, strict=True)]
@@ -189,7 +189,7 @@ def _sweep_one(item: _Item, *, session: Session, options: SweepOptions) -> Scena
     return _one_by_one(one, one.case, one.places, numbers, session, options)
 
 
-def _choose(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequence[int]]:
+def choose_places(counts: Sequence[int], budget: int | None, seed: int) -> list[Sequence[int]]:
     """Return the numbers of the places to try in each scenario: all, or a sample of all places together."""
     total = sum(counts)
     if budget is None or budget >= total:
