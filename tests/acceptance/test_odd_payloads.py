@@ -71,6 +71,7 @@ BLOCKS: list[tuple[str, Any, str]] = [
     ("openai-chat", {"role": "user", "content": []}, "/0/content"),
     ("openai-chat", {"role": "tool", "tool_call_id": "c1", "content": None}, "/0/content"),
     ("openai-chat", {"role": "user", "content": ["Hi"]}, "/0/content/0"),
+    ("openai-chat", {"role": "assistant", "content": [{"type": "tool_use", "id": "c1"}]}, "/0/content/0/type"),
     ("openai-chat", {"role": "assistant", "content": "x", "tool_calls": {"id": "c1"}}, "/0/tool_calls"),
     ("openai-chat", {"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}, "/0/tool_calls/0"),
     ("openai-responses", {"type": "function_call", "name": "f", "arguments": "{}"}, "/0/call_id"),

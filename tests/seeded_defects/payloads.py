@@ -95,6 +95,18 @@ PAYLOAD_DEFECTS = (
         add("/4", {"role": "user", "content": "?"}),
     ),
     defect("C6", "A message that calls nothing is sent with an empty list of calls.", add("/3/tool_calls", [])),
+    defect(
+        "C7",
+        "An interrupted call gets a second result beside the one that had arrived.",
+        add("/3", {"role": "tool", "tool_call_id": "c1", "content": "interrupted"}),
+    ),
+    defect(
+        "C8",
+        "A call is put twice into its message.",
+        add(
+            "/1/tool_calls/0", {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+        ),
+    ),
     defect("R1", "A call is sent without its output.", remove("/4")),
     defect("R2", "An output is sent without its call.", remove("/3")),
     defect("R3", "The reasoning of an answer is sent and the answer is not.", add("/6", reasoning())),
@@ -120,6 +132,17 @@ PAYLOAD_DEFECTS = (
         "R9",
         "Stored reasoning is sent by its id, and what followed it without.",
         add("/5", reasoning(encrypted_content=None)),
+    ),
+    defect(
+        "R10",
+        "A call that the API has stored is sent, and a reference to it.",
+        add("/3/id", "fc_1"),
+        add("/4", {"type": "item_reference", "id": "fc_1"}),
+    ),
+    defect(
+        "R11",
+        "An interrupted call gets a second output beside the one that had arrived.",
+        add("/5", {"type": "function_call_output", "call_id": "c1", "output": "interrupted"}),
     ),
     defect(
         "A1",

@@ -1,4 +1,4 @@
-"""What OpenAI's Chat Completions API accepts as `messages`: rules C1 to C6."""
+"""What OpenAI's Chat Completions API accepts as `messages`: rules C1 to C8."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tpharness.findings import Finding, Kind
 __all__ = ["RULES", "open_payload"]
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_CONTENT = ("text", "image_url", "input_audio", "file", "refusal")
 
 
 def open_payload(payload: Any) -> tuple[list[PayloadEntry], list[Finding]]:
@@ -48,8 +49,15 @@ def _check_content(entry: PayloadEntry, *, optional: bool) -> Iterator[Finding]:
     if not isinstance(content, list) or (not content and not optional):
         yield malformed_finding(pointer, "text or list of content parts", content)
     for index, part in enumerate(as_list(content)):
-        if string(part, "type") is None:
+        kind = string(part, "type")
+        if kind is None:
             yield malformed_finding(f"{pointer}/{index}", "content part with a type", part)
+        elif kind not in _CONTENT:
+            yield malformed_finding(
+                f"{pointer}/{index}/type",
+                f"content part of the type {', '.join(_CONTENT[:-1])} or {_CONTENT[-1]}",
+                kind,
+            )
 
 
 def _check_calls(entry: PayloadEntry) -> Iterator[Finding]:
@@ -137,6 +145,27 @@ def _find_empty_call_lists(messages: Sequence[PayloadEntry], _: Options) -> Iter
             yield Hit(pointer=f"{entry.pointer}/tool_calls", words={"where": f"messages[{index}].tool_calls"})
 
 
+def _find_second_answers(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C7: of the tool messages behind one assistant message; another message may answer another call of this id."""
+    first: dict[str, int] = {}
+    for index, entry in enumerate(messages):
+        call = string(entry.value, "tool_call_id")
+        if entry.value.get("role") != "tool":
+            first = {}
+        elif call is not None and first.setdefault(call, index) != index:
+            words = {"first": f"messages[{first[call]}]", "second": f"messages[{index}]"}
+            yield Hit(pointer=f"{entry.pointer}/tool_call_id", ids=(call,), words=words)
+
+
+def _find_repeated_calls(messages: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """C8: in one message."""
+    for index, entry in enumerate(messages):
+        calls = _call_ids(entry.value)
+        repeated = tuple(dict.fromkeys(call for at, call in enumerate(calls) if call in calls[:at]))
+        if repeated:
+            yield Hit(pointer=f"{entry.pointer}/tool_calls", ids=repeated, words={"where": f"message[{index}]"})
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="C1",
@@ -202,5 +231,24 @@ RULES: tuple[Rule, ...] = (
         source="openai/openai-node#1341, home-assistant/core#118577, chatboxai/chatbox#2079",
         confidence=Confidence.REPORTED,
         find=_find_empty_call_lists,
+    ),
+    Rule(
+        id="C7",
+        provider="openai-chat",
+        kind=Kind("chat-answer-twice"),
+        errors=("Invalid parameter: Duplicate value for 'tool_call_id' of '{ids}', in {first} and {second}.",),
+        source="agno-agi/agno#5116, anomalyco/opencode#1211 (a call that was aborted and answered), "
+        "neuron-core/neuron-ai#46",
+        confidence=Confidence.REPORTED,
+        find=_find_second_answers,
+    ),
+    Rule(
+        id="C8",
+        provider="openai-chat",
+        kind=Kind("chat-call-twice"),
+        errors=("Duplicate value for 'tool_call_id' of {ids} in {where}",),
+        source="BuilderIO/agent-native#2312 (DeepSeek), against latitude-dev/latitude-llm#1840 (OpenAI does not mind)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_repeated_calls,
     ),
 )

@@ -1,11 +1,11 @@
-"""What OpenAI's Responses API accepts of single items: reasoning that belongs to an item, ids, content (R6 to R9)."""
+"""What OpenAI's Responses API accepts of items: reasoning that belongs to them, ids, content, repetition (R6–R11)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from tpharness.acceptance.responses_items import REASONING, REFERENCE, is_output, is_tool_output, item_type
+from tpharness.acceptance.responses_items import REASONING, REFERENCE, is_call, is_output, is_tool_output, item_type
 from tpharness.acceptance.rule import Confidence, Hit, Options, Rule
 from tpharness.acceptance.shape import PayloadEntry, as_list, string
 from tpharness.findings import Kind
@@ -83,6 +83,30 @@ def _find_unlinked_reasoning(items: Sequence[PayloadEntry], options: Options) ->
         waiting = None
 
 
+def _find_repeated_items(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R10: whole, or as a reference to what is there."""
+    seen: set[str] = set()
+    for entry in items:
+        item_id = string(entry.value, "id")
+        if item_id in seen and item_id:  # R7 is about one that is empty
+            yield Hit(pointer=entry.pointer, ids=(item_id,))
+        seen.add(item_id or "")
+
+
+def _find_repeated_calls(items: Sequence[PayloadEntry], _: Options) -> Iterator[Hit]:
+    """R11: of calls among themselves, and of outputs."""
+    called: set[str] = set()
+    answered: set[str] = set()
+    for entry in items:
+        call, output = string(entry.value, "call_id"), is_tool_output(entry.value)
+        if call is None or not (output or is_call(entry.value)):
+            continue
+        seen = answered if output else called
+        if call in seen:
+            yield Hit(pointer=f"{entry.pointer}/call_id", ids=(call,), error=0 if output else None)
+        seen.add(call)
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         id="R6",
@@ -134,5 +158,30 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.REPORTED,
         find=_find_unlinked_reasoning,
         only="requests with store=true",
+    ),
+    Rule(
+        id="R10",
+        provider="openai-responses",
+        kind=Kind("responses-item-twice"),
+        errors=("Duplicate item found with id {ids}. Remove duplicate items from your input and try again.",),
+        source="vercel/ai#7883, vercel/ai#13383 (references too), openai/openai-agents-python#1789, "
+        "earendil-works/pi#5151",
+        confidence=Confidence.REPORTED,
+        find=_find_repeated_items,
+    ),
+    Rule(
+        id="R11",
+        provider="openai-responses",
+        kind=Kind("responses-call-id-twice"),
+        errors=(
+            (
+                "Duplicate function_call_output for call_id '{ids}'. Each function_call must have exactly one matching "
+                "function_call_output"
+            ),
+        ),
+        source="NousResearch/hermes-agent#102629, earendil-works/pi#9057 (servers of the same API), against "
+        "openai/gpt-oss#308 (the later call takes the outputs)",
+        confidence=Confidence.CONFLICTING,
+        find=_find_repeated_calls,
     ),
 )
