@@ -269,6 +269,18 @@ def test_a_response_that_ends_before_its_stream_does_is_told(call: Call, app: Ap
     assert "the stream broke off by itself: the response ends without finish or abort" in done.out
 
 
+def test_what_the_server_did_not_mean_is_said(call: Call, tmp_path: Path) -> None:
+    """A text in Latin-1 is recorded with U+FFFD in it, and breaks no rule."""
+
+    async def latin(_: Request, connection: Connection) -> None:
+        await connection.answer("200 OK", TEXT.replace(b"Hello", b"H\xe9llo"), "text/event-stream")
+
+    with in_thread(RawServer(latin)) as server:
+        done = call("record", f"{server.url}/x", "-o", str(tmp_path / "live" / "latin.yaml"))
+    assert done.code == 0
+    assert "on the wire: SHOULD sse-invalid-utf8 at client byte " in done.out
+
+
 def test_a_server_under_test_is_recorded_with_its_verdict(call: Call, tmp_path: Path) -> None:
     """The reference as a server of its own kind: a run that is cut in the middle of a call's arguments."""
     file = tmp_path / "live" / "cut.yaml"

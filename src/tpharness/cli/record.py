@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from tpharness.cli.files import read_json
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.cli.stop_signals import STOP
 from tpharness.errors import InputError, TargetError, TpharnessError, UsageError
-from tpharness.findings import shorten
+from tpharness.findings import Level, shorten
 from tpharness.printable import counted, say, without_credentials
 from tpharness.protocol.versions import Version
 from tpharness.resources import scenarios_dir
@@ -58,7 +58,8 @@ def record(
     It prints the verdicts on the live stream and on its replay. Ctrl-C ends a stream and keeps what came of it.
     """
     _check_output(output, force)
-    interrupted, fault, missed = False, "", ""
+    interrupted, missed = False, ""
+    noted: list[str] = []
     lost: TpharnessError | None = None
     if play_id is not None:
         _refuse_with_play(prompt=prompt, body=body, header=header, cut_after=cut_after, cut_at=cut_at, thread=thread)
@@ -72,6 +73,7 @@ def record(
             _check_url(thread, THREAD_HINT)
         captured, interrupted = _captured(source, asked, headers, cut_after, cut_at)
         fault, missed = _find_fault(captured, source), _missed_cut(captured, cut_after, cut_at)
+        noted = list(_notes(captured, fault, missed))
         keep = partial(_write_stream, captured, prompt or [], source, output)
         recorded, live = keep({}), None  # before the thread is fetched: the stream cannot come again
         if thread is not None:
@@ -84,10 +86,8 @@ def record(
                 lost = error
     streams = [run.wire.data for _, run in recorded.runs if run.wire is not None and run.wire.data is not None]
     say(f"recorded {counted(sum(map(len, streams)), 'byte')} in {counted(len(streams), 'stream')} to {output!s}")
-    if fault:
-        say(f"the stream broke off by itself: {fault}")
-    if missed:
-        say(f"NOT CUT {missed}; all that came is recorded")
+    for line in noted:
+        say(line)
     if max(map(len, streams), default=0) >= MAX_STREAM:
         say(f"cut after {MAX_STREAM >> 20} MiB, which is all that a scenario holds of a stream")
     if live is not None:
@@ -190,6 +190,17 @@ def _find_fault(captured: CapturedStream, url: str) -> str:
         )
     unfinished = captured.end is None and "stream-unfinished" in codes
     return captured.fault or ("the response ends without finish or abort" if unfinished else "")
+
+
+def _notes(captured: CapturedStream, fault: str, missed: str) -> Iterator[str]:
+    """Yield what the replay does not say of a stream, such as what breaks no rule and is not what the server meant."""
+    if fault:
+        yield f"the stream broke off by itself: {fault}"
+    for finding in check(captured.data):
+        if finding.level is Level.SHOULD and finding.code != "stream-unfinished":
+            yield f"on the wire: {finding.line()}"
+    if missed:
+        yield f"NOT CUT {missed}; all that came is recorded"
 
 
 def _missed_cut(captured: CapturedStream, cut_after: int | None, cut_at: str | None) -> str:
