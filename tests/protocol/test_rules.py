@@ -521,6 +521,17 @@ CASES: dict[str, list[tuple[dict[str, Any], dict[str, Any], str]]] = {
             "/turns/0/parts/0/content/1/data",
         )
     ],
+    "arguments-in-text": [
+        (run(response(2, call("c", args=args))), run(response(2, call("c", args='{"q": 1}'))), f"{PART}/args")
+        for args in ({"q": 1}, '{"q": ', '"q"', "[1]", "7", "{}x", "")
+    ]
+    + [
+        (
+            run(response(2, part("builtin-tool-call", tool_name="f", tool_call_id="c", args={}))),
+            run(response(2, part("builtin-tool-call", tool_name="f", tool_call_id="c", args=" {} "))),
+            f"{PART}/args",
+        )
+    ],
     "file-by-url": [
         (
             run(response(2, part("file", content=PICTURE))),

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from tpharness.facts import is_base64
+from tpharness.facts import is_base64, parse_tool_args
 from tpharness.findings import Finding, Place
 from tpharness.protocol import problems as p
 from tpharness.protocol.jcs import escape
@@ -41,7 +41,7 @@ _NAMED = {"response": "a response", "request": "a request", "user": "a user turn
 
 
 def find_bad_parts(index: Index) -> Iterator[Finding]:
-    """R6, R8, R57: find parts in the wrong kind of message, system prompts, and contents that cannot be read."""
+    """R6, R8, R12, R57: find parts in the wrong kind of message, system prompts, and contents that cannot be read."""
     for t, m, k, holder, part in index.parts:
         kind = part["part_kind"]
         home = _HOME.get(kind)
@@ -54,6 +54,9 @@ def find_bad_parts(index: Index) -> Iterator[Finding]:
             yield p.MISPLACED.at(Place(pointer=part_pointer(t, m, k)), words, got=kind, expected=f"in {home}")
         if kind in ("file", "user-prompt"):
             yield from _bytes(part["content"], f"{part_pointer(t, m, k)}/content")
+        elif kind in ("tool-call", "builtin-tool-call"):
+            if isinstance(part.get("args"), str) and isinstance(parse_tool_args(part["args"]), dict):
+                yield p.TEXT_ARGS.at(Place(pointer=f"{part_pointer(t, m, k)}/args"), got=part["args"])
         elif kind == "tool-return" and index.version.features.content_refs:
             reference, content = part.get("content_ref"), part.get("content")
             if reference is not None:
