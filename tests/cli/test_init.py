@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -125,3 +126,27 @@ def test_its_workflow_says_what_a_user_would_type(
     assert checked[:2] == ["tpharness", "check"]
     assert call("check", *map(str, tmp_path.glob(checked[2]))).code == 0
     assert commands[2].split()[:2] == ["tpharness", "run"]
+
+
+def test_a_full_disk_leaves_nothing_and_names_the_file(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty tpharness.toml would have `run` play something else."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", full)
+    done = call("init", str(tmp_path))
+    assert done.code == 2
+    assert f"cannot write {tmp_path / 'tpharness.toml'}: No space left on device" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_project_file_without_a_table_is_refused(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody has written it for another run than that of the built-in suite on the reference."""
+    (tmp_path / "tpharness.toml").write_text("# [run]\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = call("run", "cycles/late-return")
+    assert done.code == 2
+    assert "tpharness.toml has no table" in done.err

@@ -27,6 +27,7 @@ from tpharness.apps.process import until_it_listens
 from tpharness.apps.provider import Provider
 from tpharness.apps.trouble import find_trouble, turn_trouble
 from tpharness.errors import TargetError, UsageError
+from tpharness.output import write_atomically
 from tpharness.project_file import read_project_file
 
 __all__ = ["Described", "describe_application", "require_new_table", "write_table"]
@@ -67,7 +68,7 @@ def require_new_table(file: Path, config: AppConfig) -> None:
 def write_table(file: Path, found: Described) -> None:
     """Append the table to a file, made where there is none."""
     text = file.read_text("utf-8") if file.exists() else ""
-    file.write_text(f"{text.rstrip()}\n\n{found.table}".lstrip("\n"), "utf-8")
+    write_atomically(str(file), f"{text.rstrip()}\n\n{found.table}".lstrip("\n"))
 
 
 async def _describe(config: AppConfig, on_ready: Callable[[dict[str, str]], None] | None) -> Described:

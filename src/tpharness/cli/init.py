@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from tpharness.cli.options import Argument, Option
-from tpharness.errors import UsageError
+from tpharness.errors import InputError, UsageError
+from tpharness.output import write_atomically
 from tpharness.printable import say
 from tpharness.project_file import PROJECT_FILE
 
@@ -71,8 +72,11 @@ def init(
             hint="nothing was written; choose another folder, or replace them with --force",
         )
     for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
+        try:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {(folder / name).parent}: {error.strerror}") from error
+        write_atomically(str(folder / name), text)
         say(f"{'replaced' if name in there else 'wrote'} {folder / name}")
     enter = "" if folder == Path() else f"cd {folder} && "
     build = f"{target.build} && " if target.build else ""

@@ -48,14 +48,17 @@ _KEYS = tuple(field.name for field in fields(Configured) if field.name != "said"
 def read_configured(folder: Path | None = None) -> Configured:
     """Return what the nearest `tpharness.toml` says, nothing where there is none.
 
-    InputError for a file that cannot be read, UsageError for a key or a value that is not of the table.
+    InputError for a file that cannot be read, UsageError for a key or a value that is not of the table, or no table.
     """
     here = (folder or Path.cwd()).resolve()
     file = find_project_file(here)
     if file is None:
         return Configured()
     where = f"{file}: [run]"
-    table = read_project_file(file).get("run", {})
+    tables = read_project_file(file)
+    if not tables:  # it was written for another run than that of the built-in suite on the reference
+        raise UsageError(f"{file} has no table", hint="write [run], remove the file, or run with --no-config")
+    table = tables.get("run", {})
     if not isinstance(table, Mapping):
         raise UsageError(f"{file}: run is not a table", hint='[run] on a line of its own, then server = "…"')
     check_keys(table, _KEYS, where)
