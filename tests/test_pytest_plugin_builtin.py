@@ -205,3 +205,38 @@ def test_what_failed_last_is_played_again(project: pytest.Pytester) -> None:
     project.runpytest_inprocess(*quick).assert_outcomes(passed=2, failed=1)
     (project.path / "known.yaml").write_text("", "utf-8")
     project.runpytest_inprocess(*quick, "--lf").assert_outcomes(passed=1, deselected=2)
+
+
+@pytest.mark.parametrize(
+    ("option", "told"), [("dialect", "unknown version 'no'"), ("faults", "no fault is called 'no'")]
+)
+def test_a_word_that_is_not_there_ends_the_run_at_once(project: pytest.Pytester, option: str, told: str) -> None:
+    """As a usage error of pytest, and not as a traceback of ours."""
+    project.makeini(INI.format("cycles/late-return"))
+    result = run(project, f"--tpharness-{option}", "no")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*tpharness_{option}: {told}; *"])
+
+
+def test_wrong_calls_are_shown_where_they_are_made(project: pytest.Pytester) -> None:
+    """The files of tpharness are not shown: what is wrong is in the call."""
+    project.makepyfile(
+        test_wrong="""
+        from tpharness import play
+
+        def test_play():
+            play("cycles/nope")
+
+        def test_fixture(tpharness_play):
+            tpharness_play("cycles/nope")
+        """
+    )
+    result = run(project, "test_wrong.py")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["E *no built-in scenario is called 'cycles/nope'", "test_wrong.py:4: UsageError"])
+    result.stdout.no_fnmatch_line("*select.py*")
+    result = run(project, "test_wrong.py", "-k", "fixture", "--tpharness-dialect", "no")
+    result.assert_outcomes(errors=1, deselected=1)
+    result.stdout.fnmatch_lines(["unknown version 'no'; known versions are *"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*versions.py*")

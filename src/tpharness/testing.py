@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from tpharness.errors import UsageError
+from tpharness.errors import TpharnessError, UsageError
 from tpharness.findings import Finding
 from tpharness.printable import make_printable
 from tpharness.profiles import parse_profiles
@@ -69,18 +69,26 @@ def play(
             "play() waits until everything is played, and an event loop is running in this thread",
             hint="in an async test: played = await asyncio.to_thread(play, …)",
         )
-    options = RunOptions(
-        ids=ids,
-        roots=tuple(map(Path, _several(scenarios))),
-        server=server,
-        client=client,
-        versions=tuple(v if isinstance(v, Version) else parse_version(v) for v in _several(dialects)) or None,
-        compare=parse_compare(compare),
-        faults=parse_faults(list(_several(faults))),
-        profiles=parse_profiles(list(_several(profiles))),
-        clauses=parse_clauses(_several(clauses)),
-        baseline=None if baseline is None else Path(baseline),
-    )
+    __tracebackhide__ = True
+    try:
+        options = RunOptions(
+            ids=ids,
+            roots=tuple(map(Path, _several(scenarios))),
+            server=server,
+            client=client,
+            versions=tuple(v if isinstance(v, Version) else parse_version(v) for v in _several(dialects)) or None,
+            compare=parse_compare(compare),
+            faults=parse_faults(list(_several(faults))),
+            profiles=parse_profiles(list(_several(profiles))),
+            clauses=parse_clauses(_several(clauses)),
+            baseline=None if baseline is None else Path(baseline),
+        )
+        return _play(options)
+    except TpharnessError as error:
+        raise error.with_traceback(None) from None  # what is wrong is in the call, and not in our files
+
+
+def _play(options: RunOptions) -> Played:
     results: list[Result] = []
     for event in run_suite(options):
         if isinstance(event, ResultReady):

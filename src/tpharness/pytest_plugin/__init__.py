@@ -184,17 +184,22 @@ def tpharness_play(
 
     `tpharness_play("cycles/late-return")` fails the test for what is not green, and returns the results.
     """
+    from tpharness.errors import TpharnessError  # noqa: PLC0415
     from tpharness.pytest_plugin.playing import Player  # noqa: PLC0415
 
-    return Player.make(
-        _tpharness_targets,
-        folder=pytestconfig.rootpath,
-        server=tpharness_server,
-        client=tpharness_client,
-        baseline=tpharness_baseline,
-        dialects=tpharness_dialect,
-        faults=tpharness_faults,
-    )
+    try:
+        return Player.make(
+            _tpharness_targets,
+            folder=pytestconfig.rootpath,
+            server=tpharness_server,
+            client=tpharness_client,
+            baseline=tpharness_baseline,
+            dialects=tpharness_dialect,
+            faults=tpharness_faults,
+        )
+    except TpharnessError as error:
+        wrong = error.line
+    pytest.fail(wrong, pytrace=False)  # out of the handler, which would be shown
 
 
 @pytest.fixture(scope="session")

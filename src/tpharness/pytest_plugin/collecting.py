@@ -16,9 +16,11 @@ import pytest
 
 from tpharness.errors import TpharnessError
 from tpharness.profiles import find_profiles
+from tpharness.protocol.versions import parse_version
 from tpharness.pytest_plugin.outdated import LEDGER, OutdatedEntries
 from tpharness.pytest_plugin.playing import NotGreenError, Player
 from tpharness.resources import scenarios_dir
+from tpharness.run.pairs import parse_faults
 from tpharness.run.plan import cut_places
 from tpharness.run.select import SelectedScenario, select_scenarios
 from tpharness.scenario import load_scenario, scenario_id
@@ -38,6 +40,7 @@ MARKERS = (
 
 def add_roots(config: pytest.Config) -> None:
     """Add the configured folders to the collection. A missing folder is a usage error of pytest, never zero tests."""
+    _check_words(config)
     config.pluginmanager.register(OutdatedEntries(config), "tpharness-outdated")
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
@@ -60,6 +63,16 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
         if file_path.resolve().is_relative_to(root):
             return ScenarioFile.from_parent(parent, path=file_path, root=root)
     return None
+
+
+def _check_words(config: pytest.Config) -> None:
+    """Raise a usage error of pytest for a version or a fault that is not there, before any test says so."""
+    for name, parse in (("dialect", lambda words: list(map(parse_version, words))), ("faults", parse_faults)):
+        given = config.getoption(f"tpharness_{name}")
+        try:
+            parse(list(config.getini(f"tpharness_{name}") if given is None else given))
+        except TpharnessError as error:
+            raise pytest.UsageError(f"tpharness_{name}: {error.line}") from None
 
 
 @pytest.hookimpl(tryfirst=True)  # so that -k, -m and --lf see them

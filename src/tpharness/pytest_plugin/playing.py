@@ -130,8 +130,11 @@ class Player:
         """
         __tracebackhide__ = True
         roots = tuple(map(Path, scenarios))
-        selected = select_scenarios(ids, roots or (scenarios_dir(),))
-        results = [result for one in selected for result in self._play(one)]
+        try:
+            selected = select_scenarios(ids, roots or (scenarios_dir(),))
+            results = [result for one in selected for result in self._play(one)]
+        except TpharnessError as error:
+            raise error.with_traceback(None) from None  # what is wrong is in the call, and not in our files
         told = self._describe_failed(results, roots)
         if told:
             raise AssertionError(told)
