@@ -39,7 +39,7 @@ def test_each_key_is_read(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "[apps.chat]\nurl = 'http://127.0.0.1:1/'\n", "[run]\n"])
+@pytest.mark.parametrize("text", ["[apps.chat]\nurl = 'http://127.0.0.1:1/'\n", "[run]\n"])
 def test_a_file_that_says_nothing_changes_nothing(text: str, tmp_path: Path) -> None:
     """Applications and peers are other tables."""
     (tmp_path / "tpharness.toml").write_text(text, "utf-8")
