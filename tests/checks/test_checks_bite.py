@@ -362,3 +362,37 @@ def test_what_is_expected_of_data_is_all_of_it(wanted: Document, fitting: bool) 
 def test_what_is_expected_of_a_file_may_be_a_part_of_it(kind: str, fitting: bool) -> None:
     """The content of a result is data, that of a file has fields of the protocol."""
     assert fits({"part_kind": kind, "content": {"kind": "binary", "data": ""}}, {"content": {"data": ""}}) is fitting
+
+
+def only(cut: Document) -> Document:
+    """Return a thread of which nothing is kept of the turn that was cut, beside that of a side that keeps it."""
+    return {**cut, "turns": cut["turns"][:1]}
+
+
+HALF = thread(reply(2, words("It is eig")), cut=True)
+TWICE = {**GOOD, "turns": [GOOD["turns"][0], *GOOD["turns"]]}
+
+
+@pytest.mark.parametrize(
+    ("held", "right", "decided", "shown"),
+    [
+        (HALF, only(HALF), "R20 R24", {"got": 'response(text "It is eig")'}),
+        (only(HALF), HALF, "R20 R24", {"expected": 'response(text "It is eig")'}),
+        (DANGLING, only(DANGLING), "R20 R21 R24", {"got": "response(tool-call c1 {})"}),
+        (thread(cut=True), only(HALF), "R24", {"got": "no messages"}),
+        (TWICE, GOOD, "R9", {"got": 'user-prompt "Hi"'}),
+        (GOOD, LESS, "", None),
+    ],
+    ids=["half a text", "nothing", "a call without its return", "an empty turn", "the user twice", "another end"],
+)
+def test_what_only_one_side_has_is_shown_with_what_decides_it(
+    held: Document, right: Document, decided: str, shown: dict[str, str] | None
+) -> None:
+    """R24 leaves a turn out that holds nothing; what a turn may hold, the rulings on its messages say."""
+    server = Side(name="server", thread=held, truth=right)
+    identity = next(check for check in CHECKS if check.name == "identity")
+    (finding, *_) = identity.judge(evidence(server=server, client=Side(name="client", thread=right, truth=right)))
+    assert finding.place.side == "server"
+    if shown is not None:
+        assert [ruling for ruling in finding.decided if ruling != "R51"] == decided.split()
+        assert finding.shown() == shown

@@ -7,12 +7,13 @@ The implementation's own history is compared too, where it is known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tpharness.checks.contract import Check, Delivery, Evidence, NotApplicable, Side, Thread
 from tpharness.findings import Finding, Kind, Place
 from tpharness.protocol.compare import same_content, same_exact
-from tpharness.protocol.diff import ThreadDifference, diff
+from tpharness.protocol.diff import ThreadDifference, diff, held_words
 from tpharness.scenario.records import Compare
 
 __all__ = ["IDENTITY"]
@@ -28,8 +29,9 @@ def _judge(evidence: Evidence) -> list[Finding]:
     departing = [side for side in (server, client) if side is not None and _departs(side, mode)]
     findings: list[Finding] = []
     if server is not None and client is not None and evidence.delivery is Delivery.WHOLE and not evidence.sides_equal:
-        findings = _compare(evidence, server, client, DIFFERS, mode)
         who, words = _blame(departing, server)
+        right = next((side.name for side in (server, client) if who in ("server", "client") and side.name != who), "")
+        findings = _compare(evidence, server, client, DIFFERS, mode, right=right)
         findings = [replace(f, message=f.message + words, place=replace(f.place, side=who)) for f in findings]
     if not findings:
         findings = [f for side in departing for f in _describe_departure(evidence, side)]
@@ -58,7 +60,7 @@ def _blame(departing: list[Side], server: Side) -> tuple[str | None, str]:
 
 def _describe_departure(evidence: Evidence, side: Side) -> list[Finding]:
     truth = Side(name="reference", thread=side.truth or {})
-    found = _compare(evidence, truth, side, DEPARTS, evidence.mode)
+    found = _compare(evidence, truth, side, DEPARTS, evidence.mode, right=truth.name)
     return [finding.with_place(side=side.name) for finding in found]
 
 
@@ -72,7 +74,9 @@ def _last_turn(side: Side) -> Side:
     return Side(name=side.name, thread={**side.thread, "turns": turns})
 
 
-def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compare) -> list[Finding]:
+def _compare(
+    evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compare, *, right: str = ""
+) -> list[Finding]:
     if _same(one.thread, other.thread, mode):
         return []
     differences = diff(one.thread, other.thread, names=(one.name, other.name), mode=mode.value)[:_MOST]
@@ -82,11 +86,22 @@ def _compare(evidence: Evidence, one: Side, other: Side, kind: Kind, mode: Compa
         kind.at(
             Place(case=evidence.case, pointer=d.pointer),
             f"{d.text}{f' ({d.cites})' if d.cites else ''}",
+            **_only_one_has(d, right),
             symptom=d.symptom,
             decided=_deciding(kind, d),
         )
         for d in differences
     ]
+
+
+def _only_one_has(difference: ThreadDifference, right: str) -> dict[str, str]:
+    """Return what a turn, message or part holds that only one side has: expected if that side is right, else got."""
+    if len(difference.values) != 1:
+        return {}
+    ((side, value),) = difference.values.items()
+    if not isinstance(value, Mapping) or not value.keys() & {"turn_type", "message_type", "part_kind"}:
+        return {}
+    return {"expected" if side == right else "got": held_words(value)}
 
 
 def _deciding(kind: Kind, difference: ThreadDifference) -> tuple[str, ...]:

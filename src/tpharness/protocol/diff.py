@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +14,11 @@ from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_form, refuse_unknown_mode
 from tpharness.protocol.jcs import CanonicalError, escape, jcs
 
-__all__ = ["ThreadDifference", "diff"]
+__all__ = ["ThreadDifference", "diff", "held_words"]
 
 _ABSENT = object()
+_MOST_HELD = 3
+"""Messages of a turn, and parts of a message, that are shown of what only one side has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class _Diff:
         one = self._one
         if one["version"] != other["version"]:
             yield from self._value("/version", "the version", one["version"], other["version"], "R1")
-        yield from self._sequence(one["turns"], other["turns"], "/turns", "", self._turn, _turn_key, "R24")
+        yield from self._sequence(one["turns"], other["turns"], "/turns", "", self._turn, _turn_key, "")
 
     def _sequence(
         self,
@@ -194,11 +197,35 @@ def _why(item: Any) -> str:
         return "R20, R21" if "tool-call" in kinds else "R20"
     if item.get("message_type") == "request":
         return "R23"
+    if item.get("turn_type") == "user":
+        return "R9"
     if item.get("turn_type") == "agent":
-        return "R24"
+        # What it holds decides; R24 leaves out an interrupted turn that holds nothing.
+        held = next((why for message in item.get("messages") or () if (why := _why(message))), "")
+        left_out = "R24" if item.get("completion_status") == "interrupted" else ""
+        return ", ".join(filter(None, (held, left_out)))
     return {"tool-return": "R21, R22", "tool-call": "R10"}.get(
         str(item.get("part_kind")), "R10" if "part_kind" in item else ""
     )
+
+
+def held_words(item: Any) -> str:
+    """Return what is in a turn, message or part, shortened: `response(thinking "The user wants ")`."""
+    if not isinstance(item, Mapping):
+        return shorten(item, 80)
+    if "turn_type" in item:
+        name = "messages" if "messages" in item else "parts"
+        return _first(item.get(name), "; ") or f"no {name}"
+    if "message_type" in item:
+        return f"{item['message_type']}({item.get('event_type') or _first(item.get('parts'), ', ')})"
+    said = next((item[name] for name in ("content", "args") if item.get(name) is not None), None)
+    text = json.dumps(said, ensure_ascii=False) if isinstance(said, str) else said
+    return f"{_part_key(item)}{'' if said is None else f' {shorten(text, 60)}'}"
+
+
+def _first(items: Any, between: str) -> str:
+    some = list(items) if isinstance(items, list) else []
+    return between.join([*map(held_words, some[:_MOST_HELD]), *(["…"] if len(some) > _MOST_HELD else [])])
 
 
 def _fingerprint(item: Any) -> str:
