@@ -221,3 +221,26 @@ def test_a_log_and_its_copy_go_on_apart() -> None:
         "and 1 more, the first of them here",
         "and 2 more, the first of them here",
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("caf\u00e9 au lait", "cafe\u0301 au lait", (r"caf\xe9 au lait", r"cafe\u0301 au lait")),
+        ("caf\u00e9 " + "x" * 60, "cafe\u0301 " + "x" * 60, None),
+        (["\u00e9"], ["e\u0301"], (r'["\xe9"]', r'["e\u0301"]')),
+        ("caf\u00e9", "cafe", ("caf\u00e9", "cafe")),
+        ("caf\u00e9s", "caf\u00e9", ("caf\u00e9s", "caf\u00e9")),
+        ("x", "y", ("x", "y")),
+    ],
+)
+def test_characters_that_look_alike_are_told_apart(one: object, other: object, shown: tuple[str, str] | None) -> None:
+    """Composed and not, both are é to a reader; the place of a difference in a thread shows it too."""
+    texts = shorten_both(one, other, 40)
+    assert texts == shown if shown else all(text.isascii() for text in texts)
+    threads = [
+        {"version": "0.0.4", "turns": [{"turn_type": "user", "parts": [{"x": value}]}]} for value in (one, other)
+    ]
+    (difference,) = diff(*threads)
+    told = difference.text.partition(": a ")[2]
+    assert told.isascii() is (shown is None or shown[0].isascii())

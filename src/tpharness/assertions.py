@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tpharness.checking import check
 from tpharness.finding_lines import finding_lines
-from tpharness.findings import Level, json_type, shorten
+from tpharness.findings import Level, json_type, shorten, tell_apart
 from tpharness.folding import NO_EVENTS, Folded
 from tpharness.printable import counted, make_printable
 from tpharness.protocol.compare import refuse_unknown_mode, same_content, same_exact
@@ -103,12 +103,11 @@ def _thread_of(side: str, given: Mapping[str, Any] | Folded) -> dict[str, Any]:
 def _difference_lines(difference: ThreadDifference) -> Iterator[str]:
     yield f"  {difference.pointer}"
     yield f"    {difference.text}"
-    for side in ("server", "client"):
-        if side in difference.values:
-            value = difference.values[side]
-            text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value
-            yield f"    {side:<9} {shorten(text, _SHOWN)} ({json_type(value)})"
-        else:
-            yield f"    {side:<9} nothing"
+    sides = ("server", "client")
+    values = [difference.values.get(side) for side in sides]
+    texts = [json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value for value in values]
+    shown = tell_apart(*(shorten(text, _SHOWN) for text in texts))
+    for side, value, text in zip(sides, values, shown, strict=True):
+        yield f"    {side:<9} {f'{text} ({json_type(value)})' if side in difference.values else 'nothing'}"
     if difference.rulings:
         yield f"    decided   by {', '.join(difference.rulings)} (tpharness explain {difference.rulings[0]})"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -33,6 +34,7 @@ __all__ = [
     "quote",
     "shorten",
     "shorten_both",
+    "tell_apart",
 ]
 
 _DEEPEST, _LONGEST, _MOST_ITEMS = 5, 400, 30
@@ -272,6 +274,10 @@ def parse_finding(value: Mapping[str, Any]) -> Finding:
     return Finding(kind=kind, place=place, message=value["message"], symptom=symptom, decided=decided, **given)
 
 
+_COMPOSED = 4
+"""Characters that may compose one, as a letter and three marks."""
+
+
 def shorten(value: Any, limit: int = 160) -> str:
     """Render a value for a person, on one line, cut in the middle when longer than `limit` characters.
 
@@ -296,13 +302,32 @@ def quote(value: Any, limit: int = 160) -> str:
 
 
 def shorten_both(one: Any, other: Any, limit: int = 160) -> tuple[str, str]:
-    """Render two different values beside each other; if they look alike but for blanks, each has its JSON type."""
-    texts = shorten(one, limit), shorten(other, limit)
+    """Render two different values beside each other, so that a person sees that they differ.
+
+    If they look alike but for blanks, each has its JSON type; texts that differ in how their characters are composed
+    have escapes for what is not ASCII.
+    """
+    texts = tell_apart(shorten(one, limit), shorten(other, limit))
     types = json_type(one), json_type(other)
     alike = "".join(texts[0].split()) == "".join(texts[1].split())
     if not alike or types[0] == types[1]:
         return texts
     return f"{texts[0]} ({types[0]})", f"{texts[1]} ({types[1]})"
+
+
+def tell_apart(one: str, other: str) -> tuple[str, str]:
+    """Return both texts; where they differ and look alike, such as é and e with an accent, in ASCII with escapes.
+
+    What follows the first difference decides, since texts that are cut at the same length end differently.
+    """
+    at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    forms = [unicodedata.normalize("NFKC", text[at : at + _COMPOSED])[:1] for text in (one, other)]
+    alike = one != other and forms[0] == forms[1]
+    return (_in_ascii(one), _in_ascii(other)) if alike else (one, other)
+
+
+def _in_ascii(text: str) -> str:
+    return "".join(c if c.isascii() else c.encode("unicode_escape").decode() for c in text)
 
 
 def json_type(value: Any) -> str:

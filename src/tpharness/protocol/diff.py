@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpharness.findings import shorten, shorten_both
+from tpharness.findings import shorten, shorten_both, tell_apart
 from tpharness.protocol.align import align
 from tpharness.protocol.canonical import canonical_thread
 from tpharness.protocol.compare import content_form, refuse_unknown_mode
@@ -159,7 +159,8 @@ class _Diff:
             at = next(
                 (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
             )
-            text = f"{where} differs at character {at}: {self.a} {_around(one, at)}, {self.b} {_around(other, at)}"
+            mine, theirs = tell_apart(_around(one, at), _around(other, at))
+            text = f"{where} differs at character {at}: {self.a} {mine}, {self.b} {theirs}"
             yield self._at(pointer, text, cites, "differs", one, other)
             return
         mine, theirs = shorten_both(one, other, 80)
