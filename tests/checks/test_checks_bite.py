@@ -396,3 +396,34 @@ def test_what_only_one_side_has_is_shown_with_what_decides_it(
     if shown is not None:
         assert [ruling for ruling in finding.decided if ruling != "R51"] == decided.split()
         assert finding.shown() == shown
+
+
+MESSAGES = "/turns/1/messages"
+
+
+@pytest.mark.parametrize(
+    ("turns", "pointer", "got", "expected"),
+    [
+        (
+            [{}, {"messages": [{}, {}, {}, {"parts": [{"content": "x"}]}]}],
+            f"{MESSAGES}/3/parts/0/content",
+            "(absent)",
+            "x",
+        ),
+        ([{}, {}, {}], "/turns/2", "(absent)", "(anything)"),
+        ([{}], "/turns/1", GOOD["turns"][1], "(absent)"),
+        ([{}, {"messages": [{"parts": []}, {}]}], f"{MESSAGES}/0/parts/0", call("c1"), "(absent)"),
+        (
+            [{}, {"messages": [{}, {}, {"parts": [{"content": "no"}]}, {}]}],
+            f"{MESSAGES}/2/parts/0/content",
+            "done",
+            "no",
+        ),
+    ],
+)
+def test_a_thread_of_another_length_is_told_by_its_first_difference(
+    turns: list[Any], pointer: str, got: Any, expected: Any
+) -> None:
+    """And not by the whole lists, of which a reader would see the beginning."""
+    (finding, *_) = EXPECTATIONS.judge(evidence(expectation=Expectation(thread={Version.V0_0_4: {"turns": turns}})))
+    assert (finding.place.pointer, finding.got, finding.expected) == (pointer, got, expected)

@@ -94,15 +94,26 @@ def _mismatch(got: Any, wanted: Any, pointer: str, *, data: bool = False) -> tup
         more = [key for key in got if key not in wanted] if data else []
         return (f"{pointer}/{more[0]}", got[more[0]], "(absent)") if more else None
     if isinstance(wanted, list | tuple):
-        if not isinstance(got, list | tuple) or len(got) != len(wanted):
+        if not isinstance(got, list | tuple):
             return pointer, got, list(wanted)
-        for index, value in enumerate(wanted):
-            if (miss := _mismatch(got[index], value, f"{pointer}/{index}", data=data)) is not None:
+        for index, (held, value) in enumerate(zip(got, wanted, strict=False)):
+            if (miss := _mismatch(held, value, f"{pointer}/{index}", data=data)) is not None:
                 return miss
-        return None
+        shared = min(len(got), len(wanted))
+        if len(got) > shared:
+            return f"{pointer}/{shared}", got[shared], "(absent)"
+        return _first_wanted(wanted[shared], f"{pointer}/{shared}") if len(wanted) > shared else None
     # 1 == 1.0 == True in Python; in JSON `true` is not a number
     same = got == wanted and isinstance(got, bool) == isinstance(wanted, bool)
     return None if same else (pointer, got, wanted)
+
+
+def _first_wanted(wanted: Any, pointer: str) -> tuple[str, Any, Any]:
+    """Return the first value that is wanted in an item that is not there."""
+    while wanted and isinstance(wanted, Mapping | list | tuple):
+        step, wanted = next(iter(wanted.items() if isinstance(wanted, Mapping) else enumerate(wanted)))
+        pointer = f"{pointer}/{step}"
+    return pointer, "(absent)", "(anything)" if isinstance(wanted, Mapping) else wanted
 
 
 def _findings(evidence: Evidence) -> list[Finding]:
