@@ -236,6 +236,11 @@ GOES_WRONG = {
     "answers no id": ("say(served={})", "has the id null, the request has the id 2"),
     "answers something else": ("say(id=q['id'], received={})", "has neither 'served' nor 'error', only id, received"),
     "answers twice": ("print('{}\\n{}', flush=True)", "answers one request with more than one line"),
+    "writes before its answer": (
+        "print('Starting up\\n{}', flush=True)",
+        "answers one request with more than one line; it wrote Starting up$",
+    ),
+    "writes after its answer": ("print('{}\\nDone', flush=True)", "with more than one line; it wrote Done$"),
     "answers with an error": (
         "sys.stderr.write('line 4\\n'); sys.stderr.flush(); time.sleep(0.05); say(id=q['id'], error={'message': 'no'})",
         "answers serve with an error: no",

@@ -9,6 +9,7 @@ goes wrong, and when this interpreter ends, however it ends.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -143,7 +144,8 @@ class LineProcess:
         if not asked:
             raise self._error(NOT_AN_ANSWER, line, detail="it had not read its request")
         if rest.strip():
-            raise self._error(NOT_AN_ANSWER, rest, detail="it answers one request with more than one line")
+            stray = next((one for one in (line, *rest.splitlines()) if not _may_be_an_answer(one)), rest)
+            raise self._error(NOT_AN_ANSWER, stray, detail="it answers one request with more than one line")
         self._has_answered = True
         return line
 
@@ -217,6 +219,14 @@ class LineProcess:
         if self._pipes is not None:
             self._pipes.close()
             self._pipes = None
+
+
+def _may_be_an_answer(line: bytes) -> bool:
+    """Whether a line is a JSON object, or nothing: what else is written beside an answer is what is wrong."""
+    try:
+        return not line.strip() or isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _open_lifeline() -> tuple[int, IO[bytes]]:
