@@ -26,6 +26,7 @@ from tpharness import (
     fold,
     play,
 )
+from tpharness.folding import sort_of
 from tpharness.vsp.encode import DONE, encode_sse
 
 DOCUMENT = (Path(__file__).parents[1] / "docs" / "PYTHON.md").read_text("utf-8")
@@ -345,3 +346,36 @@ def test_one_name_is_not_a_list_of_letters(folder: Path) -> None:
     played = play("chat/good", scenarios=str(folder), dialects="0.0.4", clauses="stream.text", profiles="stream")
     assert [result.id for result in played.results] == ["chat/good"]
     assert play("chat/good", scenarios=folder, faults="fin-in-middle").results  # type: ignore[arg-type]
+
+
+EVENT_LINES = b'{"event_kind": "agent_run_result"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sort"),
+    [
+        ("a.sse", b"{}", "stream"),
+        ("a.jsonl", STREAM, "events"),
+        ("a.json", STREAM, "json"),
+        ("a.log", STREAM, "stream"),
+        ("-", b"\xef\xbb\xbf\r\nevent: x\r\n", "stream"),
+        ("-", b": ping\n\n", "stream"),
+        ("-", EVENT_LINES, "events"),
+        ("-", EVENT_LINES.rstrip(), "events"),
+        ("-", b'{"version": "0.0.4", "turns": []}', "json"),
+        ("-", b'{\n "event_kind": 1}', "json"),
+        ("-", b"", "json"),
+    ],
+)
+def test_the_name_of_a_file_says_what_it_is_or_else_its_beginning(name: str, data: bytes, sort: str) -> None:
+    """One rule for `check`, `fold` and `view`."""
+    assert sort_of(name, data) == sort
+
+
+def test_a_stream_under_another_name_is_checked_as_one(tmp_path: Path) -> None:
+    """A log is what `fold` has always read."""
+    (stream := tmp_path / "stream.log").write_bytes(STREAM)
+    (events := tmp_path / "events.log").write_bytes(EVENT_LINES)
+    assert check(stream) == check(events) == []
+    assert said(fold("Hi", stream)) == said(fold("Hi", STREAM))
+    assert said(fold("Hi", events)) == ["Hi", ["complete"]]

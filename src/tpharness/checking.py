@@ -12,7 +12,7 @@ from typing import Any, Literal
 from tpharness.errors import ScenarioError, UsageError
 from tpharness.finding_log import keep_first
 from tpharness.findings import Finding, Kind, Place
-from tpharness.folding import NO_EVENTS, NO_TIME, event_lines, is_of_server, read_file, record_events
+from tpharness.folding import NO_EVENTS, NO_TIME, event_lines, is_of_server, read_file, record_events, sort_of
 from tpharness.protocol.parse import parse_json
 from tpharness.protocol.reading import check_as_read
 from tpharness.scenario import load_scenario
@@ -57,11 +57,11 @@ def check(
 
 
 def check_data(data: bytes, file: str, *, major: int | None = None) -> list[Finding]:
-    """Return what is wrong with the bytes of a file, whose name says what they are; a thread if it says nothing."""
-    match Path(file).suffix:
-        case ".sse":
+    """Return what is wrong with the bytes of a file: a stream, events or a thread, as `sort_of` says."""
+    match sort_of(file, data):
+        case "stream":
             return check_stream(data, file, major=major)
-        case ".jsonl":
+        case "events":
             return _check_event_lines(data, file)
     parsed = parse_json(data, file=file)
     found = list(parsed.findings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tpharness.dialects import DIALECTS, ThreadHeader, make_registry
 from tpharness.errors import InputError, UsageError
@@ -41,6 +41,7 @@ __all__ = [
     "read_file",
     "record_events",
     "render",
+    "sort_of",
 ]
 
 NO_EVENTS = Kind("stream-without-events")
@@ -49,6 +50,12 @@ NO_TIME = "1970-01-01T00:00:00Z"
 
 Piece = str | bytes | Path | Sequence[Mapping[str, Any]]
 """What a conversation is folded from: a text is what the user said, everything else an answer."""
+
+
+Sort = Literal["stream", "events", "json"]
+"""What a file may be: what a client receives, what a server is given, or a JSON value such as a thread."""
+
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,10 +265,23 @@ def read_file(path: Path) -> bytes:
     return data
 
 
+def sort_of(name: str, data: bytes) -> Sort:
+    """Return what the bytes of a file are: the ending of its name says it, or else how they begin."""
+    known: dict[str, Sort] = {".sse": "stream", ".jsonl": "events", ".json": "json"}
+    suffix = Path(name).suffix
+    if suffix in known:
+        return known[suffix]
+    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(_FIELDS):
+        return "stream"
+    first = start.partition(b"\n")[0]
+    return "events" if first.startswith(b"{") and b'"event_kind"' in first and first.rstrip().endswith(b"}") else "json"
+
+
 def is_of_server(piece: Any, answer: bytes | list[Any]) -> bool:
     """Whether an answer is server events, and not what a client receives."""
     if isinstance(piece, Path):
-        return piece.suffix == ".jsonl"
+        return isinstance(answer, list) or sort_of(str(piece), answer) == "events"
     return isinstance(answer, list) and any("event_kind" in one for one in answer)
 
 

@@ -37,7 +37,7 @@ def test_writes_to_standard_output(tmp_path: Path) -> None:
     [
         ("odd.json", "[1]", "odd.json is not a thread: it has no list of turns"),
         ("odd.json", '{"turns":\n [,]}', "odd.json:2:3: Expecting value; got ,]}\n  correct the syntax"),
-        ("odd.txt", "data: {}", "odd.txt:1:1: Expecting value; got data: {}\n  name streams .sse"),
+        ("odd.txt", "hello", "odd.txt:1:1: Expecting value; got hello\n  name streams .sse"),
         ("odd.jsonl", "{}\nx", "odd.jsonl:2: not JSON"),
         ("odd.jsonl", "{}\n\n[1]", "odd.jsonl:3: not a JSON object: [1]"),
         ("odd.jsonl", '{"at": "2025-01-20T10:00:00Z"}\n{"at": "noon"}', "odd.jsonl:2: `at` is not a time: "),

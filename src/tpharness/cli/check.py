@@ -17,7 +17,7 @@ __all__ = ["check"]
 def check(
     files: Annotated[
         list[str],
-        Argument(help="Threads (.json), scenarios (.yaml), streams (.sse), events (.jsonl); - reads a thread."),
+        Argument(help="Threads (.json), scenarios (.yaml), streams (.sse), events (.jsonl); - is standard input."),
     ],
     json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     major: Annotated[int | None, Option(min=5, max=7, help="Check streams for this major of the AI SDK.")] = None,

@@ -10,7 +10,7 @@ from typing import Annotated
 from tpharness.cli.files import print_json, read_bytes
 from tpharness.cli.options import Argument, Exit, Option
 from tpharness.errors import UsageError
-from tpharness.folding import NO_TIME, Cut, fold_events, fold_stream, render
+from tpharness.folding import NO_TIME, Cut, fold_events, fold_stream, render, sort_of
 from tpharness.printable import say
 from tpharness.protocol.reasons import refuse_misspelt_reason
 from tpharness.protocol.versions import newest_version, parse_version
@@ -23,7 +23,7 @@ _QUOTED = re.compile(r'\A"(.*)"\Z', re.DOTALL)
 
 
 def fold(
-    file: Annotated[str, Argument(help="A stream (.sse) or server events (.jsonl); - is a stream on standard input.")],
+    file: Annotated[str, Argument(help="A stream (.sse) or server events (.jsonl); - is standard input.")],
     interrupt: Annotated[
         str | None,
         Option(help="REASON@TIME: how and when the run was cut; error@TIME=TEXT with the text of the error."),
@@ -47,8 +47,9 @@ def fold(
             f"{file} is a scenario, not a recorded stream",
             hint=f"`tpharness view {shlex.quote(file)}` shows its stream and threads",
         )
-    folded = fold_events if Path(file).suffix == ".jsonl" else fold_stream
-    journal, findings = folded(read_bytes(file), file, after, cut, agent, at)
+    data = read_bytes(file)
+    folded = fold_events if sort_of(file, data) == "events" else fold_stream
+    journal, findings = folded(data, file, after, cut, agent, at)
     print_json(render(journal, wanted, f"fold:{Path(file).name}", at))
     for finding in findings:
         say(finding.with_place(file=file).line(), err=True)

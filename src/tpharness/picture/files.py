@@ -13,7 +13,7 @@ from tpharness.dialects import ThreadHeader, make_registry
 from tpharness.errors import InputError
 from tpharness.facts import later_time
 from tpharness.findings import shorten
-from tpharness.folding import read_event
+from tpharness.folding import read_event, sort_of
 from tpharness.journal import Interrupted
 from tpharness.picture.rows import Film, Play, finding_json, play_film
 from tpharness.picture.timeline import as_timeline, timeline_of_case
@@ -36,20 +36,20 @@ _ENDING = ("agent_run_result", "completion")  # compared, as a kind may be any J
 def timeline_of_file(
     name: str, data: bytes, *, version: Version | None = None, reason: str | None = None
 ) -> dict[str, Any]:
-    """Return the timeline of a file by the ending of its name: .yaml, .sse, .jsonl, and JSON for any other."""
-    match Path(name).suffix:
-        case ".yaml" | ".yml":
-            path = Path(name)
-            scenario = load_scenario(path, root=path.absolute().parent.parent)
-            if version is not None and version not in scenario.versions:
-                raise InputError(
-                    f"{name} is not for version {version.value}",
-                    hint=f"it is for {', '.join(one.value for one in scenario.versions)}",
-                )
-            return timeline_of_case(base_case(scenario), version=version, reason=reason)
-        case ".sse":
+    """Return the timeline of a file: a scenario (.yaml), or what `sort_of` says."""
+    if Path(name).suffix in (".yaml", ".yml"):
+        path = Path(name)
+        scenario = load_scenario(path, root=path.absolute().parent.parent)
+        if version is not None and version not in scenario.versions:
+            raise InputError(
+                f"{name} is not for version {version.value}",
+                hint=f"it is for {', '.join(one.value for one in scenario.versions)}",
+            )
+        return timeline_of_case(base_case(scenario), version=version, reason=reason)
+    match sort_of(name, data):
+        case "stream":
             return _stream(name, data, version or newest_version(), reason or "network_failure")
-        case ".jsonl":
+        case "events":
             return _events(name, data, version or newest_version(), reason or "network_failure")
         case _:
             return _thread(name, data)
