@@ -91,15 +91,22 @@ def test_an_overlap_is_refused(call: Call, shards: list[str], tmp_path: Path) ->
     assert "named twice" in call("merge", shards[0], shards[0]).err
 
 
-@pytest.mark.parametrize("options", [("basics",), (*THEME, "--dialect", "0.0.4"), (*THEME, "--compare", "content")])
+@pytest.mark.parametrize(
+    ("options", "differs"),
+    [
+        (("basics",), "scenario files is "),
+        ((*THEME, "--dialect", "0.0.4"), "dialect is 0.0.4 and none\n"),
+        ((*THEME, "--compare", "content"), "compare is content and none\n"),
+    ],
+)
 def test_shards_of_another_run_are_refused(
-    call: Call, shards: list[str], tmp_path: Path, options: tuple[str, ...]
+    call: Call, shards: list[str], tmp_path: Path, options: tuple[str, ...], differs: str
 ) -> None:
-    """Other scenarios or other options are another run, however alike the reports look."""
+    """Other scenarios or other options are another run, however alike the reports look; the error says which."""
     other = tmp_path / "other.json"
     assert call("run", *options, "--shard", "2/3", "--report", f"json:{other}").code == 0
     done = call("merge", shards[0], str(other), shards[2])
-    assert (done.code, "are not shards of one run" in done.err) == (2, True)
+    assert (done.code, f"are not shards of one run: {differs}" in done.err) == (2, True), done.err
 
 
 def test_a_failure_in_one_shard_is_a_failure_of_the_whole(call: Call, shards: list[str]) -> None:

@@ -204,7 +204,7 @@ def test_a_gap_between_the_shards_of_a_sweep_is_refused(call: Call, shards: list
     assert "shard 2/2 is missing" in call("merge", shards[0]).err
     other = tmp_path / "other.json"
     other.write_text(call("sweep", *FEW, "--shard", "2/2", "--json", "--cuts", "bytes", "--budget", "9").out)
-    assert "not shards of one run: selection" in call("merge", shards[0], str(other)).err
+    assert "not shards of one run: cuts is bytes and events" in call("merge", shards[0], str(other)).err
     report = tmp_path / "report.json"
     call("run", "basics", "--shard", "2/2", "--report", f"json:{report}")
     assert f"{report} is not the report of a sweep" in call("merge", shards[0], str(report)).err

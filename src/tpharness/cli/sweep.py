@@ -132,8 +132,17 @@ def sweep(
         if as_json:
             about: dict[str, Any] = {"server": without_credentials(server), "client": without_credentials(client)}
             if part is not None:
-                settings = (cuts, named, side, orders, bound, budget, seed, versions)
-                about["shard"] = part.as_json(everything, *settings)
+                settings = {
+                    "cuts": cuts,
+                    "reasons": named,
+                    "side": side,
+                    "orders": orders,
+                    "bound": bound,
+                    "budget": budget,
+                    "seed": seed,
+                    "dialect": [one.value for one in versions or ()],
+                }
+                about["shard"] = part.as_json(everything, settings)
             taken = list(ended.until_stopped(found))
             document = sweep_document(taken, counts=word, seed=seed, incomplete=ended.as_json("scenarios"), **about)
             passed = spared or bool(document["passed"])

@@ -57,6 +57,7 @@ def run_suite(options: RunOptions) -> Generator[RunEvent, None, None]:
                 str(v.value) for v in find_common_versions(options.versions or tuple(Version), session.players)
             ),
             roots=options.roots,
+            target_words=options.target_words,
             order="" if options.order is None else str(options.order),
             shard=None if options.shard is None else _describe_shard(options, options.shard, everything),
         )
@@ -100,9 +101,16 @@ def _describe_shard(options: RunOptions, shard: Shard, everything: Sequence[Sele
     """Return what a report says of a shard. `merge_reports` adds what only the whole run shows."""
     baseline = None if options.baseline is None else options.baseline.read_bytes()
     spec = [without_credentials(options.server), without_credentials(options.client)]
-    settings = (options.versions, options.compare, options.faults, *spec, baseline)
+    settings = {
+        "dialect": [version.value for version in options.versions or ()],
+        "compare": None if options.compare is None else options.compare.value,
+        "fault": options.faults,
+        "server": spec[0],
+        "client": spec[1],
+        "baseline": baseline,
+    }
     return {
-        **shard.as_json(everything, *settings),
+        **shard.as_json(everything, settings),
         "whole_suite": options.whole_suite and options.baseline is None,
         "spec": spec,
     }

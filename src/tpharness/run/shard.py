@@ -7,6 +7,7 @@ the shards of one selection, each exactly once: only then have all cases been tr
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from typing import Any
 
 from tpharness.clauses import load_clauses
 from tpharness.errors import InputError, UsageError
-from tpharness.findings import Finding, parse_finding
+from tpharness.findings import Finding, parse_finding, shorten
 from tpharness.run.baseline import load_baseline
 from tpharness.run.events import RunFinished
 from tpharness.run.grouping import group_failures, groups_json
@@ -27,7 +28,7 @@ from tpharness.run.select import SelectedScenario
 from tpharness.run.tally import tally_json
 from tpharness.run.traceability import count_as_played, find_unexercised_clauses, map_exercised_clauses
 
-__all__ = ["Merged", "Shard", "check_shards", "merge_incomplete", "merge_reports", "selection_digest"]
+__all__ = ["Merged", "Shard", "check_shards", "merge_incomplete", "merge_reports"]
 
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
@@ -55,12 +56,14 @@ class Shard:
         """Whether this shard has no scenario though others have: there may be more shards than scenarios."""
         return 0 < len(everything) < self.index
 
-    def as_json(self, everything: Sequence[SelectedScenario], *settings: object) -> dict[str, Any]:
-        """Return what a report says of the shard; `settings` are the options with which it is played."""
+    def as_json(self, everything: Sequence[SelectedScenario], settings: Mapping[str, object]) -> dict[str, Any]:
+        """Return what a report says of the shard; `settings` are the options with which it is played, by name."""
+        played_with = _describe_settings(everything, settings)
         return {
             "index": self.index,
             "of": self.of,
-            "selection": selection_digest(everything, *settings),
+            "selection": _digest(json.dumps(played_with).encode()),
+            "settings": played_with,
             "scenarios": len(everything),
         }
 
@@ -79,14 +82,22 @@ class Merged:
     report: Mapping[str, Any]
 
 
-def selection_digest(selected: Sequence[SelectedScenario], *settings: object) -> str:
-    """Return a digest of the scenario files, the settings and the version of tpharness."""
-    digest = hashlib.sha256(version("tpharness").encode())
-    for setting in settings:
-        digest.update(repr(setting).encode() + b"\0")
-    for one in selected:
-        digest.update(f"{one.id}\0{one.place}\0".encode() + one.path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+def _describe_settings(selected: Sequence[SelectedScenario], settings: Mapping[str, object]) -> dict[str, str]:
+    """Return what has to be the same for all shards of a run, as words: what is long by its digest."""
+    files = b"".join(f"{one.id}\0{one.place}\0".encode() + one.path.read_bytes() + b"\0" for one in selected)
+    told = {name: _setting_words(value) for name, value in settings.items()}
+    return {"tpharness": version("tpharness"), **told, "scenario files": _digest(files)}
+
+
+def _setting_words(value: object) -> str:
+    if isinstance(value, bytes):
+        return _digest(value)
+    several = isinstance(value, list | tuple)
+    return ", ".join(map(str, value)) if several else "" if value is None else str(value)  # type: ignore[call-overload]
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def merge_reports(reports: Mapping[str, Mapping[str, Any]]) -> Merged:
@@ -178,8 +189,9 @@ def check_shards(
         for key in ("selection", "of", "server", "client"):
             mine, theirs = _setting(reports[first], shards[first], key), _setting(reports[name], shard, key)
             if mine != theirs:
+                told = _describe_parting(shard, shards[first]) if key == "selection" else ""
                 raise InputError(
-                    f"{name} and {first} are not shards of one run: {key} is {theirs} and {mine}",
+                    f"{name} and {first} are not shards of one run: {told or f'{key} is {theirs} and {mine}'}",
                     hint="run every shard with the same scenarios, options and version of tpharness",
                 )
     _check_complete({name: int(shard["index"]) for name, shard in shards.items()}, int(shards[first]["of"]))
@@ -199,6 +211,16 @@ def _parse_shard(name: str, report: Mapping[str, Any], form: str, what: str, wri
 
 def _setting(report: Mapping[str, Any], shard: Mapping[str, Any], key: str) -> Any:
     return shard[key] if key in shard else report[key]
+
+
+def _describe_parting(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return which settings of two shards differ; "" where that is not known, or where one says nothing of them."""
+    a, b = one.get("settings"), other.get("settings")
+    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
+        return ""
+    names = [name for name in dict.fromkeys((*a, *b)) if a.get(name) != b.get(name)]
+    told = [f"{name} is {shorten(a.get(name) or 'none')} and {shorten(b.get(name) or 'none')}" for name in names]
+    return "; ".join(told)
 
 
 def _check_complete(indices: Mapping[str, int], of: int) -> None:
