@@ -90,6 +90,19 @@ def test_a_failure_stands_at_its_scenario(own: Report) -> None:
     assert "'usr'" in text
 
 
+def test_the_command_plays_on_the_same_server() -> None:
+    """What the annotation says to type finds the failure again."""
+    report = Report()
+    report.feed(
+        RunStarted(
+            scenarios=1, server="u", client="reference", versions=(), roots=(), target_words=("--server", "http://x")
+        )
+    )
+    report.feed(ResultReady(result=failed("cycles/three-steps", "it is so")))
+    ((_, text),) = commands(render_github(report))[:1]
+    assert "tpharness replay cycles/three-steps --server http://x" in text
+
+
 def test_nothing_is_annotated_where_everything_passes() -> None:
     """A built-in scenario that fails has no file in the repository."""
     assert render_github(report_of(Result(id="a/b", outcome=Outcome.PASSED))) == ""

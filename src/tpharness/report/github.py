@@ -40,7 +40,8 @@ def render_github_of_several(reports: Mapping[str, Report]) -> str:
 def _annotations(report: Report, name: str) -> list[str]:
     roots = report.started.roots if report.started is not None else None
     files = _files(roots or ())
-    lines = [_of_group(group, name, roots, files) for group in group_failures(report.results)]
+    words = report.started.target_words if report.started is not None else ()
+    lines = [_of_group(group, name, roots, words, files) for group in group_failures(report.results)]
     lines += [_command(finding.line(), title=f"tpharness run {name}".strip()) for finding in _problems(report)]
     if report.finished is None or report.finished.ended:
         why = report.finished.ended if report.finished is not None else report.error
@@ -54,12 +55,14 @@ def _problems(report: Report) -> Sequence[Finding]:
     return report.finished.problems if report.finished is not None else ()
 
 
-def _of_group(group: Group, name: str, roots: Sequence[Path] | None, files: Mapping[str, Path]) -> str:
+def _of_group(
+    group: Group, name: str, roots: Sequence[Path] | None, words: Sequence[str], files: Mapping[str, Path]
+) -> str:
     result = group.smallest
     more = group.cases - result.cases
     title = f"{result.outcome.value} {result.id}{f' and {more} more' if more else ''}{f', {name}' if name else ''}"
     played = roots is not None  # an application's cases are not replayed
-    text = "\n".join(line for _, line in failure_lines(result, roots=roots or (), hint=played))
+    text = "\n".join(line for _, line in failure_lines(result, roots=roots or (), played_on=words, hint=played))
     place = next((finding.place for finding in result.findings if finding.place.file is not None), None)
     if place is not None and place.file is not None:  # a scenario that does not load
         return _command(text, file=place.file, line=place.line or 1, title=title)
